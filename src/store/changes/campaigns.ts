@@ -12,8 +12,8 @@ export interface CampaignStatements extends LeadStatements {
     insertEvent(row: Record<string, unknown>): void;
     insert(campaign: Campaign): boolean;
     /**
-     * What a person is known by: the lead's id, the address given, the lead's own, in this order; null where the lead is not
-     * one of the tenant's.
+     * The aliases of a recipient: the lead's id, the given address, and the lead's own address, in this order; null if the tenant
+     * has no such lead.
      */
     aliasesOf(tenantId: string, person: NamedPerson): string[] | null;
     selectCount(id: string): number | undefined;
@@ -69,11 +69,11 @@ export function campaignChanges(ask: Asks<CampaignStatements>) {
   } satisfies Scripts<CampaignStore>;
 }
 
-/** Gives people their numbers within a campaign; one batch of events at a time. */
+/** Assigns recipients their numbers within a campaign, for one batch of events at a time. */
 export interface RecipientNumbers {
-  /** The number of the person known by any of `aliases`; those that were not known are his from now on. */
+  /** The number of the recipient with any of `aliases`; new aliases are added to it. */
   of(aliases: string[]): Script<number>;
-  /** Keeps how many numbers were given out. */
+  /** Stores how many numbers are assigned. */
   finish(): Script<void>;
 }
 

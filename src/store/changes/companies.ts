@@ -6,7 +6,7 @@ import type { CompanyStore } from '../company-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
 import type { NewSignal } from '../signal-store.ts';
 
-/** A company with what it is found by, and when the last signal named it. */
+/** A company with its search columns, and the time of its latest signal. */
 export interface StoredCompany extends Company {
   search: string;
   industry: string;
@@ -17,7 +17,7 @@ export interface CompanyStatements {
   companies: {
     updateCompany(company: StoredCompany, expectedVersion: number): boolean;
     setActive(activeAt: number, id: string): void;
-    /** False where there is one of its domain. */
+    /** False if there already is one with this domain. */
     insertCompany(company: StoredCompany): boolean;
     selectByDomain(domain: string, tenantId: string): (Company & { activeAt: number }) | null;
   };
@@ -30,7 +30,7 @@ export function companyChanges(ask: Asks<CompanyStatements>) {
   } satisfies Scripts<CompanyStore>;
 }
 
-/** Stores a company that was decided on at a version, 0 for a new one; false where that no longer holds. */
+/** Stores a company based on a version (0: it is new); false if the version has changed. */
 function createCompanyWriter(
   ask: Asks<CompanyStatements>,
 ): (company: Company, expectedVersion: number, activeAt: number) => Script<boolean> {
@@ -41,7 +41,7 @@ function createCompanyWriter(
   };
 }
 
-/** Keeps what a new signal says of its company. Mostly nothing: then it is one look-up and no write. */
+/** Adds a new signal's facts to its company. Usually there are none: then it costs one look-up and no write. */
 export function createCompanyObserver(
   ask: Asks<CompanyStatements>,
 ): (signal: NewSignal, observed: ObservedCompany) => Script<void> {
@@ -56,7 +56,7 @@ export function createCompanyObserver(
   };
 }
 
-/** Name and industry are those in force: what is shown is what is found. */
+/** Searches use the name and industry that are displayed. */
 function searchedFor({ facts, domain }: Company): Pick<StoredCompany, 'search' | 'industry'> {
   return {
     search: `${fold(factInForce(facts, 'name')?.value ?? '')} ${domain}`,

@@ -8,19 +8,19 @@ import type { Asks, Script, Scripts } from '../script.ts';
 import { createEndpointHealth, type EndpointStatements } from './endpoints.ts';
 import { createBodies, createDeadNotices } from './events.ts';
 
-/** A place in the order of deliveries: when it was made, and its id. */
+/** A position in the order of deliveries: creation time and id. */
 export interface DeliveryKey {
   createdAt: number;
   id: string;
 }
 
-/** Which deliveries a walk passes, and which of them it stops at. */
+/** The range and filters of a scan. */
 export interface WalkTerms {
   tenantId: string;
   endpointId: string | null;
   /** As stored; null: any. */
   statuses: DeliveryStatus[] | null;
-  /** Only of these endpoints; null: any. For what the state of an endpoint decides. */
+  /** Only of these endpoints; null: any. For statuses that depend on the endpoint. */
   ofEndpoints: string[] | null;
   eventType: EventType | null;
   /** Half open. */
@@ -29,7 +29,7 @@ export interface WalkTerms {
   direction: 'ASC' | 'DESC';
 }
 
-/** A part of a walk: what fits, and where the next part begins; null where the walk has ended. */
+/** A part of a scan: matching deliveries, and where the next part starts; null at the end. */
 export interface WalkPart {
   found: DeliveryKey[];
   next: DeliveryKey | null;
@@ -47,7 +47,7 @@ export interface DeliveryStatements extends EndpointStatements {
     ): void;
     countAttempt(hour: number, speed: number, deliveryId: string): void;
     selectCounted(after: string, limit: number): string[];
-    /** Of endpoints behind `after` up to `last`. */
+    /** For endpoints after `after` up to `last`. */
     mergeHours(after: string, last: string, before: number): void;
     deleteMergedHours(after: string, last: string, before: number): void;
     deleteHours(after: string, last: string, before: number): void;
@@ -84,22 +84,22 @@ export interface DeliveryStatements extends EndpointStatements {
     selectRemovable(id: string): number | undefined;
     deleteEndpoints(before: number, limit: number): number;
     pruneTestSends(before: number): number;
-    /** Up to `limit` deliveries that meet the terms, of the next `scan`, in the order of time. */
+    /** Up to `limit` matching deliveries among the next `scan`, in chronological order. */
     walk(terms: WalkTerms, after: DeliveryKey | null, part: { scan: number; limit: number }): WalkPart;
     insertTestSend(id: string, endpointId: string, startedAt: number): void;
   };
 }
 
-/** What is kept of an attempt beside its columns. */
+/** The members of an attempt without a column. */
 export type AttemptDetail = Omit<AttemptRecord, 'id' | 'attempt' | 'startedAt' | 'durationMs'>;
 
-/** An attempt as the table holds it. */
+/** An attempt as stored. */
 export interface StoredAttempt extends Pick<AttemptRecord, 'id' | 'attempt' | 'startedAt' | 'durationMs'> {
-  /** The rest as JSON. */
+  /** The other members as JSON. */
   detail: string;
 }
 
-/** An outcome with its attempt as the table holds it, so that what crosses to the writer is flat and small. */
+/** An outcome with its attempt as stored, so that the message to the writer is flat and small. */
 export interface StoredOutcome extends Omit<Outcome, 'attempt'> {
   attempt: StoredAttempt;
 }
@@ -107,12 +107,12 @@ export interface StoredOutcome extends Omit<Outcome, 'attempt'> {
 /** The most common outcome, flat: delivery, attempt, its number, start, duration and detail. */
 export type DeliveredTuple = [string, string, number, number, number, string];
 
-/** What attempts came to. A second outcome of the same attempt finds it counted already: then only the attempt is kept. */
+/** Records outcomes. If the attempt was already counted, only its log is stored. */
 export function outcomeChanges(ask: Asks<DeliveryStatements>) {
   const settleHealth = createEndpointHealth(ask);
   const addDeadNotice = createDeadNotices(ask);
 
-  /** What the attempt brought back, where the delivery was erased while it was under way: its body is gone then. */
+  /** The attempt's detail; emptied if the delivery was erased while it was in progress, which removes its body. */
   function* forgetReplyOfErased(deliveryId: string): Script<void> {
     if ((yield* ask.deliveries.selectBody(deliveryId)) === undefined)
       yield* ask.events.emptyReplies(deliveryId);
@@ -122,7 +122,7 @@ export function outcomeChanges(ask: Asks<DeliveryStatements>) {
     ask.deliveries.countAttempt(Math.floor(startedAt / HOUR_MS), speed, deliveryId);
 
   return {
-    /** An attempt that succeeded, of a delivery that probed nothing, to an endpoint without failures to forget. */
+    /** A successful attempt that was no probe, to an endpoint with no failures to reset. */
     *recordDelivered(
       ...[deliveryId, id, attempt, startedAt, durationMs, detail]: DeliveredTuple
     ): Script<boolean> {
@@ -163,8 +163,8 @@ interface ReplayRow {
 }
 
 /**
- * Sending again what has ended: pending, due at once, with all its retries before it. Its id stays, and so does the count
- * of its attempts; `cycle_start` is what the retries are counted from. A paused endpoint's is held by that alone.
+ * Replays a finished delivery: pending, due immediately, with a full set of retries. Its id and attempt count stay;
+ * `cycle_start` is where its retries are counted from. If the endpoint is paused, it is held like any other.
  */
 export function replayChanges(ask: Asks<DeliveryStatements>) {
   function* replayOne(
@@ -218,12 +218,12 @@ interface HeldLane {
   dead_letter: number;
 }
 
-/** What time takes away, a bounded part at a time. */
+/** Retention, in bounded parts. */
 export function retentionChanges(ask: Asks<DeliveryStatements>) {
   const bodies = createBodies(ask);
   const addDeadNotice = createDeadNotices(ask);
 
-  /** Removes those that have ended and have no attempt left; how many. */
+  /** Deletes finished ones without attempts; returns their number. */
   function* remove(ids: readonly string[]): Script<number> {
     const removable: string[] = [];
     for (const id of ids) if ((yield* ask.deliveries.selectRemovable(id)) !== undefined) removable.push(id);
@@ -269,7 +269,7 @@ export function retentionChanges(ask: Asks<DeliveryStatements>) {
       const ids = yield* ask.deliveries.selectCounted(after, limit);
       const last = ids.at(-1);
       if (last === undefined) return null;
-      // Yesterday's stay whole, as the last 24 hours reach into it.
+      // Yesterday's hours stay, because the last 24 hours include some of them.
       const day = Math.floor(now / DAY_MS) * 24 - 24;
       yield* ask.deliveries.mergeHours(after, last, day);
       yield* ask.deliveries.deleteMergedHours(after, last, day);
@@ -295,7 +295,7 @@ export function retentionChanges(ask: Asks<DeliveryStatements>) {
   } satisfies Scripts<DeliveryLogStore>;
 }
 
-/** When test deliveries were sent: all that is kept of them, for the throttle. */
+/** Times of test deliveries, which count towards the rate limit; nothing else of them is stored. */
 export function testSendChanges(ask: Asks<DeliveryStatements>) {
   return {
     recordTestSend: ({ id, endpointId, startedAt }) =>

@@ -23,24 +23,24 @@ export interface EndpointStatements extends MailStatements {
     pause(row: Record<string, unknown>): PausedRow | undefined;
     holdByHand(id: string): boolean;
     activate(id: string): boolean;
-    /** While paused after failures: has it probed from `probeAt` on, unless a probe is planned already, or never (null). */
+    /** While paused after failures: schedules probes from `probeAt` on, unless one is already scheduled; null: none. */
     planProbe(row: { id: string; probeAt: number | null }): void;
     clearCount(id: string): void;
     releaseRetries(now: number, id: string, later: number, limit: number): number;
     isProbeDue(id: string, now: number): number | undefined;
-    /** Probes made of it; none where a probe may not end its pause: it was paused by hand meanwhile, or by its plan. */
+    /** Number of its probes; undefined if a probe may not end the pause, because it is now manual or due to the plan. */
     selectProbes(id: string): number | undefined;
-    /** After one that failed. */
+    /** After a failed probe. */
     planNextProbe(at: number, id: string): void;
-    /** Wall time jumped: what is planned moves along. */
+    /** After a clock change: shifts scheduled probes. */
     shiftProbes(deltaMs: number): void;
-    /** After a probe that was answered with 410: it stays paused, and is probed no more. */
+    /** After a probe answered with 410: it stays paused without further probes. */
     endProbesOf(id: string): void;
     addFailure(endpointId: string): FailingRow | undefined;
     resetFailures(endpointId: string): void;
     selectAlarm(endpointId: string): { tenantId: string; alarm: string } | undefined;
     setAlarm(alarm: string, endpointId: string): void;
-    /** Discards up to so many that wait for it; how many there were. */
+    /** Discards up to `limit` of its pending deliveries; returns their number. */
     discard(endpointId: string, limit: number): number;
     selectActive(tenantId: string): string[];
     selectPausedByPlan(tenantId: string): string[];
@@ -77,19 +77,19 @@ interface PausedRow {
  *   paused  ── resumed by hand, by a probe's success, or by a larger plan                                      → active
  *   either  ── deleted                                                                                         → gone for good
  *
- * Pausing writes one row. What waits stays as it is and is shown as `held`; no claim is given anything of a paused
- * endpoint (docs/decisions/pausing-endpoints-and-holding-deliveries.md).
+ * Pausing writes one row. Pending deliveries are unchanged and displayed as `held`; claims return nothing for a paused endpoint
+ * (docs/decisions/pausing-endpoints-and-holding-deliveries.md).
  */
 function createEndpointState(ask: Asks<EndpointStatements>) {
   const addMail = createMailWriter(ask);
   const addNotice = createNoticeWriter(ask);
 
   return {
-    /** Pauses an active endpoint, and writes the owner's mail where it was not asked for. False where it was not active. */
+    /** Pauses an active endpoint, and stores mail to the owner if the pause was not requested. False if it was not active. */
     *pause(id: string, now: number, { reason, probeAt }: Pause): Script<boolean> {
       const row = yield* ask.endpoints.pause({ id, now, reason, probeAt });
       if (row === undefined) return false;
-      // A subscription's client sees to it, and the account's owner has no such endpoint.
+      // Endpoints of subscriptions are up to the client; the owner does not know them.
       if (row.mode === 'mcp') return true;
       const { label, url } = JSON.parse(row.settings) as { label: string; url: string };
       const mail = pauseMail({ id, tenantId: row.tenant_id, version: row.version, label, url }, reason, now);
@@ -104,13 +104,13 @@ function createEndpointState(ask: Asks<EndpointStatements>) {
       yield* addNotice({ tenantId: row.tenant_id, type: 'endpoint.paused', endpointId: id, facts });
       return true;
     },
-    /** Ends a pause; the backlog is due as its rows say, see {@link releaseRetries}. False where it was not paused. */
+    /** Ends a pause; the backlog is due according to its rows, see {@link releaseRetries}. False if it was not paused. */
     *activate(id: string, { clearFailures }: { clearFailures: boolean }): Script<boolean> {
       if (!(yield* ask.endpoints.activate(id))) return false;
       if (clearFailures) yield* ask.endpoints.clearCount(id);
       return true;
     },
-    /** Makes up to `limit` retries due that were planned for later; how many there were. */
+    /** Makes up to `limit` scheduled retries due; returns their number. */
     releaseRetries: (id: string, now: number, limit: number): Script<number> =>
       ask.endpoints.releaseRetries(now, id, now, limit),
   };
@@ -123,11 +123,11 @@ interface FailingRow {
   label: string;
   url: string;
   version: number;
-  /** Whether it is one of the tenant's own that is not paused. */
+  /** Whether the tenant has this endpoint, and it is not paused. */
   isWatched: number;
 }
 
-/** What an outcome that counts does to its endpoint, as part of the same commit. */
+/** Applies a counted outcome to its endpoint, in the same commit. */
 export function createEndpointHealth(
   ask: Asks<EndpointStatements>,
 ): (outcome: Omit<Outcome, 'attempt' | 'next'>) => Script<void> {
@@ -177,7 +177,7 @@ export function createEndpointHealth(
   };
 }
 
-/** Holds a tenant's endpoints to its plan: at most so many are active, at most so fast. Nothing is deleted. */
+/** Applies a plan's limits on active endpoints and their rate. Nothing is deleted. */
 export function createEndpointPlan(
   ask: Asks<EndpointStatements>,
 ): (tenantId: string, terms: PlanTerms) => Script<PlanFit> {
@@ -197,7 +197,7 @@ export function createEndpointPlan(
   };
 }
 
-/** Deliveries discarded, or made due, in one commit; about 10 ms of the writer. Housekeeping discards the rest. */
+/** Deliveries discarded or made due per commit: about 10 ms of the writer. Housekeeping discards the rest. */
 const AT_ONCE = 1_000;
 
 export function endpointChanges(ask: Asks<EndpointStatements>) {

@@ -155,7 +155,7 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
       const isDone = (yield* ask.erasure.selectSteps(leadId, 1)).length === 0;
       if (isDone) {
         yield* ask.erasure.end(leadId);
-        // A deleted signal's pages may stand in the log until that is used again, as those of any other change.
+        // Pages of a deleted signal may stay in the log until it is overwritten, like those of any other change.
         if (erasing.mentions.texts.length + erasing.mentions.names.length > 0)
           yield* ask.erasure.overwriteErased();
       }
@@ -170,7 +170,7 @@ interface StepDeps {
   leadSignals: ReturnType<typeof createLeadSignals>;
 }
 
-/** What each kind of step does. */
+/** The handler of each kind of step. */
 function createSteps(ask: Asks<ErasureStatements>, { events, leadSignals }: StepDeps) {
   const knownSignals = createKnownSignals(ask);
   const mask = createMentionMask(ask);
@@ -186,7 +186,7 @@ function createSteps(ask: Asks<ErasureStatements>, { events, leadSignals }: Step
     yield* ask.erasure.emptySignal(wire, explanation, id);
     yield* ask.signals.enterIndex(id);
     yield* ask.erasure.emptyFeedback(id);
-    // Found now that nothing can be added any more: an edit of the post finds it no longer.
+    // Read only now that nothing more can be added: an edit of the post no longer finds the signal.
     for (const eventId of yield* events.about([id])) yield* ask.erasure.addStep(leadId, 'event', eventId);
     return { endpointIds: [], cost: row.text.length + row.wire.length + row.explanation.length };
   }
@@ -265,7 +265,7 @@ export interface MentionStatements extends SignalStatements {
     updateEvent(data: string, id: string): void;
     selectBodies(eventId: string, inBatches: string): BodyRow[];
     updateBody(body: string, id: number): void;
-    /** Kept answers behind a place: so many at most, and no more once they have so many characters. */
+    /** Stored responses after a position, limited in number and total characters. */
     selectAnswers(
       tenantId: string,
       after: AnswerPlace,
@@ -276,7 +276,7 @@ export interface MentionStatements extends SignalStatements {
   };
 }
 
-/** What a keyed request was answered with, and what it has done so far. */
+/** The response of a keyed request, and its steps so far. */
 export interface AnswerRow {
   route: string;
   key: string;
@@ -300,15 +300,14 @@ interface BodyRow {
   body: string | null;
 }
 
-/** Every delivery whose body was changed, and the endpoints of those that wait. */
+/** The deliveries whose bodies were changed, and the endpoints of pending ones. */
 interface Masked {
   deliveryIds: string[];
   endpointIds: string[];
 }
 
 /**
- * Blacks a person out where other people's signals, leads and events mention them, in what was sent of these and in what is
- * still to be sent.
+ * Redacts mentions of a person in other people's signals, leads and events, and in their deliveries, sent or pending.
  */
 function createMentionMask(ask: Asks<MentionStatements>) {
   const maskSignal = createSignalMask(ask);
@@ -374,7 +373,7 @@ function createSignalMask(ask: Asks<MentionStatements>) {
   };
 }
 
-/** Names stay where the author has one of them, and an address or profile that tells them from the person. */
+/** Names stay in posts by an author with the same name and a different address or profile. */
 function patternFor({ prospect }: Signal, { texts, names }: Mentions): RegExp | null {
   const sameName = mentionPattern([], names);
   const isOther = personKeys(prospect).length > 0 && sameName !== null && sameName.test(prospect.name);
@@ -420,20 +419,20 @@ function createEventMask(ask: Asks<MentionStatements>) {
   };
 }
 
-/** A stretch of a tenant's kept answers: the place before it, `[route, key]`. */
+/** The position before a range of a tenant's stored responses: `[route, key]`. */
 export type AnswerPlace = [route: string, key: string];
 
-/** Kept answers looked through in one go: some 10 ms. An answer of a batch has a megabyte. */
+/** Stored responses scanned at a time: about 10 ms. The response of a batch can have a megabyte. */
 const STRETCH = { rows: 200, characters: 500_000 };
-/** Where nothing is to be blacked out, an answer is searched and not parsed. */
+/** If there is nothing to redact, a response is searched without parsing it. */
 const WIDE_STRETCH = { rows: 1_000, characters: 2_000_000 };
 
-/** So few ids are found faster one by one. */
+/** Up to this number of ids, searching for each one is faster. */
 const FEW = 20;
 
 /**
- * Goes through the next of a tenant's kept answers: drops those that hold one of `texts`, and blacks the mentions out of
- * those that are about others. Returns the place of the next stretch; null: there is none.
+ * Scans the next of a tenant's stored responses: deletes those that contain one of `texts`, and redacts mentions in the others.
+ * Returns the position of the next range; null: there is none.
  */
 export function createAnswerEraser(ask: Asks<MentionStatements>) {
   return function* (
@@ -441,7 +440,7 @@ export function createAnswerEraser(ask: Asks<MentionStatements>) {
     { texts, mentions, after }: { texts: readonly string[]; mentions: Mentions; after: AnswerPlace },
   ): Script<AnswerPlace | null> {
     const holds = createTextTest(texts);
-    // Lower case in SQL is not that of every script, so that the last word of a name is looked for here.
+    // Lower case in SQL does not cover every script, so the last word of a name is searched for here.
     const pattern = mentionPattern(mentions.texts, mentions.names);
     const stretch = pattern === null && texts.length <= FEW ? WIDE_STRETCH : STRETCH;
     const { answers, isLast } = yield* ask.mentions.selectAnswers(tenantId, after, stretch);
@@ -455,7 +454,7 @@ export function createAnswerEraser(ask: Asks<MentionStatements>) {
   };
 }
 
-/** Whether a JSON text holds one of the texts; a person may have thousands of signals, so that ids are looked up. */
+/** Whether a JSON text contains one of the texts; a person may have thousands of signals, so ids are looked up in a set. */
 function createTextTest(texts: readonly string[]): (json: string) => boolean {
   const isId = (text: string) => texts.length > FEW && /^(?:sig|led)_[0-9a-z]+$/.test(text);
   const ids = new Set(texts.filter(isId));

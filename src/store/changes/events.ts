@@ -16,7 +16,7 @@ export interface EventStatements {
     insertBody(body: string, tailId: number | null): number;
     selectTail(tenantId: string, hash: string): number | undefined;
     insertTail(tenantId: string, hash: string, text: string): number;
-    /** The bodies of these deliveries, as JSON lists, by the event that they are of. */
+    /** The bodies of these deliveries, as JSON lists by event. */
     selectPlaces(deliveryIds: string): { eventId: string; bodyIds: string }[];
     letGo(deliveryIds: string): void;
     deleteBodiesUnlessSent(bodyIds: string, eventId: string): void;
@@ -62,7 +62,7 @@ export interface EventStatements {
   };
 }
 
-/** Stores bodies, one for all deliveries of an event that send the same bytes, and takes them away. */
+/** Stores and deletes bodies, one for all deliveries of an event that send the same bytes. */
 export function createBodies(ask: Asks<EventStatements>) {
   function* tailIdOf(tenantId: string, { hash, text }: BodyTail): Script<number> {
     const known = yield* ask.events.selectTail(tenantId, hash);
@@ -70,7 +70,7 @@ export function createBodies(ask: Asks<EventStatements>) {
   }
 
   return {
-    /** Stores the bodies of one event: the id of each delivery's. */
+    /** Stores the bodies of one event; returns the body id of each delivery. */
     createPlaces(tenantId: string): (delivery: NewDelivery) => Script<number> {
       const places = new Map<string, number>();
       return function* ({ body, tail }) {
@@ -84,8 +84,8 @@ export function createBodies(ask: Asks<EventStatements>) {
       };
     },
     /**
-     * Takes the bodies of deliveries away, and deletes those that no other of their event sends too. That is looked up once
-     * an event: an event may have thousands of deliveries.
+     * Removes the bodies of deliveries, and deletes those that no other delivery of the event uses. This is checked once per event,
+     * which may have thousands of deliveries.
      */
     *remove(deliveryIds: readonly string[]): Script<void> {
       const ids = JSON.stringify(deliveryIds);
@@ -98,7 +98,7 @@ export function createBodies(ask: Asks<EventStatements>) {
   };
 }
 
-/** Stores an event with every delivery it causes and the reason for each it does not: part of the change that caused it. */
+/** Stores an event with its deliveries and skip reasons: part of the change that caused it. */
 export function createEventWriter(ask: Asks<EventStatements>): (routed: RoutedEvent) => Script<void> {
   const insertDelivery = createDeliveryWriter(ask);
   const bodies = createBodies(ask);
@@ -115,12 +115,12 @@ export function createEventWriter(ask: Asks<EventStatements>): (routed: RoutedEv
   };
 }
 
-/** `urgent`: it goes before others of its endpoint; left out: it takes its turn. */
+/** `urgent`: sent before others of its endpoint; omitted: in turn. */
 interface StoredDelivery extends HeldDelivery {
   urgent?: boolean;
 }
 
-/** Stores a delivery as one of an event, which is there; false where its endpoint is gone. */
+/** Stores a delivery of an existing event; false if its endpoint is gone. */
 function createDeliveryWriter(
   ask: Asks<EventStatements>,
 ): (
@@ -151,7 +151,7 @@ function createDeliveryWriter(
   };
 }
 
-/** Stores a notice: part of the change that it is of. Of subscriptions that a client of MCP made there is none. */
+/** Stores a notice: part of the change that causes it. There are none for subscriptions of MCP clients. */
 export function createNoticeWriter(
   ask: Asks<EventStatements>,
 ): (notice: Omit<EndpointNotice, 'id'>) => Script<void> {
@@ -170,8 +170,8 @@ interface DeadRow {
 }
 
 /**
- * Stores the notice that a delivery is dead: part of the change that it is of. A dead delivery of such an event makes none,
- * as two dead endpoints would go on telling of each other.
+ * Stores the notice that a delivery ran out of retries: part of the change that causes it. A dead delivery of such an event causes
+ * none, because two dead endpoints would cause notices about each other forever.
  */
 export function createDeadNotices(
   ask: Asks<EventStatements>,
@@ -201,7 +201,7 @@ export function noticeChanges(ask: Asks<EventStatements>) {
   } satisfies Scripts<NoticeStore>;
 }
 
-/** Gives a delivery that is stored after its event a place of its own in the order by commit: part of the change that stores it. */
+/** Gives a delivery stored after its event its own position in commit order: part of the change that stores it. */
 function createLatePlace(
   ask: Asks<EventStatements>,
 ): (tenantId: string, deliveryId: string, now: number) => Script<void> {
@@ -214,14 +214,14 @@ function createLatePlace(
   };
 }
 
-/** An event's deliveries behind one of them, in the order of their ids, and those of messages that it was sent in with others. */
+/** An event's deliveries after a given one, by id, including those of batched messages that contain the event. */
 export interface EventDeliveries {
   eventId: string;
   batches: readonly string[];
   after: string;
 }
 
-/** Taking a person out of events and deliveries, which stay as what was counted: parts of an erasure. */
+/** Erases a person from events and deliveries, whose rows stay for the counts: parts of an erasure. */
 export function createEventEraser(ask: Asks<EventStatements>) {
   const leaveBatches = createBatchEraser(ask);
   const bodies = createBodies(ask);
@@ -229,12 +229,12 @@ export function createEventEraser(ask: Asks<EventStatements>) {
   return {
     about: (subjectIds: readonly string[]): Script<string[]> =>
       ask.events.selectAbout(JSON.stringify(subjectIds)),
-    /** Empties an event; its deliveries, which are to be erased too, or null where there is no such event. */
+    /** Empties an event; returns its deliveries, to be erased too, or null if there is no such event. */
     *erase(tenantId: string, eventId: string): Script<EventDeliveries | null> {
       if (!(yield* ask.events.emptyEvent(ERASED_DATA, eventId, tenantId))) return null;
       return { eventId, batches: yield* leaveBatches(eventId), after: '' };
     },
-    /** Erases some of them; how many, those behind them, and the endpoints of those that waited. */
+    /** Erases some of them; returns their number, the remaining ones, and the endpoints of pending ones. */
     *eraseDeliveries(
       of: EventDeliveries,
       limit: number,
@@ -253,7 +253,7 @@ export function createEventEraser(ask: Asks<EventStatements>) {
         next: last === undefined || found.length < limit ? null : { ...of, after: last.id },
       };
     },
-    /** Says that what was claimed ahead of these endpoints is old. */
+    /** Invalidates what was claimed ahead for these endpoints. */
     *renewEndpoints(ids: Iterable<string>): Script<void> {
       for (const id of ids) yield* ask.events.renewEndpoint(id);
     },
@@ -270,7 +270,7 @@ export function backfillChanges(ask: Asks<EventStatements>) {
       const step = { tenantId, endpointId, position, next, isLast: isLast ? 1 : 0 };
       if (!(yield* ask.events.advanceBackfill(step))) return false;
       for (const { event, delivery } of items) {
-        // Made now: it is due now, and its log is kept from now on.
+        // Created now: it is due now, and its log is kept from now on.
         const placeOf = bodies.createPlaces(tenantId);
         if (yield* insertDelivery({ ...event, createdAt: now }, delivery, placeOf)) {
           yield* addPlace(tenantId, delivery.id, now);
@@ -281,7 +281,7 @@ export function backfillChanges(ask: Asks<EventStatements>) {
   } satisfies Scripts<BackfillStore>;
 }
 
-/** What is sent in one message instead of one by one. */
+/** Events that are sent in one message instead of one by one. */
 export function batchChanges(ask: Asks<EventStatements>) {
   const bodies = createBodies(ask);
   const insertDelivery = createDeliveryWriter(ask);
@@ -306,50 +306,49 @@ export function batchChanges(ask: Asks<EventStatements>) {
   } satisfies Scripts<BatchStore>;
 }
 
-/** Takes an event that is erased out of what is sent in one message: the deliveries it was in. Part of an erasure. */
+/** Removes an erased event from batched messages; returns the deliveries that contained it. Part of an erasure. */
 function createBatchEraser(ask: Asks<EventStatements>): (eventId: string) => Script<string[]> {
   return function* (eventId) {
     const deliveryIds = (yield* ask.events.leaveBatches(eventId)).filter((id) => id !== null);
     for (const id of deliveryIds) {
-      // The others are sent in another message, where this one was not sent yet.
+      // If this message was not sent yet, the other events go into another one.
       if ((yield* ask.events.selectWaits(id)) !== undefined) yield* ask.events.releaseBatched(id);
     }
     return deliveryIds;
   };
 }
 
-/** A delivery that the process which stores it may mean to send without a claim. */
+/** A delivery that the storing process can lease immediately, without a claim. */
 export interface HeldDelivery extends NewDelivery {
   inHand?: boolean;
 }
 
-/** Deliveries of one event that begin alike and send the same bytes. */
+/** Deliveries of one event with the same status and bytes. */
 interface DeliveryBundle extends Pick<HeldDelivery, 'body' | 'tail' | 'status' | 'inHand'> {
-  /** JSON: an array of the id of a delivery and that of its endpoint in turn. */
+  /** JSON array of alternating delivery and endpoint ids. */
   deliveries: string;
 }
 
-/** Endpoints that were not sent an event, for the same reason. */
+/** Endpoints that did not get an event, for the same reason. */
 export interface SkipBundle {
   reason: SkipReason;
-  /** JSON: an array of their ids. */
+  /** JSON array of their ids. */
   endpointIds: string;
 }
 
-/** A routed event as it crosses to the writer. */
+/** A routed event in messages to the writer. */
 interface BundledEvent extends RoutedEvent {
   deliveries: [];
   bundles: DeliveryBundle[];
-  /** Deliveries in all of its bundles. */
+  /** Number of deliveries in all its bundles. */
   count: number;
   skipped: [];
   skips: SkipBundle[];
 }
 
 /**
- * An event with its deliveries in bundles: to pass an object for each, with its body, costs more than to insert its row. So
- * it is with those who are not sent it.
- * `inHand` are the ids of those that are to be sent without a claim.
+ * An event with its deliveries in bundles: passing an object with a body for each would cost more than inserting its row. The same
+ * is true of skipped endpoints. `inHand` are the ids of deliveries to lease without a claim.
  */
 export function bundled(
   { deliveries, skipped, ...routed }: RoutedEvent,
@@ -369,7 +368,7 @@ export function bundled(
   return { ...routed, deliveries: [], bundles, count, skipped: [], skips: byReason(skipped) };
 }
 
-/** The deliveries of an event, in bundles or not. */
+/** The deliveries of an event, bundled or not. */
 function unbundled(routed: RoutedEvent | BundledEvent): HeldDelivery[] {
   if (!('bundles' in routed)) return routed.deliveries;
   return routed.bundles.flatMap(({ deliveries, ...rest }) => {
@@ -382,12 +381,12 @@ function unbundled(routed: RoutedEvent | BundledEvent): HeldDelivery[] {
   });
 }
 
-/** How many deliveries an event has, in bundles or not. */
+/** Number of deliveries of an event, bundled or not. */
 export function countDeliveries(routed: RoutedEvent | BundledEvent): number {
   return 'bundles' in routed ? routed.count : routed.deliveries.length;
 }
 
-/** Whom an event was not sent to, by the reason. */
+/** The endpoints that did not get an event, by reason. */
 function skipsOf(routed: RoutedEvent | BundledEvent): SkipBundle[] {
   return 'skips' in routed ? routed.skips : byReason(routed.skipped);
 }

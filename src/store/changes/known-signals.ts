@@ -6,18 +6,18 @@ import type { AlsoSeen, Signal } from '../../model/signal.ts';
 import type { Asks, Script } from '../script.ts';
 import type { NewSignal } from '../signal-store.ts';
 
-/** Which post it is, at a place. */
+/** Identifies a post on a platform. */
 type Post = Pick<NewSignal, 'tenantId' | 'profileId' | 'platform' | 'externalId'>;
 type FoundPlace = Pick<NearRow, 'id' | 'wire'> | undefined;
 
 export interface KnownSignalStatements {
   knownSignals: {
     findByExternalId(post: Post): FoundPlace;
-    /** Not one whose external id is known, where the post's is. */
+    /** Excludes signals with another external id, if the post has one. */
     findByUrl(post: Post & { canonicalUrl: string }): FoundPlace;
     /**
-     * Signals since then that share keys with a text, those first that share the most: of the newest {@link MAX_COMPARED} of
-     * each key so many.
+     * Signals since then that share keys with a text, those with the most shared keys first: from the newest
+     * {@link MAX_COMPARED} of each key, at most that many.
      */
     findNear(text: { nearKeys: number[]; since: number; tenantId: string; profileId: string }): string[];
     selectNear(id: string): NearRow | undefined;
@@ -31,11 +31,11 @@ export interface KnownSignalStatements {
   };
 }
 
-/** The stored signal that a new one is the same post as. */
+/** The stored signal of which a new one is a duplicate. */
 export interface KnownSignal {
   id: string;
   wire: string;
-  /** The same text at another place; else it is the place itself. */
+  /** A cross-post: the same text elsewhere; otherwise the same post. */
   elsewhere: boolean;
 }
 
@@ -47,22 +47,22 @@ interface NearRow {
 }
 
 /**
- * So many signals are compared, of the newest of each key those first that share the most keys; a form letter may stand behind
- * a key a thousand times, and others' changes wait meanwhile.
+ * Maximum number of signals to compare, those with the most shared keys first: a form letter may occur a thousand times under one
+ * key, and other changes are waiting.
  */
 export const MAX_COMPARED = 8;
-/** Texts that were read last are kept as they are compared: those of a form letter meet again and again. */
+/** Recently read texts cached in comparable form: those of a form letter come up again and again. */
 const MAX_READ = 32;
-/** Of so many only which numbers stand in them, a hundred bytes each. */
+/** Texts of which only a hash of the numbers is cached, about a hundred bytes each. */
 const MAX_NUMBERED = 4_096;
 
 /**
- * The stored signal that is the same post and profile, or null. With both external ids known the id decides, else the
- * address; then the text, within 30 days, unless the authors are known to differ.
+ * The stored signal for the same post and profile, or null. If both external ids are known, they decide, otherwise the URL; then
+ * the text, within 30 days, unless the authors are known to differ.
  */
 export type FindKnownSignal = (signal: NewSignal) => Script<KnownSignal | null>;
 
-/** Texts that were read last are kept with it: one for all changes of a connection. */
+/** Includes the cache of recently read texts: one instance for all changes of a connection. */
 export function createKnownSignalSearch(ask: Asks<KnownSignalStatements>): FindKnownSignal {
   const findNear = createNearSearch(ask);
 
@@ -100,7 +100,7 @@ function createNearSearch(ask: Asks<KnownSignalStatements>): (signal: NewSignal)
     const text = reader.read(signal.id, signal.text);
     const numbers = numbersHash(text);
     for (const id of ids) {
-      // A form letter's next copy meets its last eight: their rows, with all that is known of them, need not be read.
+      // The next copy of a form letter shares keys with its last eight, whose rows need not be read.
       if (reader.hasOtherNumbers(id, numbers)) continue;
       const row = yield* ask.knownSignals.selectNear(id);
       if (
@@ -115,9 +115,9 @@ function createNearSearch(ask: Asks<KnownSignalStatements>): (signal: NewSignal)
 }
 
 interface Reader {
-  /** A signal's text as it is compared. */
+  /** A signal's text in comparable form. */
   read(id: string, text: string): NearText;
-  /** Whether a signal's text is known to have other numbers than these ({@link numbersHash}). Erased since, it is like no other. */
+  /** Whether a signal's text is known to have other numbers ({@link numbersHash}). An erased text matches nothing. */
   hasOtherNumbers(id: string, numbers: number): boolean;
 }
 
@@ -128,7 +128,7 @@ function createReader(): Reader {
     read(id, text) {
       const found = known.get(id);
       known.delete(id);
-      // An erased person's signal has another text by now.
+      // The text has changed if its person was erased.
       const kept = found?.text === text ? found : { text, near: readNearText(text) };
       known.set(id, kept);
       forgetOldest(known, MAX_READ);
@@ -157,14 +157,14 @@ function isSamePost(signal: NewSignal, mine: Signal, row: NearRow, isNear: () =>
   return authors === 'same' || (authors === 'unknown' && isLongEnough(signal.text) && isLongEnough(row.text));
 }
 
-/** When it was posted; where that is not known, when it was detected. */
+/** When it was posted; if unknown, when it was detected. */
 function timeOf({ platform }: Signal, detectedAt: number): number {
   return platform.posted_at === '' ? detectedAt : Date.parse(platform.posted_at);
 }
 
-/** What signals are known again by beside their own columns: part of the changes that store and erase them. */
+/** The keys of signals in other tables: part of the changes that store and erase signals. */
 export function createKnownSignals(ask: Asks<KnownSignalStatements>) {
-  /** Takes out what its text is known by, while that is still there. */
+  /** Deletes the keys of its text, while the text still exists. */
   function* forgetText(id: string): Script<void> {
     const row = yield* ask.knownSignals.selectText(id);
     for (const key of row === undefined ? [] : scopedNearKeys(nearKeys(row.text), row))
@@ -172,11 +172,11 @@ export function createKnownSignals(ask: Asks<KnownSignalStatements>) {
   }
 
   return {
-    /** Makes a signal that was just stored known by its text. */
+    /** Adds the keys of a newly stored signal's text. */
     *add({ id, nearKeys }: Pick<NewSignal, 'id' | 'nearKeys'>): Script<void> {
       for (const key of nearKeys) yield* ask.knownSignals.insertKey(key, id);
     },
-    /** Keeps where else the post of `known` was seen; answers its JSON as it then is. */
+    /** Adds a cross-post to `known`; returns its updated JSON. */
     *addPlace({ id, wire }: KnownSignal, seen: NewSignal): Script<string> {
       const signal = JSON.parse(wire) as Signal;
       const places = signal.also_seen ?? [];
@@ -197,7 +197,7 @@ export function createKnownSignals(ask: Asks<KnownSignalStatements>) {
       return next;
     },
     forgetText,
-    /** Takes out what it is known by, while its text is still there. */
+    /** Deletes its keys, while its text still exists. */
     *forget(id: string): Script<void> {
       yield* forgetText(id);
       yield* ask.knownSignals.deletePlaces(id);

@@ -35,7 +35,7 @@ export interface LeadStatements extends EventStatements {
   };
 }
 
-/** What is filtered, sorted and summed beside a lead's JSON. */
+/** Columns for filters, order and sums, in addition to a lead's JSON. */
 function columnsOf(lead: Lead) {
   return {
     id: lead.id,
@@ -75,7 +75,7 @@ export function createLeadRow(ask: Asks<LeadStatements>) {
       yield* ask.leads.deleteWords(lead.id);
       for (const word of leadWords(lead)) yield* ask.leads.insertWord(tenantId, word, lead.id);
     },
-    /** With its history; its signals must be let go of before. */
+    /** With its history; its signals must be detached first. */
     *remove(leadId: string): Script<void> {
       yield* ask.leads.deleteIdentities(leadId);
       yield* ask.leads.deleteTags(leadId);
@@ -86,21 +86,21 @@ export function createLeadRow(ask: Asks<LeadStatements>) {
   };
 }
 
-/** Giving signals to leads and taking them back: parts of changes. */
+/** Attaches and detaches signals: parts of changes. */
 export function createLeadSignals(ask: Asks<LeadStatements>) {
   return {
-    /** Whether a lead may have the signal: it is the tenant's, and no lead's yet. */
+    /** Whether the signal can be attached: it belongs to the tenant, and to no lead. */
     *isFree(tenantId: string, signalId: string): Script<boolean> {
       return (yield* ask.leads.selectOwner(signalId, tenantId)) === '';
     },
-    /** Returns the signal's JSON, which now names the lead. */
+    /** Returns the signal's JSON, which now contains the lead's id. */
     *attach(leadId: string, signalId: string): Script<string> {
       yield* ask.leads.attachSignal(leadId, signalId);
       return (yield* ask.leads.showLead(leadId, signalId)) ?? '';
     },
     /** Detaches the lead's signals, although their JSON still names it. Returns their ids. */
     letGo: (leadId: string): Script<string[]> => ask.leads.releaseSignals(leadId),
-    /** A signal's JSON no longer names the lead, where it is not another's by now. */
+    /** Removes the lead's id from a signal's JSON, unless it is attached to another lead. */
     hideLead: (signalId: string, leadId: string): Script<void> => ask.leads.hideLead(signalId, leadId),
   };
 }
@@ -111,7 +111,7 @@ interface ScoreRow {
   timestamp: number;
 }
 
-/** Scores a lead anew by the signals that it has: part of a change that alters or removes one of them. */
+/** Scores a lead again by its signals: part of a change that alters or removes one of them. */
 export function createLeadScore(
   ask: Asks<LeadStatements>,
 ): (tenantId: string, leadId: string, now: number) => Script<void> {

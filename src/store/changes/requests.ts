@@ -34,7 +34,7 @@ export interface RequestStatements extends PresenceStatements {
   };
 }
 
-/** Expired keys taken away with each new one: more than come in, so that they die out, and few enough to cost nothing. */
+/** Expired keys deleted with each new one: more than arrive, so that none accumulate, but few enough to be cheap. */
 const SWEPT_AT_ONCE = 20;
 
 interface KeyRow {
@@ -50,21 +50,21 @@ interface KeyRow {
   body: string | null;
 }
 
-/** Who wants a key. */
+/** A request for a key. */
 export interface Bid extends Reservation {
   /** The process that will run the request. */
   process: string;
-  /** The token of a run of this process that ended without giving up the key. */
+  /** The token of a run of this process that ended without releasing the key. */
   from: string | null;
 }
 
-/** What became of a bid; `taken`: by a run of this process (`own`), which knows whether it still goes on, or of one that lives. */
+/** The result of a bid. `taken`: by a run of this process (`own`), which knows whether it is still running, or of another live one. */
 export type BidResult =
   | Exclude<Reserved, { state: 'running' | 'mismatch' }>
   | { state: 'mismatch' }
   | { state: 'taken'; token: string; own: boolean };
 
-/** Keys of requests: bid for, answered and given up. */
+/** Idempotency keys: reserved, answered and released. */
 export function idempotencyChanges(ask: Asks<RequestStatements>) {
   return {
     *bidForKey(request: KeyedRequest, bid: Bid): Script<BidResult> {
@@ -109,7 +109,7 @@ function toAnswer({ location, body }: KeyRow, status: number): KeptAnswer {
   return { status, location, body: body ?? '' };
 }
 
-/** A change that a keyed request makes. */
+/** A change made by a keyed request. */
 export interface KeptCall extends Pick<HeldKey, 'request' | 'token'>, Pick<Step, 'item' | 'name'> {
   args: unknown[];
   /** The actor; null: the change is not recorded in the audit log. */
@@ -118,7 +118,7 @@ export interface KeptCall extends Pick<HeldKey, 'request' | 'token'>, Pick<Step,
 
 type AnyChange = (...args: never[]) => Script<unknown>;
 
-/** Makes any of the other changes, and writes down in the same transaction that a keyed request has made it. */
+/** Runs any other change, and records in the same transaction that a keyed request has made it. */
 export function keptStepChanges(
   ask: Asks<RequestStatements>,
   changes: Readonly<Record<string, AnyChange>>,
@@ -150,7 +150,7 @@ function lostKey(): DomainError {
   return new DomainError('IDEMPOTENCY_IN_FLIGHT', detail, { retryAfterSeconds: 1 });
 }
 
-/** Who makes a change, and when. */
+/** The actor of a change, and its time. */
 export interface AuditedActor extends AuditActor {
   at: number;
 }
@@ -161,7 +161,7 @@ export interface DoneCall extends AuditedActor {
   args: unknown[];
 }
 
-/** Makes any of the other changes, and writes into the audit list in the same transaction whose doing it was. */
+/** Runs any other change, and adds its entry to the audit log in the same transaction. */
 export function auditChanges(ask: Asks<RequestStatements>, changes: Readonly<Record<string, AnyChange>>) {
   return {
     *makeDone({ name, args, tenantId, at, actor, client: from = '' }: DoneCall): Script<unknown> {
@@ -186,10 +186,10 @@ export function auditChanges(ask: Asks<RequestStatements>, changes: Readonly<Rec
   } satisfies Scripts<AuditStore> & Record<'makeDone', AnyChange>;
 }
 
-/** `commitSignals` as the store's own face calls it: what it came to stands beside what was taken. */
+/** `commitSignals` in the variant that also leases deliveries. */
 const HELD = 'commitSignalsHeld';
 
-/** The name by which the audit list knows a change. */
+/** The name of a change in the audit log. */
 export function toldName(name: string): string {
   return name === HELD ? 'commitSignals' : name;
 }

@@ -44,11 +44,11 @@ export interface SignalStatements
     removePeople(id: string): void;
     leave(id: string): string | undefined;
     remove(id: string): void;
-    /** Makes a stored signal one that is found by its words. */
+    /** Adds a stored signal to the search index. */
     enterIndex(id: string): void;
-    /** Before what it is found by is changed. */
+    /** To be called before its searchable data changes. */
     leaveIndex(id: string): void;
-    /** {@link enterIndex} of the signal that the statement before this one inserted. */
+    /** {@link enterIndex} for the signal inserted by the previous statement. */
     enterIndexAsInserted(signal: NewSignal): void;
     addTriage(ids: string, tenantId: string): void;
     updateTriage(row: Record<string, unknown>): number;
@@ -102,7 +102,7 @@ export function signalChanges(ask: Asks<SignalStatements>, write: SignalWriter) 
 
 export type SignalChanges = ReturnType<typeof signalChanges>;
 
-/** Stores a signal with its terms, its author's keys, its company and its events, unless it is known: part of a change. */
+/** Stores a signal with its terms, author keys, company and events, unless it is a duplicate: part of a change. */
 export type SignalWriter = (signal: NewSignal) => Script<CommittedSignal>;
 
 export function createSignalWriter(ask: Asks<SignalStatements>, findKnown: FindKnownSignal): SignalWriter {
@@ -112,7 +112,7 @@ export function createSignalWriter(ask: Asks<SignalStatements>, findKnown: FindK
 
   return function* (signal) {
     const { events, personKeys, nearKeys: _keys, company, ...columns } = signal;
-    // Looked for in the transaction that stores it, earlier ones of the same change included: no two can miss each other.
+    // Checked in the transaction that stores it, including earlier ones of the same change: no duplicate can be missed.
     const known = yield* findKnown(signal);
     if (known !== null) {
       const wire = known.elsewhere ? yield* knownSignals.addPlace(known, signal) : known.wire;
@@ -134,7 +134,7 @@ interface StoredRow {
   leadId: string | null;
 }
 
-/** Stored signals whose post its author has edited. */
+/** Stored signals of edited posts. */
 function createSignalEdits(ask: Asks<SignalStatements>) {
   const knownSignals = createKnownSignals(ask);
   const observeCompany = createCompanyObserver(ask);
@@ -144,7 +144,7 @@ function createSignalEdits(ask: Asks<SignalStatements>) {
   function* edit({ signal, now }: SignalEdit): Script<EditedSignal> {
     const { id, tenantId, externalId, personKeys, nearKeys, company, events, ...scored } = signal;
     const row = yield* ask.signals.selectEdited({ id, tenantId, externalId });
-    // Deleted or erased meanwhile, or edited so by another request.
+    // Deleted or erased in the meantime, or already edited by another request.
     if (row === undefined || row.text === signal.text) {
       return { id, wire: row?.wire ?? null, isChanged: false, isHotNow: false };
     }
@@ -172,7 +172,7 @@ function createSignalEdits(ask: Asks<SignalStatements>) {
   }
 
   return {
-    /** The stored signals of this post, of whatever profile, that have another text than it has now. */
+    /** The stored signals of this post, for any profile, whose text differs from the current one. */
     *outdatedBy({ tenantId, platform, externalId, text }: NewSignal): Script<OutdatedSignal[]> {
       if (externalId === null) return [];
       return yield* ask.signals.selectOutdated({ tenantId, platform, externalId, text });
@@ -185,7 +185,7 @@ function createSignalEdits(ask: Asks<SignalStatements>) {
   };
 }
 
-/** Removing signals with what was said of them and what they are found by. The facts of companies stay. */
+/** Deletes signals with their feedback and search terms. Facts about companies stay. */
 export function createSignalRemover(ask: Asks<SignalStatements>) {
   const knownSignals = createKnownSignals(ask);
   const scoreLead = createLeadScore(ask);
@@ -199,13 +199,13 @@ export function createSignalRemover(ask: Asks<SignalStatements>) {
   }
 
   return {
-    /** A tenant's signals of a platform that have an external id, but for those of leads; how many. */
+    /** Deletes a tenant's unattached signals from a platform that have an external id; returns their number. */
     *removeOfPlatform(tenantId: string, platform: string): Script<number> {
       const ids = yield* ask.signals.selectOfPlatform(tenantId, platform);
       for (const each of ids) yield* removeRow(each);
       return ids.length;
     },
-    /** One signal; its lead, if it has one, is scored by those that are left. False where there is no such signal. */
+    /** Deletes one signal; its lead, if any, is scored by the remaining ones. False if there is no such signal. */
     *removeOne(tenantId: string, id: string, now: number): Script<boolean> {
       if ((yield* ask.signals.selectOwn(id, tenantId)) === undefined) return false;
       yield* ask.signals.countIrrelevant(id);
@@ -218,8 +218,8 @@ export function createSignalRemover(ask: Asks<SignalStatements>) {
 }
 
 /**
- * Gives a signal that was just stored to the lead whose author it is, and the lead its score: part of the change that
- * stores it. Returns the signal's JSON as it then is. If its keys match two leads, it stays unattached.
+ * Attaches a newly stored signal to its author's lead, and updates the lead's score: part of the change that stores it. Returns
+ * the signal's updated JSON. If its keys match two leads, it stays unattached.
  */
 function createAdoption(ask: Asks<SignalStatements>): (signal: NewSignal) => Script<string> {
   const leadRow = createLeadRow(ask);
