@@ -112,7 +112,7 @@ export function outcomeChanges(ask: Asks<DeliveryStatements>) {
   const settleHealth = createEndpointHealth(ask);
   const addDeadNotice = createDeadNotices(ask);
 
-  /** The attempt's detail; emptied if the delivery was erased while it was in progress, which removes its body. */
+  /** Empties the response if the delivery was erased during the attempt, which removes its body. */
   function* forgetReplyOfErased(deliveryId: string): Script<void> {
     if ((yield* ask.deliveries.selectBody(deliveryId)) === undefined)
       yield* ask.events.emptyReplies(deliveryId);
