@@ -184,9 +184,7 @@ const HOT_THIS_WEEK = JSON.stringify({
 
 function forAgents({ baseUrl, content }: DocumentDeps): string {
   const hasPage = content.pages.some(({ path }) => path === AGENTS_PATH);
-  const page = hasPage
-    ? `\n\nElse read [For agents](${baseUrl}${markdownPath(AGENTS_PATH)}) first.`
-    : '';
+  const page = hasPage ? `\n\nElse read [For agents](${baseUrl}${markdownPath(AGENTS_PATH)}) first.` : '';
   return `Agents with an API key use MCP at ${baseUrl}${MCP_PATH}. This week's hot signals with reasons, in one request: \`curl ${baseUrl}${MCP_PATH} -H "Authorization: Bearer $API_KEY" --json '${HOT_THIS_WEEK}'\`${page}`;
 }
 
