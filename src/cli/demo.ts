@@ -236,7 +236,10 @@ const MARKS: Record<string, string> = { hot: 'HOT ', warm: 'warm', cold: 'cold' 
 /** A scored signal in one line: score, class, platform, excerpt, and the factor that decided most. */
 function signalLine({ icp_score, classification, platform, ...signal }: ScoredSignal): string {
   const { factors, negatives } = signal.explanation;
-  const [top] = [...negatives, ...factors].sort((a, b) => Math.abs(b.points) - Math.abs(a.points));
+  const strongest = [...negatives, ...factors].sort((a, b) => Math.abs(b.points) - Math.abs(a.points));
+  // Why a post is cold is what counts against it.
+  const against = classification === 'cold' ? strongest.find(({ points }) => points < 0) : undefined;
+  const top = against ?? strongest[0];
   const reason = top
     ? `${top.label} ${top.points > 0 ? '+' : ''}${top.points}`
     : 'Nothing suggests a purchase';

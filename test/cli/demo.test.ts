@@ -19,6 +19,10 @@ test('demo --once scores every sample and reads a site, verifies every delivery,
     ...['Forum: 4 new posts, 2 signals', 'Jobs: 2 new posts, 1 signal', 'Forum: 1 new post, 1 signal'],
   ]);
   expect(stdout.match(/^ *\d+ {2}(HOT|warm|cold) /gm)).toHaveLength(14);
+  // What is cold says what counts against it, not that it "asks for something to buy +21".
+  expect(stdout.match(/^ *\d+ {2}cold .* -\d+$/gm)).toHaveLength(
+    stdout.match(/^ *\d+ {2}cold /gm)?.length ?? 0,
+  );
   const wanted = (stdout.match(/^ *\d+ {2}(HOT|warm) /gm)?.length ?? 0) + 4;
   expect(wanted).toBeGreaterThan(7);
   expect(stdout.match(/→ .* verified .* attempt 1 /g)).toHaveLength(wanted);
