@@ -53,6 +53,24 @@ test('the notes on upgrading name the model that scores', () => {
   expect(read('docs/operation/upgrade.md')).toContain(`Scores come from model ${version},`);
 });
 
+test('the glossary lists terms that the code uses', () => {
+  const rows = [...read('docs/glossary.md').matchAll(/^\| (?!Here|-)([^|]+) \|/gm)].map(
+    ([, term = '']) => term,
+  );
+  const terms = rows.flatMap((row) =>
+    row
+      .replace(/ \(.*?\)|: .*/g, '')
+      .split(', ')
+      .map((term) => term.trim()),
+  );
+  expect(terms.length).toBeGreaterThan(40);
+  const code = globSync('src/**/*.ts')
+    .map((file) => `${file}\n${read(file)}`)
+    .join('\n');
+  const unused = terms.filter((term) => !new RegExp(term.replaceAll(' ', '[ _-]?'), 'i').test(code));
+  expect(unused.filter((term) => !['room', 'aim'].includes(term))).toEqual([]);
+});
+
 test('every command and option of the command line stands on its page', async () => {
   const page = read('docs/command-line.md');
   const { stdout } = await runInProcess(['--help']);
