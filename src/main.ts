@@ -180,8 +180,7 @@ const ports: Ports = {
   open,
   migrate,
   upkeep: async () => (await import('./upkeep.ts')).createUpkeep(process.env),
-  copyStore: async (to, onProgress) =>
-    (await import('./store-copy.ts')).copyStoreOf(process.env, to, onProgress),
+  copyStore: async (to, onProgress) => (await import('./upkeep.ts')).copyStoreTo(to, process.env, onProgress),
   onStop,
 };
 

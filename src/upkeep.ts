@@ -14,6 +14,7 @@ import {
   secretsKeyFile,
   writeSecretsKey,
 } from './secrets-key.ts';
+import type { CopyProgress, CopyReport } from './store/copy/copy-store.ts';
 import {
   backUp,
   checkEverything,
@@ -134,6 +135,22 @@ async function restore({ config, file, from, onProgress }: RestoreDeps): Promise
 
 function noKeyYet(): StoreUpkeepError {
   return new StoreUpkeepError('There is no master key yet. The first start creates one.');
+}
+
+/** Copies the store of `DATA_DIR` into PostgreSQL, with the key that it belongs to. @throws StoreUpkeepError, StoreOpenError */
+export async function copyStoreTo(
+  to: string,
+  env: NodeJS.ProcessEnv,
+  onProgress: (progress: CopyProgress) => void,
+): Promise<CopyReport> {
+  // The command names the target, whatever the environment says.
+  const { DATABASE_URL: _, ...rest } = env;
+  const config = loadConfig(rest);
+  const file = join(config.dataDir, 'signalpost.db');
+  const keys = findKeys(config);
+  refuseOtherKey(file, keys && proofOf(keys, config));
+  const { copyStore } = await import('./store/copy/copy-store.ts');
+  return copyStore({ file, to, onProgress });
 }
 
 function rotate(keys: KeyRing, config: Config): Awaited<ReturnType<Upkeep['rotateKey']>> {
