@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import type { Ports } from './ports.ts';
 
-/** `completion`: a script that makes a shell complete commands, options and values; made from the commands themselves. */
+/** `completion`: prints a shell script that completes commands, options and values, generated from the commands. */
 export function addCompletion(parent: Command, ports: Ports): void {
   parent
     .command('completion')
@@ -11,7 +11,7 @@ export function addCompletion(parent: Command, ports: Ports): void {
     .action((shell: Shell) => ports.out(SHELLS[shell](placesOf(parent, ''))));
 }
 
-/** The command itself and all below it, each with what may follow. */
+/** The command and all its subcommands, each with possible next words. */
 function placesOf(command: Command, path: string): CompletionPlace[] {
   const help = command.createHelp();
   const commands = help.visibleCommands(command).filter((sub) => sub.name() !== 'help');
@@ -32,14 +32,14 @@ function placesOf(command: Command, path: string): CompletionPlace[] {
   return [place, ...commands.flatMap((sub) => placesOf(sub, `${path} ${sub.name()}`.trim()))];
 }
 
-/** A command of the command line and what may follow it. `path` is its words: `tenant create`, empty for the program. */
+/** A command with its possible next words. `path` are its words: `tenant create`; empty for the program. */
 interface CompletionPlace {
   path: string;
   words: { word: string; about: string }[];
   options: { word: string; about: string; takesValue: boolean; values: readonly string[] }[];
 }
 
-/** Makes each shell's script. All three walk the words typed so far down to a command, and offer what follows it. */
+/** Generates each shell's script. All three find the command in the words typed so far, and offer the possible next words. */
 const SHELLS = { bash: bashScript, zsh: zshScript, fish: fishScript };
 type Shell = keyof typeof SHELLS;
 
@@ -127,7 +127,7 @@ function known(places: readonly CompletionPlace[], indent: number): string {
   return `${' '.repeat(indent)}${pathsBelow(places).map(quote).join('|')})`;
 }
 
-/** After an option that takes a value its values are offered, and nothing else where they are not known. */
+/** After an option that takes a value, only its values are offered, or nothing if they are unknown. */
 function valueCases(places: readonly CompletionPlace[], offer: (values: string) => string): string {
   const patterns = new Map<string, string[]>();
   for (const { path, options } of places) {
@@ -143,7 +143,7 @@ function list(items: readonly { word: string }[]): string {
   return items.map(({ word }) => word).join(' ');
 }
 
-/** One word of a shell, whatever it holds; fish, too, takes `'\\''` for a quotation mark. */
+/** Quotes any text as one shell word; fish also accepts `'\\''` for a quotation mark. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -19,7 +19,7 @@ const SAMPLES = inPackage('data/samples.jsonl');
 const USUAL_PORT = 3000;
 const DELIVERY_TIMEOUT_MS = 60_000;
 
-/** `demo`: the whole way of a post, from the HTTP API to a verified delivery, with nothing to configure. */
+/** `demo`: follows posts from the HTTP API to verified deliveries, without configuration. */
 export function addDemo(parent: Command, ports: Ports): void {
   parent
     .command('demo')
@@ -34,12 +34,12 @@ interface DemoOptions {
   sources?: true;
 }
 
-/** What has been opened so far, to be undone in reverse order however the demo ends. */
+/** What has been opened so far, to be closed in reverse order however the demo ends. */
 type Undo = (() => Promise<unknown>)[];
 
 async function demo(ports: Ports, options: DemoOptions): Promise<void> {
   const undo: Undo = [];
-  // One ending, whichever comes first: the demo itself, a fault, or Ctrl-C.
+  // Ends with whatever comes first: the end of the demo, an error, or Ctrl-C.
   let ending: Promise<void> | null = null;
   const end = () => {
     ending ??= undoAll(undo);
@@ -141,7 +141,7 @@ async function observeSamples(ports: Ports, api: DemoApi, count: DeliveryCount):
 
 const samplePost = z.looseObject({ platform: z.looseObject({ posted_at: z.iso.datetime() }) });
 
-/** The samples as if the last of them had been written an hour ago: a request that is weeks old is cold, whatever it says. */
+/** The samples, shifted so that the last one was written an hour ago: posts that are weeks old are cold, whatever they say. */
 async function samplePosts(clock: Clock): Promise<object[]> {
   const lines = (await readFile(SAMPLES, 'utf8')).split('\n').filter((line) => line.trim() !== '');
   const posts = lines.map((line) => samplePost.parse(JSON.parse(line)));
@@ -153,20 +153,20 @@ async function samplePosts(clock: Clock): Promise<object[]> {
   }));
 }
 
-/** A port that nobody else is given until it is released. */
+/** A port reserved until it is released. */
 interface HeldPort {
   port: number;
   release(): Promise<void>;
 }
 
-/** PORT where it is set, whose start says so if it is taken; else the usual port where that is free, else any. */
+/** PORT if it is set (startup reports if it is in use); otherwise the default port if it is free, or any. */
 async function demoPort(env: NodeJS.ProcessEnv): Promise<HeldPort> {
   const wanted = portOf(env) ?? 0;
   if (wanted !== 0) return { port: wanted, release: async () => {} };
   return (await holdPort(USUAL_PORT)) ?? (await holdPort(0)) ?? fail('There is no free port on 127.0.0.1.');
 }
 
-/** The store takes a second or more to open, in which another demo would find the same port free. */
+/** Opening the store takes a second or more, in which another demo would find the same port free. */
 function holdPort(port: number): Promise<HeldPort | null> {
   return new Promise((resolve) => {
     const holder = createServer();
@@ -193,7 +193,7 @@ interface SourcesPart {
 const READ_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 100;
 
-/** Sources that are read live: a forum by the feed that its page names, and a company's jobs; then the forum again. */
+/** Reads sources live: a forum through the feed that its page links to, and a company's jobs; then the forum again. */
 async function showSources({ clock, api, site, count, out }: SourcesPart): Promise<void> {
   out(
     `\nA small site at ${site.url} has a forum and a company's job board. Both are added as sources and read:\n`,
@@ -233,11 +233,11 @@ async function showSources({ clock, api, site, count, out }: SourcesPart): Promi
 
 const MARKS: Record<string, string> = { hot: 'HOT ', warm: 'warm', cold: 'cold' };
 
-/** A scored signal in one line: score, class, platform, excerpt, and the factor that decided most. */
+/** A scored signal in one line: score, classification, platform, excerpt, and the most important factor. */
 function signalLine({ icp_score, classification, platform, ...signal }: ScoredSignal): string {
   const { factors, negatives } = signal.explanation;
   const strongest = [...negatives, ...factors].sort((a, b) => Math.abs(b.points) - Math.abs(a.points));
-  // Why a post is cold is what counts against it.
+  // For a cold post, the most important factor is the one that counts against it.
   const against = classification === 'cold' ? strongest.find(({ points }) => points < 0) : undefined;
   const top = against ?? strongest[0];
   const reason = top
@@ -267,7 +267,7 @@ interface DeliveryCount {
   expect(): void;
   add(): void;
   expected(): number;
-  /** Resolves when as many came as were expected. @throws CommandError where they do not in time */
+  /** Resolves when all expected deliveries have arrived. @throws CommandError if they do not in time */
   complete(): Promise<void>;
 }
 
@@ -329,15 +329,15 @@ const sourceAnswer = z.object({
 });
 type ReadSource = z.infer<typeof sourceAnswer>['data'];
 
-/** The demo's view of the HTTP API: what any client with a key could do. */
+/** The demo's client of the HTTP API, with nothing that other clients could not do. */
 interface DemoApi {
-  /** Makes an endpoint for warm and hot signals; resolves with its secret. */
+  /** Creates an endpoint for warm and hot signals; resolves with its secret. */
   createWebhook(url: string): Promise<string>;
-  /** Posts one observed post, as JSON text, and reads back how it was scored. */
+  /** Sends one observed post, as JSON text, and reads its score. */
   observe(post: string): Promise<ScoredSignal>;
   createSource(source: object): Promise<ReadSource>;
   readSource(id: string): Promise<ReadSource>;
-  /** Has it read now, without waiting for it. */
+  /** Requests a run, without waiting for it. */
   runSource(id: string): Promise<ReadSource>;
 }
 
@@ -369,7 +369,7 @@ function createDemoApi(deps: { clock: Clock; url: string; apiKey: string }): Dem
   };
 }
 
-/** A small site on this machine with what sources read: a forum whose page names its feed, and a company's jobs. */
+/** A small local site for sources: a forum whose page links to its feed, and a company's jobs. */
 interface DemoSite {
   url: string;
   /** One more thread in the forum. */

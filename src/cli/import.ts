@@ -10,7 +10,7 @@ import type { Fault } from '../model/errors.ts';
 import { type ObservedPost, observedPostSchema } from '../model/signal.ts';
 import { CommandError, EXIT, type Opened, type Ports, withStorage } from './ports.ts';
 
-/** Rows taken in by one commit or two: what a person who stops it waits for. */
+/** Rows imported by one or two commits: how long an interruption takes. */
 const BATCH_ROWS = 100;
 const MAX_SHOWN = 20;
 const BAR_CELLS = 24;
@@ -21,7 +21,7 @@ interface Options {
   json?: true;
 }
 
-/** `import FILE`: posts or signals of a file, by the use case of the API. */
+/** `import FILE`: imports posts or signals from a file, like the API. */
 export function addImport(parent: Command, ports: Ports): void {
   parent
     .command('import')
@@ -57,7 +57,7 @@ async function chooseTenant({ store }: Opened, wanted: string | undefined): Prom
   throw new CommandError(`There are ${tenants.length} tenants. ${way}`, EXIT.usage);
 }
 
-/** What a whole file came to. */
+/** The result of a whole file. */
 interface Tally {
   rows: number;
   created: number;
@@ -115,7 +115,7 @@ async function fileSize(file: string): Promise<number> {
   throw new CommandError(`There is no file "${file}".`, EXIT.usage);
 }
 
-/** A file that turns out to be no table ends here, with the line that says so. */
+/** Stops at a file that is not a table, with the line number. */
 async function* rowsOf(file: string): AsyncIterable<ImportRow> {
   try {
     yield* readRows(file);
@@ -143,23 +143,23 @@ function tell(ports: Ports, tally: Tally, { dryRun, json }: Options): void {
   if (rejected > 0) ports.setExitCode(EXIT.failed);
 }
 
-/** What became of the rows of a batch. */
+/** The result of the rows of a batch. */
 interface BatchOutcome {
   created: number;
   duplicates: number;
-  /** By place in the batch, why it was rejected after all. */
+  /** Why rows were rejected after all, by index in the batch. */
   rejected: { index: number; fault: string }[];
 }
 
 const ROUTE = 'import';
 
-/** Takes a batch in under a key made of its content: stopped half way, the same command goes on. */
+/** Imports a batch under an idempotency key derived from its content, so that the same command continues after an interruption. */
 async function importBatch(
   opened: Opened,
   tenantId: string,
   { number, posts }: { number: number; posts: readonly ObservedPost[] },
 ): Promise<BatchOutcome> {
-  // Here, as scoring is much to load, and no other command needs it.
+  // Loaded here, because scoring is large and no other command needs it.
   const { observeKept } = await import('../signals/intake.ts');
   const fingerprint = createHash('sha256').update(JSON.stringify(posts)).digest('hex');
   const kept = { tenantId, route: ROUTE, key: `${number}-${fingerprint}`, posts };
@@ -177,18 +177,18 @@ async function importBatch(
   return outcome;
 }
 
-/** What else a signal has than the post it was made of: it is made anew when it comes in. */
+/** Members of a signal that are not part of its post: they are computed again on import. */
 const MADE_OF_IT = new Set([
   ...['signal_id', 'classification', 'icp_score', 'timestamp', 'icp_profile_name', 'profile_url'],
   ...['icp_profile_id', 'lead_id', 'also_seen', 'explanation', 'excerpt', 'signature'],
 ]);
 
-/** A row as a post, or what is wrong with it. */
+/** A row as a post, or its errors. */
 type ReadPost = { ok: true; post: ObservedPost } | { ok: false; fault: string };
 
 /**
- * A post, or a signal as the API shows it, which becomes the post that it was made of. One that says nothing of where it is
- * from gets an external id made of its content, so that it comes in once however often the file does.
+ * A post, or a signal as in the API, which is reduced to its post. A post without an origin gets an external id derived from its
+ * content, so that it is imported only once, however often the file is.
  */
 function readPost(item: unknown): ReadPost {
   if (!isObject(item)) {
@@ -201,7 +201,7 @@ function readPost(item: unknown): ReadPost {
   return { ok: true, post: isKnownAgain ? post : { ...post, external_id: contentId(post) } };
 }
 
-/** The faults of a row in a line, in the words of the API, each after its place: `prospect.email`. */
+/** The errors of a row in one line, in the wording of the API, each after its field: `prospect.email`. */
 function faultText(faults: readonly Fault[], total = faults.length): string {
   const shown = faults.map(
     ({ pointer = '', detail }) => `${pointer.slice(1).replaceAll('/', '.')}: ${detail}`,
@@ -222,11 +222,11 @@ function contentId(post: ObservedPost): string {
   return `import-${createHash('sha256').update(canonicalJson(post)).digest('hex').slice(0, 32)}`;
 }
 
-/** One thing of a file, or why it could not be read. */
+/** An item of a file, or why it could not be read. */
 interface ImportRow {
-  /** Where it begins in the file, from 1. */
+  /** Its first line in the file, from 1. */
   line: number;
-  /** Bytes read so far, about. */
+  /** Approximate number of bytes read so far. */
   bytes: number;
   value: { ok: true; item: unknown } | { ok: false; fault: string };
 }
@@ -238,7 +238,7 @@ const MAX_DEPTH = 32;
 /** A signal as the API shows it has some hundred. */
 const MAX_VALUES = 10_000;
 
-/** The rows of a file, one at a time: JSON Lines, or CSV where the name ends so. Rejects where it cannot be read. */
+/** The rows of a file, one at a time: JSON Lines, or CSV according to the name. Rejects if it cannot be read. */
 function readRows(file: string): AsyncIterable<ImportRow> {
   return /\.csv$/i.test(file) ? csvRows(file) : jsonLines(file);
 }
@@ -253,7 +253,7 @@ async function* jsonLines(file: string): AsyncIterable<ImportRow> {
   }
 }
 
-/** The lines of a text, each cut where it is longer than any that is read: one may be as long as the file. */
+/** The lines of a text, truncated beyond the maximum length: a line may be as long as the file. */
 async function* linesOf(chunks: AsyncIterable<string>): AsyncIterable<string> {
   let line = '';
   for await (const chunk of chunks) {
@@ -288,7 +288,7 @@ interface CsvRecord {
   info: { lines: number; error?: { message: string } };
 }
 
-/** The first row names the columns: members of a post, joined with `.` or `_`. An empty cell says nothing. */
+/** The first row names the columns: members of a post, joined with `.` or `_`. Empty cells are ignored. */
 async function* csvRows(file: string): AsyncIterable<ImportRow> {
   const stream = createReadStream(file);
   const parser = parse({
@@ -311,7 +311,7 @@ async function* csvRows(file: string): AsyncIterable<ImportRow> {
 }
 
 const GROUPS = ['platform', 'prospect', 'company'] as const;
-/** Columns that people name without their group. */
+/** Column names that are accepted without their group. */
 const OTHER_NAMES = new Map([
   ['platform', 'platform.name'],
   ['post_url', 'platform.post_url'],
@@ -319,7 +319,7 @@ const OTHER_NAMES = new Map([
   ['posted_at', 'platform.posted_at'],
 ]);
 
-/** Made of maps, as a column may be called `__proto__`. */
+/** Uses maps, because a column may be called `__proto__`. */
 function nested(record: Record<string, string>): Record<string, unknown> {
   const item = new Map<string, unknown>();
   const groups = new Map<string, Map<string, string>>();

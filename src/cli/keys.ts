@@ -14,7 +14,7 @@ interface KeyOptions {
   json?: true;
 }
 
-/** `key create`: an API key of a tenant, which is shown this once. */
+/** `key create`: creates an API key of a tenant, which is shown only once. */
 export function addKeyCreate(parent: Command, ports: Ports): void {
   parent
     .command('create')
@@ -77,7 +77,7 @@ function scopes(text: string): Scope[] {
 
 const isoOrNull = (ms: number | null): string | null => (ms === null ? null : toIso(ms));
 
-/** `key list`: API keys without their secrets, revoked ones too. */
+/** `key list`: lists API keys without their secrets, including revoked ones. */
 export function addKeyList(parent: Command, ports: Ports): void {
   parent
     .command('list')
@@ -119,7 +119,7 @@ function keyWire(key: ApiKey): object {
   };
 }
 
-/** `key revoke`: ends one key at once, in a running server too. */
+/** `key revoke`: revokes a key immediately, also in a running server. */
 export function addKeyRevoke(parent: Command, ports: Ports): void {
   parent
     .command('revoke')

@@ -24,10 +24,10 @@ interface Options {
   fromStart?: true;
 }
 
-/** Not PORT, which is the server's: in a shell that starts both it would be in use. */
+/** Not PORT, which is the server's: a shell that starts both would find it in use. */
 const PORT_VARIABLE = 'LISTEN_PORT';
 const USUAL_PORT = 4000;
-/** What stands in a command can be read by every user of the machine (`ps`). */
+/** Arguments of a command are visible to every user of the machine (`ps`). */
 const SECRET_VARIABLE = 'SIGNALPOST_WEBHOOK_SECRET';
 const KEY_VARIABLE = 'SIGNALPOST_API_KEY';
 const STDIN = 0;
@@ -156,8 +156,8 @@ const FIRST_WAIT_MS = 1_000;
 const MOST_WAIT_MS = 10_000;
 
 /**
- * Posts an event of a feed to an address, signed as a delivery is, and returns the status that came back. Where nothing
- * answers there it is tried again until something does, or `isStopping`: then null.
+ * Posts an event of a feed to a URL, signed like a delivery, and returns the status of the response. Retries until there is one,
+ * or until `isStopping`: then null.
  */
 export async function forward(
   clock: Clock,
@@ -212,26 +212,26 @@ interface FeedPage {
   truncated: boolean;
 }
 
-/** Where a feed is, and where its place is kept between runs. */
+/** A feed, and the file that stores its position between runs. */
 export interface FeedSource {
   baseUrl: string;
   apiKey: string;
   webhookId: string;
-  /** A file; what it holds is the cursor of the page that was done last. */
+  /** A file with the cursor of the last completed page. */
   placeFile: string;
-  /** Where to begin without a place: the oldest event there is, or what comes from now on. */
+  /** Where to start without a stored position: with the oldest event, or with events from now on. */
   fromStart: boolean;
 }
 
 const WAIT_SECONDS = 20;
 const POLL_TIMEOUT_MS = 40_000;
 const RETRY_MS = 2_000;
-/** Refusals that waiting does not change. */
+/** Errors that do not go away by waiting. */
 const FINAL = new Set([400, 401, 403, 404]);
 
 /**
- * Follows a feed until `isStopping`: `handle` has done with an event before the next one, and with a page before its cursor
- * is kept, so that what a stop cuts off comes again. @throws CommandError where the server refuses
+ * Follows a feed until `isStopping`. `handle` completes each event before the next one, and each page before its cursor is stored,
+ * so that interrupted events are repeated. @throws CommandError if the server rejects the request
  */
 export async function followFeed(
   { clock, err }: Pick<Ports, 'clock' | 'err'>,
@@ -299,7 +299,7 @@ function readPlace({ placeFile }: FeedSource): string | null {
   }
 }
 
-/** Written beside and renamed: a stop in between leaves the one before. */
+/** Written to a temporary file and renamed: an interruption leaves the previous one. */
 function keepPlace({ placeFile }: FeedSource, cursor: string): void {
   mkdirSync(dirname(placeFile), { recursive: true });
   writeFileSync(`${placeFile}.new`, `${cursor}\n`);

@@ -8,14 +8,14 @@ const TIMEOUT_MS = 30_000;
 const INTERNAL_ERROR = -32_603;
 const VERSION_META = 'io.modelcontextprotocol/protocolVersion';
 
-/** A JSON-RPC message of a client, as far as its headers follow from it. */
+/** The members of a client's JSON-RPC message that determine its headers. */
 interface Message {
   id?: string | number;
   method?: string;
   params?: { name?: string; uri?: string; _meta?: Record<string, unknown> };
 }
 
-/** `mcp`: the server's MCP face for clients that start a program; every message is a request to `/mcp`. */
+/** `mcp`: the server's MCP interface for clients that start a program; every message is a request to `/mcp`. */
 export function addMcp(parent: Command, ports: Ports): void {
   parent
     .command('mcp')
@@ -65,7 +65,7 @@ function parseMessage(line: string): Message {
   }
 }
 
-/** What the HTTP binding repeats of a message in its headers (revision 2026-07-28, SEP-2243). */
+/** The headers in which the HTTP binding repeats parts of a message (revision 2026-07-28, SEP-2243). */
 function headersOf({ method, params }: Message): Record<string, string> {
   const version = params?._meta?.[VERSION_META];
   const name = params?.name ?? params?.uri;
@@ -87,7 +87,7 @@ function encodeHeader(value: string): string {
     : `=?base64?${Buffer.from(value).toString('base64')}?=`;
 }
 
-/** The one JSON-RPC message of an answer, as a line; null: it holds none. */
+/** The JSON-RPC message of a response, as a line; null: there is none. */
 function messageIn(text: string): string | null {
   const data = /^data: ?(\{.*)$/m.exec(text)?.[1] ?? text;
   try {
@@ -99,7 +99,7 @@ function messageIn(text: string): string | null {
   }
 }
 
-/** What a problem document says. */
+/** The text of a problem document. */
 function refusalIn({ status, text }: { status: number; text: string }): string {
   try {
     const { code, detail } = JSON.parse(text);

@@ -9,7 +9,7 @@ import { OTHER_ACTORS } from '../model/audit.ts';
 import type { Encoder } from '../signals/encoder/encoder.ts';
 import type { Matchers } from '../signals/matchers.ts';
 
-/** What the process hands to its commands: they know neither the runtime nor the HTTP server. */
+/** The dependencies of commands, which know neither the runtime nor the HTTP server. */
 export interface Ports {
   env: NodeJS.ProcessEnv;
   /** How this program is called from a shell. */
@@ -24,11 +24,11 @@ export interface Ports {
   /** Shows the progress of long work, replacing the last line; null ends it. Omitted when there is no terminal. */
   progress?(text: string | null): void;
   setExitCode(code: number): void;
-  /** Opens data folder and storage as `env` (the process's own if left out) says; nothing listens yet. */
+  /** Opens data folder and storage according to `env` (defaults to the process's); nothing listens yet. */
   open(options: OpenOptions): Promise<Opened>;
-  /** Brings the storage to this program's schema without starting anything. */
+  /** Migrates the storage to this program's schema without starting anything. */
   migrate(): Promise<{ place: string; from: number; to: number }>;
-  /** Work on the data folder that no server takes part in. */
+  /** Maintenance of the data folder. */
   upkeep(): Promise<Upkeep>;
   /** Copies the store of the data folder to the database at `to`, and compares both. */
   copyStore(to: string, onProgress: (progress: StoreCopyProgress) => void): Promise<StoreCopyReport>;
@@ -64,12 +64,12 @@ export interface Release {
   model: string;
 }
 
-/** For people, beginning with the version alone. */
+/** For people; the first line is the version alone. */
 export function releaseLine({ version, schema, model }: Release): string {
   return `${version} (schema ${schema}, model ${model})`;
 }
 
-/** Backups and checks of the data folder; the messages of what it throws are for the operator. */
+/** Backups and checks of the data folder; error messages are for operators. */
 export interface Upkeep {
   /** `onProgress` receives the share done, in [0, 1]. */
   backUp(
@@ -77,14 +77,14 @@ export interface Upkeep {
     withKey: boolean,
     onProgress: (part: number) => void,
   ): Promise<{ target: string; bytes: number; version: number }>;
-  /** `key` tells whether the master key came along, was there, or must still be put there. */
+  /** `key`: whether the master key was included, already existed, or still has to be added. */
   restore(
     from: string,
     onProgress: (part: number) => void,
   ): Promise<{ file: string; putAside: string | null; key: 'packed' | 'there' | 'missing' }>;
-  /** At most some findings of each part, of `total`. */
+  /** The first findings of each part, and their `total`. */
   check(): { file: string; findings: { part: string; detail: string }[]; total: number };
-  /** `file`: it was written there. `setting`: what SECRETS_KEY is to be set to. */
+  /** `file`: where it was written. `setting`: the new value for SECRETS_KEY. */
   rotateKey(): Promise<{ file: string } | { setting: string }>;
 }
 
@@ -92,18 +92,18 @@ export interface OpenOptions {
   env?: NodeJS.ProcessEnv;
   /** `requests`: the server's own log, one line a request. `faults`: warnings and errors only, on stderr. */
   log: 'requests' | 'faults';
-  /** Refuses a folder without a database, and makes nothing there. */
+  /** Rejects a folder without a database, and creates nothing there. */
   existing?: boolean;
-  /** Takes posts in: the sentence encoder, half a second of work, is started for them. */
+  /** Posts will be scored: starts the sentence encoder, which takes half a second. */
   takesPosts?: boolean;
 }
 
 /** An open storage, ready to be served. */
 export interface Opened extends AccountDeps {
-  /** Absolute address used in links, without a trailing slash. */
+  /** Absolute URL for links, without a trailing slash. */
   baseUrl: string;
   matchers: Matchers;
-  /** Null: words decide alone. */
+  /** Null: scoring uses words alone. */
   encoder: Encoder | null;
   seededRandom: SeededRandom;
   cursors: Cursors;
@@ -125,8 +125,7 @@ export class CommandError extends Error {
 }
 
 /**
- * Opens the storage that is there for one piece of work and closes it whatever comes. A running server sees the change
- * at once.
+ * Opens the existing storage for one piece of work, and closes it in any case. A running server sees changes immediately.
  */
 export function withStorage<T>(
   ports: Ports,
@@ -136,12 +135,12 @@ export function withStorage<T>(
   return withOpened(ports, { ...options, log: 'faults', existing: true }, work);
 }
 
-/** What is changed in `work` stands in the tenant's audit list as done by a command. */
+/** Changes in `work` are recorded in the tenant's audit log as made by a command. */
 export function byCommand<T>({ store }: Opened, tenantId: string, work: () => T): T {
   return store.as({ tenantId, actor: OTHER_ACTORS.command }, work);
 }
 
-/** The same for what may be the first to be done, and so makes the storage where there is none. */
+/** The same for work that may come first: creates the storage if there is none. */
 export function withNewStorage<T>(ports: Ports, work: (opened: Opened) => Promise<T>): Promise<T> {
   return withOpened(ports, { log: 'faults' }, work);
 }
@@ -160,8 +159,8 @@ async function withOpened<T>(
 }
 
 /**
- * How the program that runs now is called again from a shell. Only by its whole path where npx keeps it: the shell does not
- * know that folder, and npx by name alone could bring another package.
+ * How this program is called from a shell: by its full path if npx has installed it, because the shell does not know that folder
+ * and npx with the name alone could fetch another package.
  */
 export function programName(path: string, env: NodeJS.ProcessEnv): string {
   if (extname(path) === '.ts') return 'npm run --silent signalpost --';
@@ -170,14 +169,14 @@ export function programName(path: string, env: NodeJS.ProcessEnv): string {
   return folders.includes(dirname(path)) ? basename(path) : shellWord(path);
 }
 
-/** A text as one word of a shell's command. */
+/** Quotes a text as one shell word. */
 export function shellWord(text: string): string {
   return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Rows under headings, columns aligned by spaces; ends no line in blanks. */
+/** A table with headings and aligned columns, without trailing spaces. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  // A name from before names were checked must not make two rows of one, nor be obeyed by the terminal.
+  // A name from before names were validated must not break a row, nor control the terminal.
   const lines = [headings, ...rows.map((row) => row.map(printableLine))];
   const widths = headings.map((_, column) => largestOf(lines.map((line) => line[column]?.length ?? 0)));
   return lines.map((line) =>

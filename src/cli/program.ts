@@ -26,7 +26,7 @@ class VersionAsked extends Error {}
 export async function runCommand(args: readonly string[], ports: Ports): Promise<void> {
   const program = createProgram({
     ...ports,
-    // Whatever it is of: a file's text or a server's may hold what a terminal obeys.
+    // Escaped, because text from a file or server may contain terminal control sequences.
     out: (line) => ports.out(printable(line)),
     err: (line) => ports.err(printable(line)),
   });
@@ -34,7 +34,7 @@ export async function runCommand(args: readonly string[], ports: Ports): Promise
     await program.parseAsync(args.length === 0 ? ['serve'] : args, { from: 'user' });
   } catch (error) {
     if (error instanceof VersionAsked) return ports.out(releaseLine(await ports.release()));
-    // Commander has printed its own message by now; help and version that were asked for are no fault.
+    // Commander has already printed its message; requested help and version output are not errors.
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode !== 0) throw new CommandError('', EXIT.usage);
   }

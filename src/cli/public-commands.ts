@@ -24,7 +24,7 @@ interface PublicCall {
   token?: string | undefined;
 }
 
-/** The server's answer, whatever its status. @throws CommandError for 429, or when there was no answer */
+/** The server's response, whatever its status. @throws CommandError for 429, or if there was no response */
 async function askServer(ports: Ports, { baseUrl, path, accept, token }: PublicCall) {
   const url = new URL(`${serverAddress(ports.env, baseUrl)}${path}`).href;
   const headers = { accept, ...(token && { authorization: `Bearer ${token}` }) };
@@ -33,7 +33,7 @@ async function askServer(ports: Ports, { baseUrl, path, accept, token }: PublicC
   return { ...answer, url };
 }
 
-/** JSON of a 200 that fits `promise`, as text and read. @throws CommandError for anything else */
+/** The JSON of a 200 that matches `promise`, as text and parsed. @throws CommandError for anything else */
 async function askForJson<S extends z.ZodType>(
   ports: Ports,
   call: Omit<PublicCall, 'accept'>,
@@ -48,7 +48,7 @@ async function askForJson<S extends z.ZodType>(
   );
 }
 
-/** An answer that is no success, with its document. */
+/** An unsuccessful response, with its problem document. */
 function apiError({ url, status, text }: { url: string; status: number; text: string }): CommandError {
   return new CommandError(`${url} answered ${status}\n${text}`.trimEnd());
 }
@@ -62,7 +62,7 @@ async function ask(ports: Ports, url: string, headers: Record<string, string>): 
   }
 }
 
-/** The address of the server that a command asks, without a trailing slash. @throws CommandError */
+/** The URL of the server for a command, without a trailing slash. @throws CommandError */
 export function serverAddress(env: NodeJS.ProcessEnv, option: string | undefined): string {
   const text = option ?? (env.SIGNALPOST_URL || `http://localhost:${env.PORT || 3000}`);
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -91,7 +91,7 @@ function rateLimited({ headers }: HttpResponse, now: number): CommandError {
   );
 }
 
-/** A command for each operation of the public API: it prints the answer, if that is what the operation promises. */
+/** A command for each operation of the public API: prints the response if it has the documented form. */
 export function addOperations(parent: Command, ports: Ports): void {
   for (const operation of PUBLIC_OPERATIONS) {
     const { command, summary } = operation;
@@ -114,9 +114,8 @@ async function askPublic(
 }
 
 /**
- * What `/ready` answers where the server does its work. The token that the server asks for, if any, is in the same
- * variable here.
- * @throws CommandError with the checks where it does not
+ * The response of `/ready` if the server is ready. The server's token, if any, is read from the same variable.
+ * @throws CommandError with the failed checks if it is not
  */
 async function askReadiness(ports: Ports, baseUrl: string | undefined): Promise<string> {
   const token = ports.env.ADMIN_METRICS_TOKEN?.trim();
@@ -131,7 +130,7 @@ const pathItemSchema = z.object(
   Object.fromEntries(METHODS.map((method) => [method, operationSchema.optional()])),
 );
 
-/** What every OpenAPI description has, and what is read of it here. */
+/** The members of an OpenAPI document that are used here. */
 const descriptionSchema = z.object({
   openapi: z.string().startsWith('3.'),
   info: z.object({ title: z.string(), version: z.string() }),
@@ -184,7 +183,7 @@ async function readPage(ports: Ports, baseUrl: string | undefined, path: string)
   return answer.text.trimEnd();
 }
 
-/** Follows one redirect, as of a trailing slash, and only to the same server: a page never comes from another server. */
+/** Follows one redirect, such as for a trailing slash, and only to the same server. */
 async function askFollowing(ports: Ports, call: PublicCall) {
   const first = await askServer(ports, call);
   const location = first.headers.location;

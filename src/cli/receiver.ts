@@ -6,24 +6,24 @@ import { CommandError } from './ports.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/** A delivery as it came in. `verifications` is null where there was no secret to verify it with. */
+/** A received delivery. `verifications` is null if there was no secret to verify it with. */
 interface Delivery {
   receivedAt: number;
   id: string;
   attempt: string;
-  /** `signal.detected` for a signal's payload, which names no event; else the envelope's. */
+  /** `signal.detected` for a signal's payload, which names no event; otherwise the type in the envelope. */
   event: string;
   /** The signal's or the event's id. */
   subject: string;
   verifications: Verification[] | null;
-  /** The parsed body, or undefined where it is no JSON object. */
+  /** The parsed body, or undefined if it is not a JSON object. */
   body: Record<string, unknown> | undefined;
 }
 
 interface ReceiverOptions {
   port: number;
   clock: Clock;
-  /** Asked for each delivery, so that it may become known later. */
+  /** Read for each delivery, so that it can be set later. */
   secret(): string | null;
   status: number;
   delayMs: number;
@@ -35,7 +35,7 @@ interface LocalReceiver {
   close(): Promise<void>;
 }
 
-/** A local receiver of deliveries on 127.0.0.1. @throws CommandError where the port cannot be had */
+/** A local receiver of deliveries on 127.0.0.1. @throws CommandError if the port is not available */
 export async function startReceiver(options: ReceiverOptions): Promise<LocalReceiver> {
   const server = createServer((request, response) => {
     receive(request, response, options).catch(() => response.destroy());
@@ -112,12 +112,12 @@ function parseObject(bytes: Buffer): Record<string, unknown> | undefined {
 const WHAT_TO_CHECK =
   "    Check that the secret is this endpoint's current one (a new one ends the old), and that nothing between changed the bytes.";
 
-/** Whether a delivery passed; null where nothing was verified. */
+/** Whether verification succeeded; null if nothing was verified. */
 export function isGenuine({ verifications }: Delivery): boolean | null {
   return verifications === null ? null : verifications.every(({ fault }) => fault === null);
 }
 
-/** A delivery for people: one line, and where it is not genuine what is wrong and what to look at. */
+/** A delivery for people: one line, and if verification failed, what is wrong and what to check. */
 export function deliveryLines(delivery: Delivery): string[] {
   const { verifications, event, subject, attempt } = delivery;
   const time = toIso(delivery.receivedAt).slice(11, 19);
@@ -154,21 +154,21 @@ export function deliveryJson(delivery: Delivery): string {
 const TOLERANCE_SECONDS = 300;
 const SIGNATURE_MEMBER = /(^\{|,)"signature":"([^"]*)"\}$/;
 
-/** What came over the wire, the body byte by byte. */
+/** The raw request, with the exact body. */
 export interface ReceivedDelivery {
   headers: IncomingHttpHeaders;
   body: Buffer;
 }
 
-/** One way of telling that a delivery is genuine, and what became of it; `fault` is null where it is. */
+/** A method of verification and its result; `fault` is null if it succeeded. */
 interface Verification {
   name: 'X-Service-Signature' | 'body signature' | 'webhook-signature';
   fault: string | null;
 }
 
 /**
- * Verifies a delivery in all three ways, written from the documentation alone and sharing nothing with the code that
- * signs: what passes here, a receiver of one's own can verify.
+ * Verifies a delivery in all three ways, based on the documentation alone and sharing no code with the signer: whatever passes here
+ * can be verified by any receiver.
  */
 function verifyDelivery(
   { headers, body }: ReceivedDelivery,
@@ -189,7 +189,7 @@ function headerFault(headers: IncomingHttpHeaders, body: Buffer, secret: string)
 }
 
 function bodyFault(body: Buffer, secret: string): string | null {
-  // latin1 keeps every byte as one character, so that cutting the member out changes nothing else.
+  // latin1 maps every byte to one character, so that removing the member changes nothing else.
   const text = body.toString('latin1');
   const member = SIGNATURE_MEMBER.exec(text);
   if (member === null) return 'the body does not end with a signature member';

@@ -3,14 +3,14 @@ import type { Clock } from '../lib/clock.ts';
 
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** A whole answer of an HTTP server. */
+/** A complete HTTP response. */
 export interface HttpResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
 }
 
-/** No whole answer came: refused, no such host, cut off, or nothing in time. */
+/** There was no complete response: refused, unknown host, interrupted, or timed out. */
 export class NetworkError extends Error {
   override readonly name = 'NetworkError';
 }
@@ -23,18 +23,18 @@ export interface HttpRequest {
   timeoutMs: number;
 }
 
-/** One request, redirects not followed, the whole of it under one deadline. @throws NetworkError */
+/** One request without redirects, under a single deadline. @throws NetworkError */
 export async function fetchText(
   clock: Clock,
   { url, timeoutMs, ...options }: HttpRequest,
 ): Promise<HttpResponse> {
   const agent = new Agent({
-    // Said, as the default is what NODE_TLS_REJECT_UNAUTHORIZED says.
+    // Explicit, because the default depends on NODE_TLS_REJECT_UNAUTHORIZED.
     connect: { timeout: timeoutMs, rejectUnauthorized: true },
     headersTimeout: timeoutMs,
     maxResponseSize: MAX_BYTES,
   });
-  // Not an AbortSignal: it does not act before the connection stands.
+  // Not an AbortSignal, which has no effect before the connection is established.
   let expire = (_error: Error): void => undefined;
   const deadline = new Promise<never>((_resolve, reject) => {
     expire = reject;
@@ -59,7 +59,7 @@ async function readWhole(agent: Agent, url: string, options: Omit<HttpRequest, '
 }
 
 function reason(error: unknown): string {
-  // `localhost` has two addresses: what failed on each stands inside.
+  // `localhost` has two addresses: the errors of both are inside.
   const inner = error instanceof AggregateError ? error.errors[0] : error;
   return inner instanceof Error ? inner.message : String(inner);
 }

@@ -14,7 +14,7 @@ async function serve(ports: Ports): Promise<void> {
   const opened = await ports.open({ log: 'requests', takesPosts: true });
   const first = (await opened.store.listTenants()).length === 0;
   const starting = opened.start();
-  // A signal may come while the server starts: then it is let start first, so that there is one way to stop.
+  // A signal during startup waits until the server has started, so that there is only one way to stop.
   ports.onStop(async (reason) => (await starting).stop(reason));
   const { url } = await starting.catch(async (error: unknown) => {
     await opened.close();
@@ -24,7 +24,7 @@ async function serve(ports: Ports): Promise<void> {
   if (first) welcome(ports, opened);
 }
 
-/** Where everything is, and the link and the command that lead into it. */
+/** Where everything is, and the link and command to get started. */
 function welcome(ports: Ports, { baseUrl, cursors }: Opened): void {
   ports.out(`Site address: ${baseUrl}`);
   ports.out(`Dashboard: ${baseUrl}/dashboard`);
@@ -34,7 +34,7 @@ function welcome(ports: Ports, { baseUrl, cursors }: Opened): void {
   ports.out(`  ${tenantCommand(ports)}`);
 }
 
-/** The command must meet the server's own folder and address, so what decides them is repeated. */
+/** The command has to use the server's own folder and URL, so the settings that determine them are repeated. */
 function tenantCommand({ env, program }: Ports): string {
   const settings = ['DATA_DIR', 'BASE_URL', 'PORT']
     .filter((name) => env[name]?.trim())
@@ -43,7 +43,7 @@ function tenantCommand({ env, program }: Ports): string {
   return `${settings.join('')}${program} ${command}`;
 }
 
-/** `migrate`: brings the storage to this release's schema, which `serve` also does by itself. */
+/** `migrate`: migrates the storage to this release's schema, which `serve` also does automatically. */
 export function addMigrate(parent: Command, ports: Ports): void {
   parent
     .command('migrate')
@@ -56,7 +56,7 @@ export function addMigrate(parent: Command, ports: Ports): void {
     });
 }
 
-/** `backup`, `restore`, `check` and `key rotate`: what keeps a data folder whole. */
+/** `backup`, `restore`, `check` and `key rotate`: maintenance of a data folder. */
 export function addUpkeep(parent: Command, key: Command, ports: Ports): void {
   parent
     .command('backup <file>')

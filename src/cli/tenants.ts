@@ -22,7 +22,7 @@ interface TenantOptions {
   json?: true;
 }
 
-/** `tenant create`: an account with its owner and a first full-access key, which is shown this once. */
+/** `tenant create`: creates an account with its owner and a first full-access key, which is shown only once. */
 export function addTenantCreate(parent: Command, ports: Ports): void {
   parent
     .command('create')
@@ -53,7 +53,7 @@ async function createOne(ports: Ports, { name, email, plan, json }: TenantOption
   ports.out('Neither is shown again. Open the link within 7 days and choose a password for the dashboard.');
 }
 
-/** `tenant list`: every account with its plan and owner. */
+/** `tenant list`: lists all accounts with plan and owner. */
 export function addTenantList(parent: Command, ports: Ports): void {
   parent
     .command('list')
@@ -83,7 +83,7 @@ export function addTenantList(parent: Command, ports: Ports): void {
     });
 }
 
-/** `tenant plan`: puts an account on another plan; a trial begins anew. */
+/** `tenant plan`: changes the plan of an account; a trial starts again. */
 export function addTenantPlan(parent: Command, ports: Ports): void {
   parent
     .command('plan')
@@ -103,7 +103,7 @@ export function addTenantPlan(parent: Command, ports: Ports): void {
     });
 }
 
-/** `tenant setup-link`: a new one-time link for a tenant's owner to choose a password with. */
+/** `tenant setup-link`: creates a new one-time link for a tenant's owner to choose a password. */
 export function addTenantSetupLink(parent: Command, ports: Ports): void {
   parent
     .command('setup-link')
@@ -121,7 +121,7 @@ export function addTenantSetupLink(parent: Command, ports: Ports): void {
     });
 }
 
-/** `owner reset`: a one-time link for a new password, for who forgot theirs and gets no mail. */
+/** `owner reset`: creates a one-time link for a new password, for owners who forgot theirs and get no mail. */
 export function addOwnerReset(parent: Command, ports: Ports): void {
   parent
     .command('reset')

@@ -3,14 +3,14 @@ import { glob, readFile } from 'node:fs/promises';
 import { extname, join, sep } from 'node:path';
 import type { ContentFault } from './page-file.ts';
 
-/** A file that pages need, under an address that changes with its bytes: it may be cached for ever. */
+/** A file used by pages, at a URL that changes with its content, so it can be cached forever. */
 export interface Asset {
   path: string;
   contentType: string;
   body: Buffer;
 }
 
-/** An asset by the name that pages call it by; `size` is null for what is no image. */
+/** An asset by the name used in pages; `size` is null if it is not an image. */
 export interface NamedAsset extends Asset {
   size: ImageSize | null;
 }
@@ -63,13 +63,13 @@ export function hashed(path: string, body: Buffer, contentType: string): Asset {
   return { path: path.replace(/(\.[^.]+)$/, `.${hash}$1`), contentType, body };
 }
 
-/** Width and height in pixels: a page reserves an image's place by them, so that nothing moves when it comes. */
+/** Width and height in pixels: pages reserve space for images, so that nothing shifts when they load. */
 interface ImageSize {
   width: number;
   height: number;
 }
 
-/** The size of an SVG, PNG, JPEG or WebP image, or null where the bytes are none of these. */
+/** The size of an SVG, PNG, JPEG or WebP image; null for other data. */
 export function imageSize(bytes: Buffer): ImageSize | null {
   if (bytes.length < 30) return null;
   if (bytes.toString('latin1', 1, 4) === 'PNG') {
@@ -100,7 +100,7 @@ function jpegSize(bytes: Buffer): ImageSize | null {
   return null;
 }
 
-/** The three forms of a WebP file keep the size in three places (RFC 9649, section 2). */
+/** The three variants of WebP store the size in three places (RFC 9649, section 2). */
 function webpSize(bytes: Buffer): ImageSize | null {
   const form = bytes.toString('latin1', 12, 16);
   if (form === 'VP8X') return { width: 1 + bytes.readUIntLE(24, 3), height: 1 + bytes.readUIntLE(27, 3) };

@@ -7,10 +7,10 @@ import { moduleBeside } from '../../lib/package.ts';
 import type { Token, TokenizerAnswer, TokenizerRequest, TokenLines } from './highlight-process.ts';
 import type { ContentFault } from './page-file.ts';
 
-/** Grows whenever what is made of the same code changes, so that an older cache is not believed. */
+/** Increased whenever the output for the same code changes, so that older caches are ignored. */
 const CACHE_VERSION = 'shiki 4.6.0, classes 2';
 
-/** A piece of code, the language that its block names, and where it stands. */
+/** A code block with its language and position. */
 export interface CodeBlock {
   language: string;
   code: string;
@@ -18,19 +18,19 @@ export interface CodeBlock {
   line: number;
 }
 
-/** HTML of a block's code: spans with a class for each kind of token, no inline style (the site's CSP forbids it). */
+/** The HTML of a code block: spans with a class for each kind of token, without inline styles (the CSP forbids them). */
 export type Highlight = (block: Pick<CodeBlock, 'language' | 'code'>) => string;
 
 export interface HighlightOptions {
   blocks: readonly CodeBlock[];
-  /** Where results are kept from one start to the next: shiki's grammars cost half a second, and code rarely changes. */
+  /** Where results are cached between starts: shiki's grammars cost half a second, and code rarely changes. */
   cacheFile: string | null;
   escapeHtml(text: string): string;
-  /** Gets a fault for each block whose language is not known. */
+  /** Receives an error for each block with an unknown language. */
   faults: ContentFault[];
 }
 
-/** Highlights all blocks. Where the cache holds them all, shiki is not even loaded. */
+/** Highlights all blocks. If the cache contains all of them, shiki is not loaded. */
 export async function highlightAll(options: HighlightOptions): Promise<Highlight> {
   const { blocks, cacheFile, escapeHtml } = options;
   const cached = await readCache(cacheFile);
@@ -68,8 +68,8 @@ async function highlightMissing(
 }
 
 /**
- * In a process of its own, which ends with it: shiki and its grammars take 80 MiB, and a server would keep them as long as it
- * lives. Without our environment: what is in it is none of its business.
+ * In a separate process: shiki and its grammars take 80 MiB, which a server would never release. The environment is not passed on,
+ * since the process does not need it.
  */
 function tokenize(blocks: TokenizerRequest): Promise<TokenizerAnswer> {
   const tokenizer = fork(moduleBeside(import.meta.url, './highlight-process'), { execArgv: [], env: {} });
@@ -99,7 +99,7 @@ function keyOf({ language, code }: Pick<CodeBlock, 'language' | 'code'>): string
   return createHash('sha256').update(`${CACHE_VERSION}\0${language}\0${code}`).digest('base64url');
 }
 
-/** A cache that is missing or broken costs time, nothing else. */
+/** A missing or damaged cache only costs time. */
 async function readCache(file: string | null): Promise<Map<string, string>> {
   try {
     const entries: unknown = JSON.parse(await readFile(file ?? '', 'utf8'));
@@ -117,6 +117,6 @@ async function writeCache(file: string | null, results: ReadonlyMap<string, stri
     await writeFile(draft, JSON.stringify(Object.fromEntries(results)), { mode: 0o600 });
     await rename(draft, file);
   } catch {
-    // A folder that cannot be written means that the next start highlights again.
+    // If the folder is not writable, the next start highlights again.
   }
 }

@@ -5,10 +5,10 @@ import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { addAll } from '../../lib/lists.ts';
 
-/** What stands between the two `---` lines at the head of a page file. */
+/** The front matter of a page file. */
 const frontMatterSchema = z.strictObject({
   title: z.string().trim().min(1).max(60, 'must have at most 60 characters, as search results cut it'),
-  /** Its name in menus and lists, where the title is too long for them. */
+  /** Its name in menus and lists, if the title is too long for them. */
   label: z.string().trim().min(1).max(30).optional(),
   description: z
     .string()
@@ -16,7 +16,7 @@ const frontMatterSchema = z.strictObject({
     .min(50, 'must have 50 to 160 characters, as search results show it')
     .max(160, 'must have 50 to 160 characters, as search results show it'),
   section: z.string().default('Pages'),
-  /** Place within its section; pages of the same place stand by address. */
+  /** Position within its section; pages with the same position are sorted by path. */
   order: z.number().default(100),
   updated: z.iso.date('must be a date such as 2026-11-20').optional(),
   layout: z.enum(['article', 'landing', 'reference']).default('article'),
@@ -30,7 +30,7 @@ const frontMatterSchema = z.strictObject({
 });
 export type FrontMatter = z.output<typeof frontMatterSchema>;
 
-/** A page file as read: its front matter and its markdown, with the line that the markdown begins on. */
+/** A page file: front matter and Markdown, with the first line of the Markdown. */
 export interface PageFile {
   file: string;
   path: string;
@@ -38,13 +38,13 @@ export interface PageFile {
   placeOf: PositionOf;
   body: string;
   bodyLine: number;
-  /** Unix milliseconds: `updated` where the page says it, else when the file was written. */
+  /** Unix milliseconds: `updated` if the page states it, otherwise when the file was written. */
   lastModified: number;
 }
 
 /**
- * Every page file under `contentDir`, and the addresses of those whose head cannot be read. Faults are gathered in `faults`,
- * so that all are reported at once.
+ * All page files under `contentDir`, and the paths of those whose front matter is invalid. Errors are collected in `faults`, so
+ * that all are reported at once.
  */
 export async function readPageFiles(
   contentDir: string,
@@ -93,19 +93,19 @@ async function readPageFile(
   };
 }
 
-/** `index.md` is its folder's page: `developers/index.md` stands at `/developers`. */
+/** `index.md` is the page of its folder: `developers/index.md` is `/developers`. */
 function pathOf(name: string): string {
   const path = `/${name.split(sep).join('/').replace(/\.md$/, '')}`;
   return path === '/index' ? '/' : path.replace(/\/index$/, '');
 }
 
-/** A checked value with the place of any of its members, or every fault with its own. */
+/** A valid value with the positions of its members, or all errors with theirs. */
 type LocatedResult<T> = { ok: true; value: T; placeOf: PositionOf } | { ok: false; faults: ContentFault[] };
 
-/** Where the member at `path` stands in its file; the nearest one above it where it is not there. */
+/** The position of the member at `path` in its file; if it is missing, that of the nearest parent. */
 export type PositionOf = (path: readonly PropertyKey[]) => FilePosition;
 
-/** Checks what was read from `file`, so that a fault of meaning names its place just as a fault of syntax does. */
+/** Validates a parsed file, so that semantic errors have positions like syntax errors. */
 function checkLocated<T extends z.ZodType>(
   { value, file, placeOf }: { value: unknown; file: string; placeOf: PositionOf },
   schema: T,
@@ -128,7 +128,7 @@ function faultsOf(issue: z.core.$ZodIssue, file: string, placeOf: PositionOf): C
   return [{ file, ...placeOf(issue.path), detail }];
 }
 
-/** By the numbers of jsonc-parser's ParseErrorCode, an enum that exists in its types alone. */
+/** By the numbers of jsonc-parser's ParseErrorCode, an enum that exists only as a type. */
 const WORDS: Readonly<Record<number, string>> = {
   1: 'this is no value; words stand in double quotes',
   2: 'this is no number',
@@ -148,7 +148,7 @@ const WORDS: Readonly<Record<number, string>> = {
   16: 'a string holds no tabs and line breaks; write \\t and \\n',
 };
 
-/** Parses and checks a JSON file; only the first syntax error is reported, as those that follow from it mislead. */
+/** Parses and validates a JSON file; only the first syntax error is reported, because later ones are misleading. */
 export function readJson<T extends z.ZodType>(
   { file, text }: { file: string; text: string },
   schema: T,
@@ -171,7 +171,7 @@ export function readJson<T extends z.ZodType>(
   return checkLocated({ value: getNodeValue(root), file, placeOf }, schema);
 }
 
-/** Of a member of an object, where its name begins. */
+/** For a member of an object, the start of its name. */
 function offsetOf(root: Node, path: readonly PropertyKey[]): number {
   for (let length = path.length; length > 0; length--) {
     const node = findNodeAtLocation(root, path.slice(0, length) as (string | number)[]);
@@ -180,7 +180,7 @@ function offsetOf(root: Node, path: readonly PropertyKey[]): number {
   return root.offset;
 }
 
-/** The names that an object has already; JSON lets them pass, and the last one would win in silence. */
+/** Duplicate names in an object, which JSON permits; the last one would win silently. */
 function twins(node: Node): Node[] {
   const children = node.children ?? [];
   const names = children.flatMap((child) => (child.type === 'property' ? (child.children?.[0] ?? []) : []));
@@ -193,20 +193,20 @@ function placeIn(text: string, offset: number): FilePosition {
   return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
 }
 
-/** Text to be read as YAML, and where it stands. */
+/** YAML text and its position. */
 interface YamlSource {
   file: string;
   text: string;
-  /** Line of the file that the text begins on, from 1. */
+  /** First line of the text in the file, from 1. */
   firstLine: number;
 }
 
-/** What the parser's words for the commonest slips leave open. */
+/** Hints that the parser's messages for common mistakes lack. */
 const HINTS: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY: ' Put a value that holds ": " into quotes.',
 };
 
-/** Parses and checks the front matter of a page. */
+/** Parses and validates the front matter of a page. */
 function readYaml<T extends z.ZodType>(source: YamlSource, schema: T): LocatedResult<z.output<T>> {
   const { file, firstLine } = source;
   const lines = new LineCounter();
@@ -233,19 +233,19 @@ function hasRange(node: unknown): node is { range: [number, number, number] } {
   return typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range);
 }
 
-/** A place in a file, counted from 1; the column where it is known. */
+/** A position in a file, from 1; the column if it is known. */
 interface FilePosition {
   line: number;
   column?: number;
 }
 
-/** One fault of the site's content: where it is, what is wrong and what to do. */
+/** An error in the content: position, problem and solution. */
 export interface ContentFault extends FilePosition {
   file: string;
   detail: string;
 }
 
-/** All faults found in the site's content, each with its file and line; nothing is served while there is one. */
+/** All errors in the content, with file and line; nothing is served while there are any. */
 export class ContentError extends Error {
   override readonly name = 'ContentError';
   readonly faults: readonly ContentFault[];
