@@ -17,7 +17,7 @@ import { type Cursors, createCursors } from './lib/cursor.ts';
 import { createIds, type NewId } from './lib/ids.ts';
 import { type AddressSet, createAddressSet } from './lib/network.ts';
 import { PACKAGE } from './lib/package.ts';
-import { createPeriodic, type Periodic } from './lib/periodic.ts';
+import { createPeriodic, type Periodic, type PeriodicJob } from './lib/periodic.ts';
 import { type Random, systemRandom } from './lib/random.ts';
 import { createSecretBox, createSeededRandom, type SecretBox, type SeededRandom } from './lib/secret-box.ts';
 import { createLogDestination } from './log-destination.ts';
@@ -33,6 +33,7 @@ import { MODEL_VERSION } from './signals/score.ts';
 import { createSuggester, type Suggester } from './signals/suggestions.ts';
 import type { SiteContent } from './site/content/site-content.ts';
 import { openStore } from './store/driver.ts';
+import { MOST_SKEW_MS } from './store/figures.ts';
 import type { StorageChange } from './store/storage-watch.ts';
 import type { OpenedStore } from './store/store.ts';
 import { housekeepingJobs } from './webhooks/housekeeping.ts';
@@ -192,7 +193,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
   });
   const bulk = createPeriodic({
     clock: runtime.clock,
-    jobs: [
+    jobs: onDuty(runtime, [
       {
         name: 'jobs',
         everyMs: JOBS_EVERY_MS,
@@ -208,7 +209,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
         everyMs: LESSONS_EVERY_MS,
         run: async (isStopping) => runtime.learner?.run(isStopping),
       },
-    ],
+    ]),
     onError: (job, err) => logger.warn({ err, job }, 'a job could not be continued; trying again'),
   });
   const housekeeping = await createHousekeeping(runtime, (count) => {
@@ -218,6 +219,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
   const brokenOff = await runtime.store.recoverSources({ own: false, now: runtime.clock.now() });
   const url = await app.listen({ host: config.host, port: config.port });
   const waiting = await dispatcher.start();
+  warnOfClock(runtime);
   housekeeping.start();
   bulk.start();
   await poller.start();
@@ -260,6 +262,25 @@ async function warnOfOthers({ store, config: { dataDir, databaseUrl }, logger }:
   );
 }
 
+/** Of several nodes one runs them. */
+function onDuty({ store }: Pick<Runtime, 'store'>, jobs: PeriodicJob[]): PeriodicJob[] {
+  return jobs.map((job) => ({
+    ...job,
+    async run(isStopping) {
+      if (await store.isOnDuty()) await job.run(isStopping);
+    },
+  }));
+}
+
+function warnOfClock({ store, logger }: Runtime): void {
+  const { clockSkewMs } = store.pulse();
+  if (clockSkewMs === null || Math.abs(clockSkewMs) <= MOST_SKEW_MS) return;
+  logger.warn(
+    { clock_skew_ms: clockSkewMs },
+    "this machine's clock differs from the database server's: synchronize both, as throttles and leases go by it",
+  );
+}
+
 /** OpenTelemetry's packages load only where something is traced. */
 async function createTracing({ config: { tracing }, logger }: Runtime): Promise<Tracing | null> {
   if (tracing === null) return null;
@@ -285,10 +306,13 @@ async function createHousekeeping(
   const send = smtp?.createSmtpSender(smtpUrl ?? '', mailFrom ?? '') ?? null;
   return createPeriodic({
     clock,
-    jobs: housekeepingJobs({
-      ...{ store, clock, newId, baseUrl, feedbackLinks, secretBox },
-      ...{ send, log: logger, onExpired },
-    }),
+    jobs: onDuty(
+      { store },
+      housekeepingJobs({
+        ...{ store, clock, newId, baseUrl, feedbackLinks, secretBox },
+        ...{ send, log: logger, onExpired },
+      }),
+    ),
     onError: (job, err) => {
       // That the storage fails is said once, below, and not by every job again.
       const level = storageFaultOf(err) === null ? 'error' : 'debug';

@@ -13,6 +13,7 @@ import type { Plan } from '../model/tenant.ts';
 import type { Place } from '../signals/places.ts';
 import type { SourcePreview } from '../signals/source-management.ts';
 import type { Suggester } from '../signals/suggestions.ts';
+import type { Store } from '../store/store.ts';
 import type { EndpointDeps } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 
@@ -71,7 +72,7 @@ export function dashboardLimits(session: number): DashboardLimits {
  */
 export function addRequestLimits(
   app: FastifyInstance,
-  { clock, limits }: { clock: Clock; limits: DashboardLimits },
+  { clock, limits, store }: { clock: Clock; limits: DashboardLimits; store: Pick<Store, 'shareCounts'> },
 ): void {
   const clients = createLimiter(app, clock, { keyOf: clientOf, limitOf: limits.client });
   const sessions = createLimiter(app, clock, {
@@ -79,6 +80,7 @@ export function addRequestLimits(
     limitOf: limits.session,
   });
   const tenants = createLimiter(app, clock, {
+    shared: { name: 'dashboard tenants', shareCounts: store.shareCounts },
     keyOf: (request) => request.signedIn?.tenant.id ?? '',
     limitOf: ({ signedIn }) =>
       signedIn === null ? 0 : limits.tenant(effectivePlan(signedIn.tenant, clock.now())),

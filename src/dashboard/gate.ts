@@ -65,7 +65,7 @@ export function addGate(app: FastifyInstance, deps: DashboardDeps, show: () => S
     const token = cookie.read(request);
     request.signedIn = token === null ? null : await openSession(deps, token);
   });
-  addRequestLimits(app, { clock: deps.clock, limits: deps.dashboardLimits });
+  addRequestLimits(app, { ...deps, limits: deps.dashboardLimits });
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) {
       const path = pathOf(request.originalUrl);

@@ -22,6 +22,8 @@ export interface Agenda {
   due(endpointId: string, tenantId: string, dueAt: number): void;
   /** The endpoint was changed: its copy is dropped with what was claimed by it, so that nothing more is sent by it. */
   changed(endpointId: string): void;
+  /** Nothing that was claimed so far is sent. */
+  giveBackAll(): void;
   /** Wall time jumped: what is due moves along. */
   shift(deltaMs: number): void;
   /** Endpoints with work that waits for nothing but their throttle. */
@@ -88,6 +90,14 @@ export function createAgenda(deps: { clock: Clock; slots: Slots; wakeUp: WakeUp 
       const found = lane(endpointId, ''); // one that waited through a long pause was forgotten meanwhile
       found.dropCopy(clock.now());
       consider(found);
+      wakeUp.soon();
+    },
+    giveBackAll() {
+      const now = clock.now();
+      for (const lane of lanes.values()) {
+        if (!lane.giveBack(now)) continue;
+        consider(lane);
+      }
       wakeUp.soon();
     },
     shift(deltaMs) {

@@ -8,6 +8,7 @@ import type { Agenda, WakeUp } from './agenda.ts';
 import type { Lane } from './lane.ts';
 import type { Log } from './recorder.ts';
 import type { PrepareTarget } from './target.ts';
+import { WINDOW_MS } from './throttle.ts';
 
 /** One claim's size: about 6 ms of the store's writer (12 µs a delivery), so that no other change waits longer for its commit. */
 const CLAIM_LIMIT = 512;
@@ -71,7 +72,8 @@ export function createClaimer(deps: ClaimerDeps): Claimer {
   async function fill(lanes: Lane[], demands: LaneDemand[]): Promise<void> {
     const now = clock.now();
     const asked = clock.monotonic();
-    const terms = { now, leaseUntil: leaseEnd(now), leaseToken: deps.leaseToken };
+    const { leaseToken } = deps;
+    const terms = { now, leaseUntil: leaseEnd(now), leaseToken, recentSince: now - WINDOW_MS };
     try {
       const claims = await store.claimDeliveries({ lanes: demands, ...terms });
       const until = handLimit(asked, clock.monotonic());
@@ -80,6 +82,7 @@ export function createClaimer(deps: ClaimerDeps): Claimer {
         const claim = byEndpoint.get(lane.endpointId);
         const changed = claim?.endpoint ?? null;
         const target = changed === null || changed === 'gone' ? null : deps.prepare(changed);
+        if (claim?.recent !== undefined) lane.wasSentTo(claim.recent, asked - now);
         if (claim === undefined) lane.claimFailed(now);
         else lane.endClaim(claim, target, until);
       }

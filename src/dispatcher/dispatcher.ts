@@ -116,7 +116,7 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
     tracer,
   };
   const claimer = createClaimer({ store, clock, leaseToken, prepare, agenda, wakeUp, log });
-  const scheduler = createScheduler({ clock, wakeUp, agenda, slots, recorder, claimer, flights });
+  const scheduler = createScheduler({ store, clock, wakeUp, agenda, slots, recorder, claimer, flights });
   const prober = createProber({ store, clock, agenda, prepare, flights, leaseToken, log });
   const reserve = createReserve({ clock, agenda, wakeUp, leaseToken });
   const sendTest = createSendTest({ store, clock, agenda, prepare, flights });

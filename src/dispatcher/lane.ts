@@ -6,7 +6,7 @@ import type { LaneClaim, LaneDemand, Taking } from '../store/delivery-store.ts';
 import { type Alarm, createAlarm } from './alarms.ts';
 import { type Health, IN_FLIGHT_PER_ENDPOINT, type Waiter } from './slots.ts';
 import type { LaneTarget } from './target.ts';
-import { createThrottle } from './throttle.ts';
+import { createThrottle, WINDOW_MS } from './throttle.ts';
 
 /** Deliveries claimed ahead for a healthy endpoint, so that the next claim's commit overlaps with sending. */
 const AHEAD = 40;
@@ -14,6 +14,8 @@ const AHEAD = 40;
 const MOST_BYTES = 1_048_576;
 /** One slot in this many goes to what has waited longest, so that urgent deliveries cannot hold others back for ever. */
 const PLACES_AN_OLDEST = 4;
+/** An attempt of one's own is found in the store under a time that differs by less than this. */
+const OWN_WITHIN_MS = 50;
 /** Due since ever, in Unix milliseconds. */
 const AT_ONCE = 0;
 
@@ -185,6 +187,16 @@ export class Lane implements Waiter {
     this.#add({ deliveries: claim.deliveries, bodies: claim.deliveries[0]?.bytes ?? null }, until);
   }
 
+  /**
+   * It was another process's before: what that has sent counts, if this one has sent nothing itself meanwhile. Times are Unix
+   * milliseconds, `offset` makes monotonic ones of them.
+   */
+  wasSentTo(starts: readonly number[], offset: number): void {
+    const known = this.throttle.emptyAt() - WINDOW_MS;
+    for (const startedAt of starts)
+      if (startedAt + offset > known + OWN_WITHIN_MS) this.throttle.record(startedAt + offset);
+  }
+
   /** claiming → due: the store did not answer. */
   claimFailed(dueAt: number): void {
     this.#claiming = false;
@@ -272,6 +284,14 @@ export class Lane implements Waiter {
     this.#hand.clear();
     this.#target = null;
     this.workIsDue(dueAt);
+  }
+
+  /** Gives back what is claimed and not sent; false where there is nothing. */
+  giveBack(dueAt: number): boolean {
+    if (this.#hand.size === 0) return false;
+    this.#hand.clear();
+    this.workIsDue(dueAt);
+    return true;
   }
 
   /** What it holds, as a claim wants to know it. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import type { Store } from '../store/store.ts';
 import type { Agenda, WakeUp } from './agenda.ts';
 import type { Claimer } from './claim.ts';
 import { Flight, type FlightDeps } from './flight.ts';
@@ -22,7 +23,11 @@ export interface Scheduler {
   drain(): Promise<void>;
 }
 
+/** How soon it is looked again whether sending may go on. */
+const LOOK_AGAIN_MS = 1_000;
+
 export interface SchedulerDeps {
+  store: Pick<Store, 'epoch'>;
   clock: Clock;
   wakeUp: WakeUp;
   agenda: Agenda;
@@ -33,14 +38,31 @@ export interface SchedulerDeps {
 }
 
 export function createScheduler(deps: SchedulerDeps): Scheduler {
-  const { clock, wakeUp, agenda, slots, recorder, claimer, flights } = deps;
+  const { store, clock, wakeUp, agenda, slots, recorder, claimer, flights } = deps;
+  let epoch = store.epoch();
+  let isLookPlanned = false;
   let drained: (() => void) | null = null;
 
   function answer(): void {
     if (drained === null) {
-      sendAll();
+      if (mayHold()) sendAll();
       claimer.run();
     } else if (slots.taken === 0 && recorder.waiting === 0) drained();
+  }
+
+  /** A process that stood still may find that others send what it holds: it gives all of it back, and claims it anew. */
+  function mayHold(): boolean {
+    const current = store.epoch();
+    if (current !== epoch) agenda.giveBackAll();
+    epoch = current;
+    if (current !== null) return true;
+    if (isLookPlanned) return false;
+    isLookPlanned = true;
+    clock.after(LOOK_AGAIN_MS, () => {
+      isLookPlanned = false;
+      wakeUp.soon();
+    });
+    return false;
   }
 
   function sendAll(): void {

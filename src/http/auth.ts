@@ -118,6 +118,7 @@ declare module 'fastify' {
 export interface KeyLimitDeps {
   clock: Clock;
   problems: Problems;
+  store: Store;
   /** Requests of a tenant in a window, by its plan; those that the plan includes, where it is left out. */
   tenantLimit?(plan: Plan): number;
 }
@@ -137,11 +138,15 @@ interface KeyLimits {
 export function addKeyLimits(app: FastifyInstance, deps: KeyLimitDeps): KeyLimits {
   const { clock, problems, tenantLimit = (plan) => planLimits(plan).requestsPerMinute } = deps;
   const clients = createLimiter(app, clock, { keyOf: clientOf, limitOf: ANONYMOUS_RATE_LIMIT });
+  const { shareCounts } = deps.store;
+  const sharedAs = (name: string) => ({ name: `${app.prefix} ${name}`, shareCounts });
   const keys = createLimiter(app, clock, {
+    shared: sharedAs('keys'),
     keyOf: (request) => callerOf(request).key.id,
     limitOf: (request) => callerOf(request).key.rateLimit,
   });
   const tenants = createLimiter(app, clock, {
+    shared: sharedAs('tenants'),
     keyOf: (request) => callerOf(request).tenant.id,
     limitOf: (request) => tenantLimit(effectivePlan(callerOf(request).tenant, clock.now())),
   });

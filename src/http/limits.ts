@@ -7,6 +7,7 @@ import rateLimit, {
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { createWindows } from '../lib/windows.ts';
+import type { Store } from '../store/store.ts';
 
 const IPV6_PREFIX = 64;
 
@@ -27,6 +28,8 @@ export interface Limit {
   keyOf(request: FastifyRequest): string;
   /** A number where it is the same for all: the plugin then has one promise less to wait for. */
   limitOf: number | ((request: FastifyRequest) => number);
+  /** Counts with other nodes, under a name; left out: each node has windows of its own. */
+  shared?: { name: string; shareCounts: Store['shareCounts'] };
 }
 
 /** Counts requests against one limit. */
@@ -59,16 +62,22 @@ export function addRateLimits(app: FastifyInstance): void {
 }
 
 /** A limiter for the hooks of `app`, which is behind {@link addRateLimits}. */
-export function createLimiter(app: FastifyInstance, clock: Clock, { keyOf, limitOf }: Limit): Limiter {
+export function createLimiter(
+  app: FastifyInstance,
+  clock: Clock,
+  { keyOf, limitOf, shared }: Limit,
+): Limiter {
   const windows = createRateWindows(clock);
   const options: LimitOptions = { keyGenerator: keyOf, max: limitOf, windows };
   const count = app.createRateLimit(options);
+  const share = shared?.shareCounts(shared.name, windows.count);
 
   return {
     async take(request) {
       const counted = await count(request);
       if (counted.isAllowed) throw new Error('unexpected: the allow-list is not used');
       const { resetSeconds, ttlMs } = windows.look(counted.key);
+      if (!counted.isExceeded) share?.(counted.key, 1);
       return {
         limit: counted.max,
         remaining: counted.remaining,
@@ -81,6 +90,7 @@ export function createLimiter(app: FastifyInstance, clock: Clock, { keyOf, limit
       const key = keyOf(request);
       const limit = typeof limitOf === 'number' ? limitOf : limitOf(request);
       const fits = windows.add(key, more, limit);
+      if (fits) share?.(key, more);
       const { count: counted, resetSeconds, ttlMs } = windows.look(key);
       return {
         limit,
@@ -134,6 +144,8 @@ const WINDOW_MS = 60_000;
 export interface RateWindows extends FastifyRateLimitStore {
   /** Counts `count` more for `key` where they fit below `limit`, else nothing; whether they did. */
   add(key: string, count: number, limit: number): boolean;
+  /** Counts what was let through elsewhere, whether it fits or not. */
+  count(key: string, count: number): void;
   /** What is counted for `key`, when its window ends, and how long that is, all 0 before its first request. */
   look(key: string): { count: number; resetSeconds: number; ttlMs: number };
   /** Windows of their own. */
@@ -155,6 +167,9 @@ export function createRateWindows(clock: Clock, most?: number): RateWindows {
       if (window.count + count > limit) return false;
       window.count += count;
       return true;
+    },
+    count(key, count) {
+      windows.open(key).count += count;
     },
     look(key) {
       const window = windows.find(key);

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { DispatcherPulse } from '../dispatcher/dispatcher.ts';
 import { type Problems, sendAsIs } from '../http/problems.ts';
 import type { Clock } from '../lib/clock.ts';
+import { MOST_SKEW_MS } from '../store/figures.ts';
 import type { OpenedStore } from '../store/store.ts';
 import { createMetrics, type Metrics, type MetricsDeps } from './metrics.ts';
 
@@ -53,7 +54,7 @@ type Check = { ok: true } | { ok: false; detail: string };
 
 interface Readiness {
   status: 'ready' | 'unready';
-  checks: Record<'store' | 'disk' | 'writer' | 'dispatcher', Check>;
+  checks: Record<'store' | 'disk' | 'writer' | 'dispatcher', Check> & { clock?: Check };
 }
 
 /** A change takes milliseconds; who waits longer than this for one is better served elsewhere. */
@@ -73,6 +74,7 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
       disk: hasRoom(deps),
       writer: writes(deps),
       dispatcher: delivers(deps),
+      ...clockCheck(deps),
     };
     const well = Object.values(checks).every(({ ok }) => ok);
     return { status: well ? 'ready' : 'unready', checks };
@@ -84,6 +86,16 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
     });
     return underWay;
   };
+}
+
+/** Only where there is another clock to compare with. */
+function clockCheck({ store }: ReadinessDeps): { clock?: Check } {
+  const { clockSkewMs } = pulseOf(store);
+  if (clockSkewMs === null) return {};
+  if (Math.abs(clockSkewMs) <= MOST_SKEW_MS) return { clock: OK };
+  const seconds = (Math.abs(clockSkewMs) / 1_000).toFixed(1);
+  const side = clockSkewMs > 0 ? 'ahead of' : 'behind';
+  return { clock: failed(`the clock is ${seconds} s ${side} the database server's; synchronize both`) };
 }
 
 function canWrite({ store, clock }: ReadinessDeps): Promise<Check> {
@@ -126,7 +138,7 @@ function pulseOf(store: ReadinessDeps['store']) {
   try {
     return store.pulse();
   } catch {
-    return { accepting: true, queueLength: 0, queueLimit: 1 };
+    return { accepting: true, queueLength: 0, queueLimit: 1, clockSkewMs: null };
   }
 }
 

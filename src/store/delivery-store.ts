@@ -27,6 +27,8 @@ export interface ClaimRequest {
   leaseUntil: number;
   /** The caller's own, the same for every claim of its life. */
   leaseToken: string;
+  /** What was sent since to an endpoint that is taken over is told. */
+  recentSince?: number;
 }
 
 /**
@@ -46,6 +48,8 @@ export interface LaneClaim {
   deliveries: ClaimedDelivery[];
   /** When the next delivery that was not claimed is due, or the lease of another process ends; null: none waits. */
   nextDueAt: number | null;
+  /** When attempts were made by the process that had it before, where it was taken over, ascending; left out: it was not. */
+  recent?: number[];
   /** The endpoint, where it is newer than the caller's copy; null: unchanged; `gone`: deleted or paused. */
   endpoint: Endpoint | null | 'gone';
 }

@@ -19,6 +19,9 @@ export interface StoreCounts {
   sourcesFailing: number;
 }
 
+/** Leases, throttles and what is due go by each node's own clock: further than this from the database's it is said to be wrong. */
+export const MOST_SKEW_MS = 2_000;
+
 /** What an operator watches of the driver. */
 export interface StorePulse {
   /** Changes that wait for their commit, those under way included. */
@@ -38,6 +41,8 @@ export interface StorePulse {
   walBytes: number;
   /** The number of the newest migration that the database has. */
   schemaVersion: number;
+  /** How far this machine's clock is before the database's; null: it is the same one, or was not measured yet. */
+  clockSkewMs: number | null;
   /** Free where the database lies; null where it lies in memory. */
   freeBytes: number | null;
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { AuditActor } from '../model/audit.ts';
 import type { AttemptRecord, ClaimedDelivery, SentEventType } from '../model/delivery.ts';
 import { isAudited } from './audited.ts';
-import type { StoredDeliveries } from './changes/claims.ts';
+import type { StoredDeliveries, StoredLaneClaim } from './changes/claims.ts';
 import type { AttemptDetail, StoredAttempt } from './changes/deliveries.ts';
 import { bundled } from './changes/events.ts';
 import type { Recovery } from './changes/processes.ts';
@@ -34,11 +34,22 @@ export interface LifeReads {
   countHeard(process: string, now: number): Promise<number>;
 }
 
+/** When attempts to endpoints that were taken over were made. */
+export type StartsOf = (asked: {
+  endpointIds: string[];
+  /** Ids of deliveries to numbers of attempts, as a lease holds them. */
+  held: Record<string, number>;
+  since: number;
+  now: number;
+}) => Promise<{ endpointId: string; startedAt: number }[]>;
+
 export interface MethodDeps {
   clock: Clock;
   writer: Writer;
   reads: LifeReads & Pick<DeliveryStore, 'listDueLanes'> & { readProbe(): Promise<unknown> };
   presenceOf(changes: StoreChanges): Presence;
+  /** Where several nodes share endpoints; left out: throttles are each process's own. */
+  startsOf?: StartsOf;
   /** The whole store, of which these methods are a part. */
   store(): Store;
 }
@@ -47,7 +58,7 @@ export interface MethodDeps {
  * What every driver's store has: each change by its name, which goes to the writer, and the methods that take several steps
  * or pass what they are given in another shape. The driver adds its reads.
  */
-export function createMethods({ clock, writer, reads, presenceOf, store }: MethodDeps) {
+export function createMethods({ clock, writer, reads, presenceOf, startsOf, store }: MethodDeps) {
   const acting = new AsyncLocalStorage<AuditActor | null>();
   const madeDue = createMadeDueFeed();
 
@@ -71,8 +82,9 @@ export function createMethods({ clock, writer, reads, presenceOf, store }: Metho
 
   return {
     ...changes,
-    ...claimMethods(changes, presence),
-    ...inHandMethods(changes, presence, madeDue.publish),
+    ...claimMethods(changes, presence, startsOf ?? null),
+    ...inHandMethods(changes, { presence, publish: madeDue.publish, ownOnly: startsOf !== undefined }),
+    epoch: presence.epoch,
     ...recoveryMethods({ changes, reads, presence, clock }),
     ...outcomeMethods(changes),
     ...keyedRequestMethods(changes, presence),
@@ -95,14 +107,38 @@ export function createMethods({ clock, writer, reads, presenceOf, store }: Metho
 function claimMethods(
   { claimLanes, claimOldest }: StoreChanges,
   presence: Presence,
+  startsOf: StartsOf | null,
 ): Pick<DeliveryStore, 'claimDeliveries' | 'claimProbe'> {
+  /** By endpoint, of those that were taken over. */
+  async function recentOf(
+    claims: StoredLaneClaim[],
+    { since, now }: { since: number; now: number },
+  ): Promise<Map<string, number[]>> {
+    const taken = claims.filter(({ takenFrom }) => takenFrom !== undefined);
+    const recent = new Map(taken.map(({ endpointId }): [string, number[]] => [endpointId, []]));
+    if (startsOf === null || taken.length === 0) return recent;
+    const held = Object.assign({}, ...taken.map(({ takenFrom = '{}' }) => JSON.parse(takenFrom)));
+    const starts = await startsOf({ endpointIds: [...recent.keys()], held, since, now });
+    for (const { endpointId, startedAt } of starts) recent.get(endpointId)?.push(startedAt);
+    return recent;
+  }
+
   return {
-    async claimDeliveries({ lanes, ...terms }) {
+    async claimDeliveries({ lanes, recentSince, ...terms }) {
       const stored = lanes.map((lane) => ({ ...lane, held: heldText(lane.held) }));
       const claims = await claimLanes({ lanes: stored, ...terms, process: await presence.name() });
-      return claims.map((claim) => ({ ...claim, deliveries: toClaimed(claim.deliveries) }));
+      const { now } = terms;
+      const recent = startsOf === null ? null : await recentOf(claims, { since: recentSince ?? now, now });
+      return claims.map(({ takenFrom: _, ...claim }) => {
+        const starts = recent?.get(claim.endpointId);
+        return {
+          ...claim,
+          deliveries: toClaimed(claim.deliveries),
+          ...(starts !== undefined && { recent: starts }),
+        };
+      });
     },
-    async claimProbe({ held, ...terms }) {
+    async claimProbe({ held, recentSince: _, ...terms }) {
       const probe = await claimOldest({ held: heldText(held), ...terms, process: await presence.name() });
       const [delivery] = toClaimed(probe?.delivery ?? null);
       return probe === null || delivery === undefined ? null : { endpoint: probe.endpoint, delivery };
@@ -134,12 +170,11 @@ function toClaimed(stored: StoredDeliveries | null): ClaimedDelivery[] {
 /** Signals whose deliveries are taken as they are stored: what crosses to the writer names each delivery once. */
 function inHandMethods(
   { commitSignalsHeld }: StoreChanges,
-  presence: Presence,
-  publish: MadeDueFeed['publish'],
+  { presence, publish, ownOnly }: { presence: Presence; publish: MadeDueFeed['publish']; ownOnly: boolean },
 ): Pick<SignalStore, 'commitSignalsInHand'> {
   return {
     async commitSignalsInHand(signals, taking) {
-      const { lanes, ...terms } = taking;
+      const { lanes, recentSince: _, ...terms } = taking;
       const wanted = new Set(lanes.flatMap(({ deliveryIds }) => deliveryIds));
       const stored = signals.map((signal) => ({
         ...signal,
@@ -148,6 +183,7 @@ function inHandMethods(
       const known = lanes.map(({ endpointId, knownVersion }) => `"${endpointId}":${knownVersion}`);
       const { committed, refused } = await commitSignalsHeld(stored, {
         ...terms,
+        ...(ownOnly && { ownOnly }),
         lanes: `{${known.join(',')}}`,
         process: await presence.name(),
       });

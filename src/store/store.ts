@@ -71,6 +71,15 @@ export interface Store
   probe(): Promise<void>;
   /** Says that this process serves from the storage, and counts others that do. */
   countOthers(): Promise<number>;
+  /** See {@link Presence.epoch}. */
+  epoch(): number | null;
+  /** Whether this process is the one of several nodes that does what one alone is to do. */
+  isOnDuty(): Promise<boolean>;
+  /** Adds up what all nodes count under a name: `onCounted` is called for what others counted, and the answer for each of one's own. */
+  shareCounts(
+    window: string,
+    onCounted: (key: string, count: number) => void,
+  ): (key: string, count: number) => void;
   close(): Promise<void>;
 }
 

@@ -6,7 +6,10 @@ import { costOf, ownerOf, shareOf } from './weights.ts';
 import { type Committed, createWriteQueue } from './write-queue.ts';
 
 /** How it is doing. */
-export type WriterPulse = Omit<StorePulse, 'databaseBytes' | 'walBytes' | 'freeBytes' | 'schemaVersion'>;
+export type WriterPulse = Omit<
+  StorePulse,
+  'databaseBytes' | 'walBytes' | 'freeBytes' | 'schemaVersion' | 'clockSkewMs'
+>;
 
 /** Runs named changes, grouped into transactions. */
 export interface Writer {

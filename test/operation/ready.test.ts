@@ -9,7 +9,13 @@ const clock = createManualClock();
 
 /** A server that is well, but for `faults`. */
 function aServer(faults: { probe?: () => Promise<void>; pulse?: Partial<StorePulse>; stuck?: string }) {
-  const well = { accepting: true, queueLength: 0, queueLimit: 100, freeBytes: 1e9 } as StorePulse;
+  const well = {
+    accepting: true,
+    queueLength: 0,
+    queueLimit: 100,
+    freeBytes: 1e9,
+    clockSkewMs: null,
+  } as StorePulse;
   return createReadiness({
     clock,
     store: { probe: faults.probe ?? (async () => {}), pulse: () => ({ ...well, ...faults.pulse }) },
@@ -55,6 +61,8 @@ test.each([
   ['disk', { pulse: { freeBytes: 31 * 1024 * 1024 } }, /31 MiB are free/],
   ['writer', { pulse: { accepting: false } }, /nothing is stored/],
   ['writer', { pulse: { queueLength: 100 } }, /100 changes wait/],
+  ['clock', { pulse: { clockSkewMs: 2_500 } }, /2\.5 s ahead of the database/],
+  ['clock', { pulse: { clockSkewMs: -61_000 } }, /61\.0 s behind the database/],
   ['dispatcher', { stuck: 'deliveries are due, and none is sent' }, /none is sent/],
 ] as const)('%s has its own check', async (name, faults, detail) => {
   const { status, checks } = await aServer(faults)();

@@ -57,8 +57,10 @@ export interface StoredDeliveries {
 }
 
 /** A claim's answer as it crosses from the writer. */
-export interface StoredLaneClaim extends Omit<LaneClaim, 'deliveries'> {
+export interface StoredLaneClaim extends Omit<LaneClaim, 'deliveries' | 'recent'> {
   deliveries: StoredDeliveries | null;
+  /** What the process before held, as JSON, where the endpoint was taken over. */
+  takenFrom?: string;
 }
 
 /** As {@link StoredLaneClaim}, of a probe. */
@@ -68,7 +70,7 @@ export interface StoredProbe {
 }
 
 /** Whose lease it is: the process as others find out whether it lives. */
-export interface LeaseTerms extends Omit<ClaimRequest, 'lanes'> {
+export interface LeaseTerms extends Omit<ClaimRequest, 'lanes' | 'recentSince'> {
   process: string;
 }
 
@@ -97,7 +99,7 @@ interface LeaseRow {
 }
 
 type LaneTerms = StoredProbeClaim & { limit: number; oldest: number };
-type Claimed = Pick<StoredLaneClaim, 'deliveries' | 'nextDueAt'>;
+type Claimed = Pick<StoredLaneClaim, 'deliveries' | 'nextDueAt' | 'takenFrom'>;
 
 /**
  * Claims. One leases the endpoint, not each delivery: a claimed delivery stays as it is until its outcome, whose fence is
@@ -112,6 +114,20 @@ export function claimChanges(ask: Asks<ClaimStatements>) {
     } catch {
       return 'gone'; // its settings are unreadable: that must not end the claim of every other endpoint
     }
+  }
+
+  /**
+   * Its lease, and what another process held before. A lease that was ended (`until` is 0) is none, but for what was held under it.
+   */
+  function* leaseOf(
+    endpointId: string,
+    leaseToken: string,
+  ): Script<{ lease: LeaseRow | undefined; before: Pick<StoredLaneClaim, 'takenFrom'> }> {
+    const row = yield* ask.claims.selectLease(endpointId);
+    return {
+      lease: row?.until === 0 ? undefined : row,
+      before: row === undefined || row.token === leaseToken ? {} : { takenFrom: row.held },
+    };
   }
 
   /** The first in the order of events of all that wait: one that is retried, as the others then wait behind it. */
@@ -140,7 +156,7 @@ export function claimChanges(ask: Asks<ClaimStatements>) {
 
   function* claimInOrder(terms: LaneTerms): Script<Claimed> {
     const { endpointId, held, now, leaseUntil, leaseToken, process } = terms;
-    const lease = yield* ask.claims.selectLease(endpointId);
+    const { lease, before } = yield* leaseOf(endpointId, leaseToken);
     if (lease !== undefined && lease.token !== leaseToken && lease.until > now) {
       return { deliveries: null, nextDueAt: lease.until };
     }
@@ -152,12 +168,12 @@ export function claimChanges(ask: Asks<ClaimStatements>) {
       (yield* ask.claims.selectNextDue(endpointId, now));
     if (given !== held || lease !== undefined)
       yield* ask.claims.writeLease(endpointId, leaseToken, leaseUntil, given, process);
-    return { deliveries: toStored(row), nextDueAt: next ?? null };
+    return { deliveries: toStored(row), nextDueAt: next ?? null, ...before };
   }
 
   function* claimDue(terms: LaneTerms): Script<Claimed> {
     const { endpointId, limit, oldest, held, now, leaseUntil, leaseToken, process } = terms;
-    const lease = yield* ask.claims.selectLease(endpointId);
+    const { lease, before } = yield* leaseOf(endpointId, leaseToken);
     if (lease !== undefined && lease.token !== leaseToken && lease.until > now) {
       return { deliveries: null, nextDueAt: lease.until };
     }
@@ -171,7 +187,7 @@ export function claimChanges(ask: Asks<ClaimStatements>) {
     if (given !== held || lease !== undefined) {
       yield* ask.claims.writeLease(endpointId, leaseToken, leaseUntil, given, process);
     }
-    return { deliveries: toStored(row), nextDueAt };
+    return { deliveries: toStored(row), nextDueAt, ...before };
   }
 
   return {
@@ -268,10 +284,12 @@ function heldWith(held: string, more: string | null): string {
 }
 
 /** As it crosses to the writer. */
-export interface StoredTaking extends Omit<Taking, 'lanes'> {
+export interface StoredTaking extends Omit<Taking, 'lanes' | 'recentSince'> {
   /** JSON: `{id of an endpoint: the version that the caller knows}`. */
   lanes: string;
   process: string;
+  /** Only endpoints that are the caller's already: of others it does not know how fast they were sent to. */
+  ownOnly?: boolean;
 }
 
 /** Deliveries that a process takes in the commit which stores them. */
@@ -283,9 +301,9 @@ export function inHandChanges(
     /** `refused` are the endpoints whose deliveries wait for a claim. */
     *commitSignalsHeld(
       signals: NewSignal[],
-      { lanes, now, leaseUntil, renewBefore, leaseToken, process }: StoredTaking,
+      { lanes, now, leaseUntil, renewBefore, leaseToken, process, ownOnly = false }: StoredTaking,
     ): Script<{ committed: CommittedSignal[]; refused: string[] }> {
-      const unready = yield* ask.claims.selectUnready({ lanes, now, renewBefore, leaseToken });
+      const unready = yield* ask.claims.selectUnready({ lanes, now, renewBefore, leaseToken, ownOnly });
       for (const { endpointId, refused } of unready) {
         if (refused === 0) yield* ask.claims.renewLease(endpointId, leaseToken, leaseUntil, process);
       }

@@ -33,7 +33,7 @@ export interface Unfinished {
 const FROM_SQLITE: Record<string, string> = { 'leads.place': 'rowid' };
 
 /** Tables that are made of others as they are copied, or that the schema brings along. */
-const NOT_COPIED = new Set(['schema_version', 'signal_search', UNFINISHED_COPY]);
+const NOT_COPIED = new Set(['schema_version', 'signal_search', 'duties', UNFINISHED_COPY]);
 
 const MOST_FETCHED = 500;
 const FETCHED_CHARACTERS = 4 * 1024 * 1024;

@@ -1,4 +1,5 @@
 import type { Client, ClientConfig, QueryArrayResult } from 'pg';
+import type { Clock } from '../../lib/clock.ts';
 import { faultOfPostgres } from './faults.ts';
 
 /** A statement as the server prepares it, once a connection. */
@@ -76,6 +77,61 @@ export async function connect(config: ClientConfig): Promise<Connection> {
 /** A connection that is made when it is needed, and anew when it is needed after it was lost. */
 export function connectLater(config: ClientConfig): Connection {
   return createConnection(() => openClient(config));
+}
+
+/** Messages between nodes, on a connection of its own: NOTIFY in a transaction that changes rows would hold up all others' commits. */
+export interface Channel {
+  /** Dropped where the connection is lost: who is told when it is had again looks around anyway. */
+  notify(payload: string): void;
+  close(): Promise<void>;
+}
+
+/** How long it rests between two tries to connect. */
+const RECONNECT_MS = 1_000;
+
+/** Listens from now on, again after the connection was lost. `onListening` is called each time: what was said before was not heard. */
+export function openChannel(
+  config: ClientConfig,
+  clock: Clock,
+  name: string,
+  on: { listening(): void; message(payload: string): void },
+): Channel {
+  let client: Client | null = null;
+  let isClosed = false;
+
+  async function connectOnce(): Promise<void> {
+    const opened = await openClient({ ...config, connectionTimeoutMillis: TIMES.connectionTimeoutMillis });
+    const lost = () => {
+      if (client === opened) client = null;
+      if (!isClosed) clock.after(RECONNECT_MS, () => void keepTrying());
+    };
+    opened.once('end', lost);
+    opened.on('notification', ({ payload }) => on.message(payload ?? ''));
+    await opened.query(`LISTEN ${name}`);
+    if (isClosed) return opened.end();
+    client = opened;
+    on.listening();
+  }
+
+  async function keepTrying(): Promise<void> {
+    if (isClosed) return;
+    try {
+      await connectOnce();
+    } catch {
+      if (!isClosed) clock.after(RECONNECT_MS, () => void keepTrying());
+    }
+  }
+
+  void keepTrying();
+  return {
+    notify(payload) {
+      client?.query('SELECT pg_notify($1, $2)', [name, payload]).catch(() => {});
+    },
+    async close() {
+      isClosed = true;
+      await client?.end().catch(() => {});
+    },
+  };
 }
 
 /** `pg` is loaded only where a server is to be reached. */

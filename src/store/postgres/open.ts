@@ -6,14 +6,15 @@ import { createMethods } from '../methods.ts';
 import type { MigrationResult } from '../migrations.ts';
 import { createPresence } from '../presence.ts';
 import { createStorageWatch, type StorageChange } from '../storage-watch.ts';
-import type { OpenedStore } from '../store.ts';
+import type { MadeDue, OpenedStore } from '../store.ts';
 import { createStoredWaits } from '../stored-waits.ts';
 import { ownerOf } from '../weights.ts';
 import { createWriter } from '../writer.ts';
 import { createCommitter } from './commit.ts';
-import { type Connection, connect } from './connection.ts';
+import { type Connection, connect, connectLater } from './connection.ts';
 import { faultOfPostgres } from './faults.ts';
 import { migrate } from './migrate.ts';
+import { createNodes, type Nodes } from './nodes.ts';
 import { createReadPool } from './pool.ts';
 import { createReceiverCache } from './reads/endpoints.ts';
 import { createNewestStored } from './reads/events.ts';
@@ -89,22 +90,58 @@ function createPostgresStore(
     ...storageReads(reader),
     newestStored: createNewestStored(reader),
   }));
-  const { newestStored, ...reads } = pool.reads;
+  const { newestStored, startsOf, ...reads } = pool.reads;
   const { untilStored, ...waits } = createStoredWaits(clock, newestStored);
   writer.onCommit((batch) => waits.committed(batch.map(ownerOf)));
   const methods = createMethods({
     ...{ clock, writer, reads },
     presenceOf: (changes) => createPresence(clock, changes),
+    startsOf,
     store: () => store,
   });
+  const listeners: ((made: MadeDue) => void)[] = [];
+  const tellAll = (made: MadeDue) => {
+    for (const listener of listeners) listener(made);
+  };
+  let nodes: Nodes | null = null;
+  /** From when something listens: a command has nobody to hear of. */
+  const joined = () => {
+    nodes ??= createNodes({ config, clock, db: connectLater(config), onDue: tellAll, onLook: lookAround });
+    return nodes;
+  };
+
+  /** What others made due while nobody here heard of it. */
+  function lookAround(): void {
+    const now = clock.now();
+    store.listDueLanes().then(
+      (lanes) =>
+        tellAll({ due: lanes.filter(({ nextDueAt }) => nextDueAt <= now), endpoints: [], sources: true }),
+      () => {}, // the next look finds it
+    );
+  }
+
   const store: OpenedStore = {
     ...reads,
     ...methods,
     untilStored,
-    pulse: () => ({ schemaVersion: version, ...writer.pulse(), ...NO_FILES }),
+    onCommitted(listener) {
+      const others = joined();
+      if (listeners.length === 0) methods.onCommitted(others.tell);
+      listeners.push(listener);
+      methods.onCommitted(listener);
+    },
+    isOnDuty: () => joined().isOnDuty(),
+    shareCounts: (window, onCounted) => joined().share(window, onCounted),
+    pulse: () => ({
+      schemaVersion: version,
+      ...writer.pulse(),
+      ...NO_FILES,
+      clockSkewMs: nodes?.clockSkewMs() ?? null,
+    }),
     async close() {
       waits.close();
       await methods.close();
+      await nodes?.close();
       await pool.close();
     },
   };

@@ -76,12 +76,17 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
       return found ?? (await reads.listSignals(tenantId, query));
     },
     ...methods,
+    // Two servers on one file see each other's leases, and each has its own limits.
+    epoch: () => 0,
+    isOnDuty: async () => true,
+    shareCounts: () => () => {},
     ...deliveryPageFace(db, read),
     ...eventPageFace(db, clock, read),
     untilStored,
     countAll: countsThread?.countAll ?? ((lateBefore) => read(() => countAll(lateBefore))),
     pulse: () => ({
       schemaVersion: version,
+      clockSkewMs: null,
       ...writer.pulse(),
       ...(db.memory ? NO_FILES : fileSizes(db.name)),
     }),

@@ -54,7 +54,8 @@ describe.skipIf(mayLackPostgres())('beside PostgreSQL', () => {
         const expected = commitExpected(batch);
         const found = await commit(batch);
         const values = [
-          JSON.stringify(bytesAsHex(found.values)),
+          // Told by PostgreSQL alone, where the lease of a dead process is kept until it is taken over.
+          JSON.stringify(bytesAsHex(found.values), (key, value) => (key === 'takenFrom' ? undefined : value)),
           JSON.stringify(bytesAsHex(expected.values)),
         ];
         if (values[0] !== values[1])

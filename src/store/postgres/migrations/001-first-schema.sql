@@ -103,6 +103,13 @@ CREATE TABLE processes (
   seen_at bigint NOT NULL DEFAULT 0
 );
 
+-- Who does what one of all nodes is to do, until when by the server's clock.
+CREATE TABLE duties (
+  name text COLLATE "C" PRIMARY KEY,
+  process text COLLATE "C" NOT NULL,
+  until bigint NOT NULL
+);
+
 CREATE TABLE probe (
   id bigint PRIMARY KEY CHECK (id = 1),
   at bigint NOT NULL

@@ -1,5 +1,6 @@
 import { idFloor } from '../../../lib/ids.ts';
 import type { DeliveryStore, DueLane } from '../../delivery-store.ts';
+import type { StartsOf } from '../../methods.ts';
 import type { Connection } from '../connection.ts';
 import { WAITING } from '../sql/claims.ts';
 import { rows } from '../sql/prepared.ts';
@@ -53,6 +54,26 @@ export function laneReads(db: Connection) {
        WHERE d.in_hand AND d.attempt_count = 0) h
      WHERE EXISTS (SELECT 1 FROM deliveries d WHERE d.id = h.id AND d.attempt_count = h.attempt - 1 AND d.${WAITING})`,
   );
+  const selectSentTo = rows<[string, string, number, string[]], StartRow>(
+    db,
+    `SELECT d.endpoint_id AS "endpointId", a.started_at AS "startedAt"
+     FROM attempts a JOIN deliveries d ON d.id = a.delivery_id
+       CROSS JOIN generate_series(1, CASE WHEN strpos(a.detail, ?) > 0 THEN 2 ELSE 1 END)
+     WHERE a.id >= ? AND a.started_at > ? AND d.endpoint_id = ANY (?) ORDER BY a.started_at`,
+  );
+  const selectTestedOf = rows<[number, string[]], StartRow>(
+    db,
+    `SELECT endpoint_id AS "endpointId", started_at AS "startedAt" FROM test_sends
+     WHERE started_at > ? AND endpoint_id = ANY (?)`,
+  );
+  const selectHeldOf = rows<[string[], number[], string[], number], { endpointId: string }>(
+    db,
+    `SELECT d.endpoint_id AS "endpointId" FROM unnest(?::text[], ?::bigint[]) h (id, attempt)
+       JOIN deliveries d ON d.id = h.id AND d.attempt_count = h.attempt - 1 AND d.${WAITING}
+     UNION ALL
+     SELECT endpoint_id FROM deliveries
+     WHERE endpoint_id = ANY (?) AND ${WAITING} AND next_attempt_at > ? AND in_hand AND attempt_count = 0`,
+  );
   const selectTraces = rows<[readonly string[]], { id: string; trace: string }>(
     db,
     `SELECT d.id, e.trace FROM unnest(?::text[]) WITH ORDINALITY j (id, place)
@@ -64,6 +85,15 @@ export function laneReads(db: Connection) {
     async tracesOf(deliveryIds) {
       const found = await selectTraces(deliveryIds);
       return found.map(({ id, trace }): [string, string] => [id, trace]);
+    },
+    async startsOf({ endpointIds, held, since, now }: Parameters<StartsOf>[0]) {
+      const [sent, tests, open] = await Promise.all([
+        selectSentTo(REPEATED, idFloor('att', since), since, endpointIds),
+        selectTestedOf(since, endpointIds),
+        selectHeldOf(Object.keys(held), Object.values(held), endpointIds, since),
+      ]);
+      const underWay = open.map(({ endpointId }) => ({ endpointId, startedAt: now }));
+      return [...sent, ...tests, ...underWay].sort((a, b) => a.startedAt - b.startedAt);
     },
     listDueLanes: selectLanes,
     listDueProbes: selectProbes,
@@ -77,5 +107,5 @@ export function laneReads(db: Connection) {
       const underWay = held.map(({ endpointId }) => ({ endpointId, startedAt: now }));
       return [...sent, ...tests, ...underWay].sort((a, b) => a.startedAt - b.startedAt);
     },
-  } satisfies Partial<DeliveryStore>;
+  } satisfies Partial<DeliveryStore> & { startsOf: StartsOf };
 }

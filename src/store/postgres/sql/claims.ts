@@ -41,7 +41,8 @@ export function claimsSql(db: Connection): Later<ClaimStatements['claims']> {
     db,
     `SELECT "endpointId", refused::int FROM (
        SELECT j.id AS "endpointId",
-              e.id IS NULL OR coalesce(l.token <> :leaseToken AND l.until > :now, false) AS refused,
+              e.id IS NULL OR coalesce(l.token <> :leaseToken AND l.until > :now, false)
+                OR (:ownOnly::boolean AND l.token IS DISTINCT FROM :leaseToken) AS refused,
               l.token IS DISTINCT FROM :leaseToken OR l.until < :renewBefore AS unleased
        FROM unnest(:ids::text[], :versions::bigint[]) j (id, version)
          LEFT JOIN webhook_endpoints e

@@ -32,7 +32,11 @@ export function presenceSql(db: Connection): Later<ProcessStatements['presence']
 }
 
 export function processesSql(db: Connection): Later<ProcessStatements['processes']> {
-  const endLanes = run<[string[]]>(db, 'DELETE FROM lane_leases WHERE process = ANY (?)');
+  // What was held under it is told to the node that takes it over.
+  const endLanes = run<[string[]]>(
+    db,
+    "UPDATE lane_leases SET until = 0, process = '' WHERE process = ANY (?)",
+  );
   const endSources = values<[string[]], string>(
     db,
     `UPDATE sources SET lease_token = NULL, lease_until = 0

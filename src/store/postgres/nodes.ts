@@ -1,0 +1,183 @@
+import type { Clock, Timer } from '../../lib/clock.ts';
+import { addAll } from '../../lib/lists.ts';
+import { systemRandom } from '../../lib/random.ts';
+import type { MadeDue } from '../store.ts';
+import { type Channel, type Connection, openChannel } from './connection.ts';
+import { prepared } from './sql/prepared.ts';
+
+/** What nodes tell each other. What is lost or does not fit is found by looking. */
+interface Message {
+  from: string;
+  due: [endpointId: string, tenantId: string][];
+  endpoints: string[];
+  sources: boolean;
+  counts: Counted[];
+  /** There is more than fits. */
+  more: boolean;
+}
+
+type Counted = [window: string, key: string, count: number];
+type OnCounted = (key: string, count: number) => void;
+
+/** What the nodes on one database have to do with each other. */
+export interface Nodes {
+  /** What a commit of this node made due, for the others. */
+  tell(made: MadeDue): void;
+  /** Adds up what all nodes count under a name: `onCounted` is called for what others counted. */
+  share(window: string, onCounted: OnCounted): OnCounted;
+  /** Whether this node is the one that does what one alone is to do. */
+  isOnDuty(): Promise<boolean>;
+  /** How far this machine's clock is before the database's, in milliseconds, as it was measured last; null: not yet. */
+  clockSkewMs(): number | null;
+  close(): Promise<void>;
+}
+
+const CHANNEL = 'signalpost';
+/** Messages gather for so long: a busy node commits hundreds of times a second. */
+const DUE_EVERY_MS = 20;
+const COUNTS_EVERY_MS = 100;
+/** PostgreSQL takes 8,000 bytes. */
+const MOST_CHARACTERS = 7_500;
+
+const DUTY_MS = 20_000;
+/** A duty is asked for again after so long: it is had for four times as long. */
+const ASK_EVERY_MS = 5_000;
+const MEASURE_EVERY_MS = 60_000;
+
+const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+const takeDuty = prepared(
+  `INSERT INTO duties (name, process, until) VALUES ('house', ?, ${NOW} + ${DUTY_MS})
+   ON CONFLICT (name) DO UPDATE SET process = excluded.process, until = excluded.until
+   WHERE duties.process = excluded.process OR duties.until < ${NOW}`,
+);
+const leaveDuty = prepared('DELETE FROM duties WHERE process = ?');
+const readClock = prepared(`SELECT ${NOW}`);
+
+interface NodesDeps {
+  config: Parameters<typeof openChannel>[0];
+  clock: Clock;
+  /** A connection beside those of changes. */
+  db: Connection;
+  /** What is due as other nodes committed it. */
+  onDue(made: MadeDue): void;
+  /** Something may be due: nobody told what. */
+  onLook(): void;
+}
+
+export function createNodes({ config, clock, db, onDue, onLook }: NodesDeps): Nodes {
+  const own = systemRandom.bytes(8).toString('hex');
+  const counters = new Map<string, OnCounted>();
+  let counted = new Map<string, Map<string, number>>();
+  let made: MadeDue = { due: [], endpoints: [], sources: false };
+  let timer: Timer | null = null;
+  let countsTimer: Timer | null = null;
+  let isClosed = false;
+  let duty: { askedAt: number; isOurs: boolean } | null = null;
+  let asking: Promise<boolean> | null = null;
+  let skew: number | null = null;
+  let measuring: Timer | null = null;
+
+  const channel: Channel = openChannel(config, clock, CHANNEL, { listening: onLook, message: hear });
+  void measure();
+
+  function hear(payload: string): void {
+    const message = JSON.parse(payload) as Message;
+    if (message.from === own) return;
+    for (const [window, key, count] of message.counts) counters.get(window)?.(key, count);
+    const due = message.due.map(([endpointId, tenantId]) => ({ endpointId, tenantId }));
+    const { endpoints, sources } = message;
+    if (due.length + endpoints.length > 0 || sources) onDue({ due, endpoints, sources });
+    if (message.more) onLook();
+  }
+
+  function sendDue(): void {
+    timer = null;
+    const due = [...new Map(made.due.map(({ endpointId, tenantId }) => [endpointId, tenantId]))];
+    const { endpoints, sources } = made;
+    made = { due: [], endpoints: [], sources: false };
+    send({ due, endpoints: [...new Set(endpoints)], sources });
+  }
+
+  function sendCounts(): void {
+    countsTimer = null;
+    const counts: Counted[] = [];
+    for (const [window, keys] of counted) for (const [key, count] of keys) counts.push([window, key, count]);
+    counted = new Map();
+    // In parts that fit: no count may be lost.
+    while (counts.length > 0) send({ counts: counts.splice(0, 50) });
+  }
+
+  function send(part: Partial<Message>): void {
+    const nothing = { due: [], endpoints: [], sources: false, counts: [], more: false };
+    const payload = JSON.stringify({ from: own, ...nothing, ...part });
+    if (payload.length <= MOST_CHARACTERS) {
+      channel.notify(payload);
+      return;
+    }
+    const endpoints = part.endpoints?.slice(0, 150) ?? [];
+    const sources = part.sources ?? false;
+    channel.notify(JSON.stringify({ from: own, ...nothing, endpoints, sources, more: true }));
+    for (let from = 150; from < (part.endpoints?.length ?? 0); from += 150)
+      channel.notify(
+        JSON.stringify({ from: own, ...nothing, endpoints: part.endpoints?.slice(from, from + 150) }),
+      );
+  }
+
+  async function askForDuty(): Promise<boolean> {
+    const askedAt = clock.monotonic();
+    try {
+      const isOurs = (await db.ask(takeDuty, [own])).count > 0;
+      duty = { askedAt, isOurs };
+      return isOurs;
+    } catch {
+      return false; // what cannot be reached gives nobody a duty
+    }
+  }
+
+  async function measure(): Promise<void> {
+    const [before, since] = [clock.now(), clock.monotonic()];
+    try {
+      const there = Number((await db.ask(readClock, [])).rows[0]?.[0]);
+      skew = Math.round(before + (clock.monotonic() - since) / 2 - there);
+    } catch {
+      // It stays as it was.
+    }
+    if (!isClosed) measuring = clock.after(MEASURE_EVERY_MS, () => void measure());
+  }
+
+  return {
+    tell({ due, endpoints, sources }) {
+      addAll(
+        made.due,
+        due.filter(({ rejected }) => rejected !== true),
+      );
+      addAll(made.endpoints, endpoints);
+      made.sources ||= sources;
+      if (made.due.length + made.endpoints.length === 0 && !made.sources) return;
+      timer ??= clock.after(DUE_EVERY_MS, sendDue);
+    },
+    share(window, onCounted) {
+      counters.set(window, onCounted);
+      return (key, count) => {
+        const keys = counted.get(window) ?? new Map<string, number>();
+        counted.set(window, keys.set(key, (keys.get(key) ?? 0) + count));
+        countsTimer ??= clock.after(COUNTS_EVERY_MS, sendCounts);
+      };
+    },
+    async isOnDuty() {
+      if (duty !== null && clock.monotonic() - duty.askedAt < ASK_EVERY_MS) return duty.isOurs;
+      asking ??= askForDuty().finally(() => {
+        asking = null;
+      });
+      return asking;
+    },
+    clockSkewMs: () => skew,
+    async close() {
+      isClosed = true;
+      for (const each of [timer, countsTimer, measuring]) each?.cancel();
+      if (duty?.isOurs) await db.ask(leaveDuty, [own]).catch(() => {});
+      await channel.close();
+      await db.close();
+    },
+  };
+}
