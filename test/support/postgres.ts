@@ -32,6 +32,15 @@ export interface PostgresServer extends AsyncDisposable {
   restart(signal: 'SIGINT' | 'SIGQUIT', downMs: number): Promise<void>;
   /** A new database: empty, or as `template` is, which nobody may be using. */
   createDatabase(template?: string): Promise<{ host: string; user: string; database: string }>;
+  /** Ends it as an operator does, with every connection; resolves when it is gone. */
+  stop(): Promise<void>;
+  /** Starts it again, with the same files. */
+  start(): Promise<void>;
+}
+
+/** A database as DATABASE_URL names it. */
+export function databaseUrl(config: { host: string; user: string; database: string }): string {
+  return `postgres:///${config.database}?host=${config.host}&user=${config.user}`;
 }
 
 const USER = 'signalpost';
@@ -78,28 +87,37 @@ export async function startPostgres(changes: Record<string, string> = {}): Promi
   const admin = await reach(server, { host: folder, user: USER, database: 'postgres' });
   let databases = 0;
 
+  async function stop(signal: NodeJS.Signals): Promise<void> {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    const ended = once(server, 'exit');
+    server.kill(signal);
+    await ended;
+  }
+
+  async function start(): Promise<void> {
+    server = launch();
+    await (await reach(server, { host: folder, user: USER, database: 'postgres' })).close();
+  }
+
   return {
     get pid() {
       return server.pid ?? 0;
     },
     async restart(signal, downMs) {
-      const ended = once(server, 'exit');
-      server.kill(signal);
-      await ended;
+      await stop(signal);
       await later(downMs);
-      server = launch();
-      await (await reach(server, { host: folder, user: USER, database: 'postgres' })).close();
+      await start();
     },
     async createDatabase(template = 'template1') {
       const database = `test_${++databases}`;
       await admin.execute(`CREATE DATABASE ${database} TEMPLATE ${template}`);
       return { host: folder, user: USER, database };
     },
+    stop: () => stop('SIGINT'),
+    start,
     async [Symbol.asyncDispose]() {
       await admin.close();
-      const ended = once(server, 'exit');
-      server.kill('SIGQUIT');
-      await ended;
+      await stop('SIGQUIT');
       process.off('exit', endWithUs);
       rmSync(folder, { recursive: true, force: true });
     },

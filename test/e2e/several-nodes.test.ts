@@ -1,0 +1,235 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as later } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { connect } from '../../src/store/postgres/connection.ts';
+import { temporaryFolder } from '../cli/process.ts';
+import { call, postSignals, startCountingReceiver } from '../support/counting-receiver.ts';
+import { databaseUrl, mayLackPostgres, type PostgresServer, startPostgres } from '../support/postgres.ts';
+import {
+  freePort,
+  runCommand,
+  type ServerProcess,
+  serverEnv,
+  startServerProcess,
+} from '../support/server-process.ts';
+
+const IN_FLIGHT_PER_ENDPOINT = 20;
+const ANSWER_AFTER_MS = 200;
+
+describe.skipIf(mayLackPostgres())('several nodes on one PostgreSQL database', () => {
+  let postgres: PostgresServer;
+  beforeAll(async () => {
+    // What was committed is kept over a restart, as on a server of one's own.
+    postgres = await startPostgres({ synchronous_commit: 'on', max_connections: '60' });
+  });
+  afterAll(async () => postgres[Symbol.asyncDispose]());
+
+  /** A database with a tenant, and nodes that are started on it. */
+  async function aCluster() {
+    const config = await postgres.createDatabase();
+    const env = { DATABASE_URL: databaseUrl(config), SECRETS_KEY: randomBytes(32).toString('base64') };
+    const folders = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
+    onTestFinished(() => {
+      for (const folder of folders) folder[Symbol.dispose]();
+    });
+    const ports = await Promise.all(folders.map(() => freePort()));
+    const place = (n: number) => [folders[n]?.path ?? '', ports[n] ?? 0] as const;
+    const start = async (n: number): Promise<ServerProcess> => {
+      const node = await startServerProcess(...place(n), env);
+      onTestFinished(async () => {
+        node.thaw();
+        await node.kill();
+      });
+      return node;
+    };
+    const tenant = await runCommand(
+      ['tenant', 'create', '--name', 'Nodes', '--email', 'n@example.com', '--plan', 'enterprise', '--json'],
+      { ...serverEnv(...place(0)), ...env },
+    );
+    const key: string = JSON.parse(tenant).api_key;
+    const ask = async (sql: string) => {
+      const db = await connect(config);
+      const { rows } = await db.ask({ name: '', text: sql, members: null }, []);
+      await db.close();
+      return rows;
+    };
+    return { start, key, ask, url: (n: number) => `http://127.0.0.1:${ports[n]}` };
+  }
+
+  const urls = (prefix: string, count: number) =>
+    Array.from({ length: count }, (_, n) => `https://forum.example/${prefix}/${n}`);
+
+  /** Posts until somebody has stored them: a post that is known already is stored. */
+  async function postAnywhere(
+    nodes: readonly string[],
+    key: string,
+    posts: readonly string[],
+  ): Promise<void> {
+    const signals = posts.map((post_url) => ({
+      platform: { name: 'forum', post_url },
+      text: 'We need a new plumber.',
+    }));
+    for (let tries = 0; ; tries++) {
+      const node = nodes[tries % nodes.length] ?? '';
+      const { data } = await call(node, key, '/v1/signals/batch', { signals }).catch(
+        async (error: unknown) => {
+          if (tries > 200) throw error;
+          await later(250);
+          return { data: null };
+        },
+      );
+      if (data !== null && data.created + data.duplicates === posts.length) return;
+    }
+  }
+
+  test('under load, killed and restarted, with PostgreSQL restarted: nothing is lost, and only what was in flight comes twice', async () => {
+    const { start, key, url } = await aCluster();
+    const nodes = await Promise.all([start(0), start(1), start(2)]);
+    const receiver = await startCountingReceiver((response) => setTimeout(() => response.end(), 20));
+    const paths = ['/a', '/b', '/c', '/d'];
+    for (const path of paths) {
+      const target = { url: `${receiver.url}${path}`, rate_limit_per_minute: 1_000_000 };
+      receiver.secrets.set(path, (await call(url(0), key, '/v1/webhooks', target)).data.secret);
+    }
+
+    const batches = 60;
+    let sent = 0;
+    async function load(): Promise<void> {
+      while (sent < batches) {
+        const batch = sent++;
+        const turn = batch % 3;
+        await postAnywhere(
+          [url(turn), url((turn + 1) % 3), url((turn + 2) % 3)],
+          key,
+          urls(`load${batch}`, 10),
+        );
+      }
+    }
+    const loading = Promise.all([load(), load(), load()]);
+    let killed = 0;
+    async function killAndStart(n: number): Promise<void> {
+      await nodes[n]?.kill();
+      killed++;
+      nodes[n] = await start(n);
+    }
+    await receiver.until(() => receiver.total > 200);
+    await killAndStart(1);
+    await postgres.stop();
+    await later(1_500);
+    await postgres.start();
+    await killAndStart(2);
+    await loading;
+    const wanted = batches * 10 * paths.length;
+    await receiver.until(() => receiver.counts.size === wanted, 60_000);
+    expect(receiver.counts.size).toBe(wanted);
+    expect(receiver.total).toBeLessThanOrEqual(wanted + killed * paths.length * IN_FLIGHT_PER_ENDPOINT);
+    expect(receiver.unexpected).toEqual([]);
+  }, 240_000);
+
+  test('limits, throttle and pause hold on all nodes together, and a node that stood still sends nothing of what was taken over', async () => {
+    const { start, key, ask, url } = await aCluster();
+    const nodes = await Promise.all([start(0), start(1), start(2)]);
+    await expectSharedLimit(key, url);
+
+    const arrivals: number[] = [];
+    const receiver = await startCountingReceiver((response) =>
+      setTimeout(() => response.end(), ANSWER_AFTER_MS),
+    );
+    const slow = await startCountingReceiver((response) => {
+      arrivals.push(performance.now());
+      response.end();
+    });
+    const failing = await startCountingReceiver((response) => {
+      response.statusCode = 500;
+      response.end();
+    });
+    const subscribe = async (at: typeof receiver, path: string, more: object) => {
+      const { data } = await call(url(0), key, '/v1/webhooks', { url: `${at.url}${path}`, ...more });
+      at.secrets.set(path, data.secret);
+      return data.id as string;
+    };
+    await subscribe(receiver, '/still', { rate_limit_per_minute: 1_000_000 });
+    await subscribe(slow, '/slow', { rate_limit_per_minute: 60 });
+    const broken = await subscribe(failing, '/broken', { rate_limit_per_minute: 1_000_000, max_retries: 1 });
+
+    // The first come to one node, which then has the endpoints: what others store reaches it soon.
+    await postSignals(url(0), key, urls('first', 10));
+    await receiver.until(() => receiver.total === 10 && slow.total === 10);
+    const since = performance.now();
+    await postSignals(url(1), key, urls('second', 10));
+    await receiver.until(() => receiver.total === 20 && slow.total === 20);
+    expect(performance.now() - since).toBeLessThan(5_000);
+    await Promise.all([1, 2].map((n) => postSignals(url(n), key, urls(`more${n}`, 20))));
+    await slow.until(() => slow.total === 60);
+    await failing.until(() => failing.total >= 20);
+
+    await postSignals(url(0), key, urls('held', 60));
+    nodes[0]?.freeze();
+    const stopped = performance.now();
+    const all = 20 + 40 + 60;
+    await receiver.until(() => receiver.counts.size === all, 60_000);
+    expect(receiver.counts.size).toBe(all);
+    await later(Math.max(0, 40_000 - (performance.now() - stopped)));
+    const whenThawed = receiver.total;
+    nodes[0]?.thaw();
+    await later(6_000);
+    expect([receiver.counts.size, receiver.total]).toEqual([all, whenThawed]);
+    expect(receiver.total).toBeLessThanOrEqual(all + IN_FLIGHT_PER_ENDPOINT);
+    await postSignals(url(0), key, urls('after', 5));
+    await receiver.until(() => receiver.counts.size === all + 5);
+    expect(receiver.counts.size).toBe(all + 5);
+
+    expect((await call(url(2), key, `/v1/webhooks/${broken}`)).data.status).toBe('paused');
+    expect(await ask("SELECT count(*) FROM mail_outbox WHERE kind = 'endpoint_paused'")).toEqual([[1]]);
+
+    // What the throttle held back comes once the minute of the first is over.
+    await slow.until(() => slow.counts.size > 70, 60_000);
+    expect(slow.counts.size).toBeGreaterThan(70);
+    for (const [index, at] of arrivals.entries()) {
+      const sixtieth = arrivals[index + 60];
+      if (sixtieth !== undefined) expect(sixtieth - at).toBeGreaterThanOrEqual(60_000);
+    }
+  }, 240_000);
+
+  /** A key's limit is one for all nodes but for what others let through in the last tenth of a second; its end holds at once. */
+  async function expectSharedLimit(key: string, url: (n: number) => string): Promise<void> {
+    const limited = { name: 'limited', scopes: ['signals:read'], rate_limit: 60 };
+    const { id, api_key: other } = (await call(url(0), key, '/v1/keys', limited)).data;
+    const statusAt = async (n: number) =>
+      (await fetch(`${url(n)}/v1/signals`, { headers: { authorization: `Bearer ${other}` } })).status;
+    let passed = 0;
+    for (let asked = 0; asked < 120; asked++) if ((await statusAt(asked % 3)) === 200) passed++;
+    expect(passed).toBeGreaterThanOrEqual(60);
+    expect(passed).toBeLessThanOrEqual(60 + 45);
+    const revoked = await fetch(`${url(1)}/v1/keys/${id}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(revoked.ok).toBe(true);
+    expect(await statusAt(2)).toBe(401);
+  }
+
+  test('a server that cannot be reached, at start or later, is waited for with 503', async () => {
+    const { start, key, url } = await aCluster();
+    await postgres.stop();
+    const starting = start(0);
+    const statusOf = (path: string) =>
+      fetch(`${url(0)}${path}`, { headers: { authorization: `Bearer ${key}` } }).then(
+        (response) => [response.status, Number(response.headers.get('retry-after')) > 0],
+        () => null,
+      );
+    await expect.poll(() => statusOf('/v1/icps'), { timeout: 60_000 }).toEqual([503, true]);
+    expect(await statusOf('/ready')).toEqual([503, true]);
+    await postgres.start();
+    await starting;
+    await expect.poll(() => statusOf('/v1/icps')).toEqual([200, false]);
+
+    await postgres.stop();
+    // A connection that was kept may have been closed meanwhile.
+    await expect.poll(() => statusOf('/v1/icps')).toEqual([503, true]);
+    expect(await statusOf('/ready')).toEqual([503, true]);
+    await postgres.start();
+    await expect.poll(() => statusOf('/ready'), { timeout: 20_000 }).toEqual([200, false]);
+    expect((await call(url(0), key, '/v1/icps')).data).toHaveLength(1);
+  }, 120_000);
+});
