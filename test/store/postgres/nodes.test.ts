@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { openPostgresStore } from '../../../src/store/postgres/open.ts';
+import type { MadeDue, OpenedStore } from '../../../src/store/store.ts';
+import { mayLackPostgres, type PostgresServer, startPostgres } from '../../support/postgres.ts';
+import { anEndpoint, aRoutedEvent, aSignal, aTenant } from '../../support/store.ts';
+
+describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(async () => server[Symbol.asyncDispose]());
+
+  async function twoNodes(): Promise<[OpenedStore, OpenedStore]> {
+    const config = await server.createDatabase();
+    const open = async () => {
+      const store = await openPostgresStore({ config, clock: systemClock });
+      onTestFinished(store.close);
+      return store;
+    };
+    const [first, second] = [await open(), await open()];
+    await first.createTenant(aTenant('ten_a'));
+    await first.createEndpoint(anEndpoint('ten_a', { id: 'whk_a' }), null);
+    return [first, second];
+  }
+
+  async function addDelivery(store: OpenedStore, id: string): Promise<void> {
+    const event = aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: [id], createdAt: systemClock.now() });
+    await store.commitSignals([aSignal('ten_a', { externalId: id, text: id, events: [event] })]);
+  }
+
+  const claim = async (store: OpenedStore, leaseToken: string, leaseMs: number) => {
+    const now = systemClock.now();
+    const lanes = [{ endpointId: 'whk_a', limit: 10, knownVersion: -1, held: [] }];
+    const terms = { now, leaseUntil: now + leaseMs, leaseToken, recentSince: now - 60_000 };
+    return (await store.claimDeliveries({ lanes, ...terms }))[0];
+  };
+
+  test('hear what others made due, and were changed, and not what they made themselves', async () => {
+    const [first, second] = await twoNodes();
+    const heard: { by: string; made: MadeDue }[] = [];
+    first.onCommitted((made) => heard.push({ by: 'first', made }));
+    second.onCommitted((made) => heard.push({ by: 'second', made }));
+    const shared = () => heard.filter(({ by, made }) => by === 'second' && made.endpoints.includes('whk_a'));
+    // Until both listen: what is said before is not heard.
+    await expect
+      .poll(async () => {
+        await first.pauseEndpoint('ten_a', 'whk_a', systemClock.now());
+        await first.resumeEndpoint({ tenantId: 'ten_a', id: 'whk_a', now: systemClock.now() } as never);
+        return shared().length;
+      })
+      .toBeGreaterThan(0);
+    // What was made before it is told with it, or is on its way still.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    heard.length = 0;
+    await addDelivery(first, 'dlv_1');
+    const due = [{ endpointId: 'whk_a', tenantId: 'ten_a' }];
+    const made = { due, endpoints: [], sources: false };
+    await expect
+      .poll(() => heard)
+      .toEqual([
+        { by: 'first', made },
+        { by: 'second', made },
+      ]);
+  });
+
+  test('count together, and one of them alone has the duty', async () => {
+    const [first, second] = await twoNodes();
+    const counts: [string, number][] = [];
+    const count = first.shareCounts('keys', () => expect.unreachable());
+    second.shareCounts('keys', (key, n) => counts.push([key, n]));
+    expect([await first.isOnDuty(), await second.isOnDuty()]).toEqual([true, false]);
+    await expect
+      .poll(() => {
+        count('key_1', 2);
+        return counts.length;
+      })
+      .toBeGreaterThan(0);
+    expect(counts.every(([key, n]) => key === 'key_1' && n % 2 === 0)).toBe(true);
+    await expect.poll(() => first.pulse().clockSkewMs).toBeTypeOf('number');
+    expect(Math.abs(first.pulse().clockSkewMs ?? 0)).toBeLessThan(1_000);
+  });
+
+  test('a node that takes an endpoint over is told what was sent to it, and what may have been', async () => {
+    const [first, second] = await twoNodes();
+    await addDelivery(first, 'dlv_1');
+    await addDelivery(first, 'dlv_2');
+    const own = await claim(first, 'lease_1', 0);
+    expect([own?.deliveries.map(({ id }) => id), own?.recent]).toEqual([['dlv_1', 'dlv_2'], undefined]);
+    const startedAt = systemClock.now();
+    await first.recordOutcome({
+      ...{
+        deliveryId: 'dlv_1',
+        endpointId: 'whk_a',
+        streak: 'keep',
+        gone: false,
+        probe: false,
+        at: startedAt,
+      },
+      next: { status: 'delivered' },
+      attempt: {
+        ...{ id: `att_${'z'.repeat(25)}`, attempt: 1, startedAt, durationMs: 3 },
+        ...{ sent: null, response: null, error: null, timings: {} },
+      },
+    });
+    const before = systemClock.now();
+    const taken = await claim(second, 'lease_2', 60_000);
+    expect(taken?.deliveries.map(({ id }) => id)).toEqual(['dlv_2']);
+    expect(taken?.recent).toEqual([startedAt, expect.any(Number)]);
+    expect(taken?.recent?.[1]).toBeGreaterThanOrEqual(before);
+    expect((await claim(second, 'lease_2', 60_000))?.recent).toBeUndefined();
+    expect((await claim(first, 'lease_1', 60_000))?.deliveries).toEqual([]);
+  });
+});
