@@ -143,6 +143,33 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
     }
   });
 
+  it('says that it can be continued where PostgreSQL goes away, and continues', async () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, 'signalpost.db');
+    await makeFullStore(file);
+    addMany(file, 5_000);
+    const to = await createDatabase(server);
+    let restarted: Promise<void> | null = null;
+    const broken = copyStore({
+      ...{ file, to },
+      onProgress({ step, done }) {
+        if (step === 'copy' && done > 3_000) restarted ??= server.restart('SIGQUIT', 0);
+      },
+    });
+    await expect(broken).rejects.toThrow('does not answer any more. Run the same command again');
+    await restarted;
+    let begun = -1;
+    const report = await copyStore({
+      ...{ file, to },
+      onProgress({ step, done }) {
+        if (step === 'copy' && begun === -1) begun = done;
+      },
+    });
+    expect(begun).toBeGreaterThan(1_000);
+    expect(report.tables.filter(({ isSame }) => !isSame)).toEqual([]);
+    await expectSameRows(file, to);
+  });
+
   it('refuses a source that has changed since, and a database that is not empty', async () => {
     using folder = temporaryFolder();
     const file = join(folder.path, 'signalpost.db');
