@@ -13,7 +13,14 @@ import { prepared } from './sql/prepared.ts';
 /** A change by its name, with its arguments. */
 export type NamedChange = readonly [name: keyof ChangeScripts, args: readonly unknown[]];
 
+/**
+ * Changes that decide by the answer of one statement that changes its own row: of several in a row, each goes on when its answer
+ * comes, and the statements of all are under way meanwhile. One after the other, each would cost a round trip.
+ */
+const SIDE_BY_SIDE = new Set<string>(['recordDelivered']);
+
 interface Step {
+  isSideBySide: boolean;
   /** What no other node may be changing meanwhile. */
   locks: readonly string[];
   /** May be called more than once, after a roll-back. */
@@ -52,6 +59,7 @@ export function createCommitter(db: Connection): (batch: readonly NamedChange[])
     commitSteps(
       db,
       batch.map(([name, args]) => ({
+        isSideBySide: SIDE_BY_SIDE.has(name),
         locks: locksOf([name, args]),
         async run() {
           const script = scripts[name];
@@ -85,7 +93,14 @@ async function commitSteps(db: Connection, steps: readonly Step[]): Promise<Comm
   }
 
   async function runAll(): Promise<void> {
-    for (let index = 0; index < steps.length; index++) await run(index);
+    let together: Promise<void>[] = [];
+    for (let index = 0; index < steps.length; index++) {
+      const started = run(index);
+      together.push(started);
+      if (steps[index]?.isSideBySide === true && steps[index + 1]?.isSideBySide === true) continue;
+      await allOf(together);
+      together = [];
+    }
   }
 
   async function runApart(): Promise<void> {
@@ -117,6 +132,12 @@ async function commitSteps(db: Connection, steps: readonly Step[]): Promise<Comm
     }
   }
   return { values, failed };
+}
+
+/** Waits for all of them, also where one fails: nothing of them is sent behind a roll-back. */
+async function allOf(work: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(work)).find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
 }
 
 /** Null where it was committed. The cause is boxed because anything can be thrown. */

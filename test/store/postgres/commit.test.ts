@@ -125,6 +125,48 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     expect(given.toSorted((a, b) => a.length - b.length)).toEqual([[], ['dlv_1', 'dlv_2', 'dlv_3']]);
   });
 
+  test('outcomes of one batch do not wait for each other, and count as if they did', async () => {
+    const ids = Array.from({ length: 20 }, (_, n) => `dlv_${n}`);
+    const events = ids.map((id, n) =>
+      aRoutedEvent('ten_a', [n % 2 === 0 ? 'whk_a' : 'whk_b'], { deliveryIds: [id], createdAt: T0 }),
+    );
+    await first(['commitSignals', [[aSignal('ten_a', { id: 'sig_1', events })]]]);
+    const db = await connect(config);
+    connections.push(db);
+    let [underWay, most] = [0, 0];
+    const commit = createCommitter({
+      ...db,
+      async ask(...terms) {
+        most = Math.max(most, ++underWay);
+        try {
+          return await db.ask(...terms);
+        } finally {
+          underWay--;
+        }
+      },
+    });
+    const delivered = (id: string, attempt = `att_${id}`): AnyCall => [
+      'recordDelivered',
+      [id, attempt, 1, T0, 3, '{}'],
+    ];
+    // The last is of a delivery that an outcome before it has ended.
+    const batch = [...ids.map((id) => delivered(id)), delivered('dlv_0', 'att_late')];
+    expect(await commit(batch as Parameters<typeof commit>[0])).toEqual({
+      values: [...ids.map(() => true), false],
+      failed: [],
+    });
+    expect(most).toBe(batch.length);
+    expect(await select("SELECT count(*) FROM deliveries WHERE status = 'delivered'")).toEqual([20]);
+    expect(await select('SELECT sum(count)::int FROM endpoint_hours')).toEqual([20]);
+
+    // One that fails takes none of the others with it.
+    const again = await first(delivered('dlv_1', 'att_new'), delivered('dlv_2', 'att_dlv_2'));
+    expect(again).toMatchObject({
+      values: [false, undefined],
+      failed: [[1, expect.stringContaining('duplicate')]],
+    });
+  });
+
   test('get both through when each has locked what the other needs', async () => {
     const deliveries = (node: string) => [1, 2, 3, 4].map((n) => `dlv_${node}${n}`);
     const events = ['a', 'b'].flatMap((node) =>
