@@ -71,7 +71,7 @@ export function boundOf({ nodes, postgres, others, machine, busiestBackend, busi
     if (machine > FULL) return 'the processor of this machine, which other programs were using';
     if (busiestBackend > FULL) return 'one backend of PostgreSQL';
     if (busiestNode > FULL) return "one node's thread";
-    return 'waiting for round trips and for commits to reach the disk';
+    return 'waiting, for round trips, for commits to reach the disk and for locks';
   };
   return `${found()} (${shares}; ${singles})`;
 }
