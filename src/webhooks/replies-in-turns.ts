@@ -12,6 +12,9 @@ const MAX_TURN_MS = 2;
 /** The same bound where a clock stands still. */
 const MAX_TURN_SLICES = 256;
 
+/** Small replies that pass before the turn is looked at: to end it takes 6 us, a fifth of what a reply costs undici. */
+const FREE_PASSES = 16;
+
 /** What of one connection has come and is not parsed yet. */
 interface Reading {
   readonly heldBytes: number;
@@ -42,9 +45,26 @@ export function createReplyTurns(clock: Pick<Clock, 'monotonic'>): (socket: Sock
   let steps = 0;
   let began = Number.NaN;
   let slices = 0;
+  let passes = 0;
   let isRestFirst = false;
 
-  const waiting = () => fresh.size + rest.size;
+  /** What is being worked through, or was a moment ago. */
+  let current: Reading | null = null;
+  let hasCurrent = false;
+
+  const waiting = () => fresh.size + rest.size + (hasCurrent ? 1 : 0);
+
+  /**
+   * Of those that sent much one after the other is parsed to the end of what came: a parser keeps 2 MB of a reply of
+   * nothing but headers, and 800 of them, each a slice further in turn, 1.7 GB.
+   */
+  function nextOfRest(): Reading | undefined {
+    if (!hasCurrent) current = rest.shift() ?? null;
+    hasCurrent = false;
+    return current ?? undefined;
+  }
+
+  const nextOfFresh = () => fresh.shift();
 
   /** Whether this turn has room for another slice, which is then counted. */
   function takeRoom(): boolean {
@@ -66,23 +86,30 @@ export function createReplyTurns(clock: Pick<Clock, 'monotonic'>): (socket: Sock
     if (isFirst) {
       began = Number.NaN;
       slices = 0;
+      passes = 0;
       if (waiting() > 0) takeRoom();
       // Every other turn one that sent much goes first: others that begin all the time do not keep it from its end.
       isRestFirst = !isRestFirst;
-      const [first, second] = isRestFirst ? [rest, fresh] : [fresh, rest];
-      (first.shift() ?? second.shift())?.advance();
-    } else if (waiting() > 0 && takeRoom()) (fresh.shift() ?? rest.shift())?.advance();
+      const [first, second] = isRestFirst ? [nextOfRest, nextOfFresh] : [nextOfFresh, nextOfRest];
+      (first() ?? second())?.advance();
+    } else if (waiting() > 0 && takeRoom()) (nextOfFresh() ?? nextOfRest())?.advance();
     if (steps === 0 && waiting() > 0) schedule();
   }
 
   function mayPass(): boolean {
+    if (passes < FREE_PASSES) {
+      passes++;
+      return true;
+    }
     schedule(); // its first step begins the next turn
     return takeRoom();
   }
 
   return (socket) => {
     const line = (reading: Reading) => {
-      (reading.isFresh ? fresh : rest).push(reading);
+      if (reading.isFresh) fresh.push(reading);
+      else if (reading === current && !hasCurrent) hasCurrent = true;
+      else rest.push(reading);
       schedule();
     };
     readings.set(socket, readSocket(socket, { line, mayPass }));

@@ -74,7 +74,8 @@ test('connections take turns, and a small reply goes before the rest of large on
   }
   for (const { socket } of large) socket.push(Buffer.alloc(60_000));
   while (large.some(({ pieces }) => pieces.length === 0)) await nextTurn();
-  expect(Math.max(...large.map(({ pieces }) => pieces.length))).toBeLessThan(8);
+  // Each has had its first slice before more than a few were worked through.
+  expect(large.filter(({ pieces }) => pieces.length > 1).length).toBeLessThan(5);
   small.socket.push(Buffer.alloc(1_500));
   const slicesOf = (all: typeof large) => all.reduce((sum, { pieces }) => sum + pieces.length, 0);
   const before = slicesOf(large);
