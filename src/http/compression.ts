@@ -67,7 +67,7 @@ function addVary(reply: FastifyReply): void {
   reply.header('vary', present === undefined ? 'Accept-Encoding' : `${String(present)}, Accept-Encoding`);
 }
 
-/** The content codings that are served, in the order that decides where a client likes both alike. */
+/** Supported content codings, in order of preference if a client accepts both equally. */
 const CODINGS = ['br', 'gzip'] as const;
 export type Coding = (typeof CODINGS)[number];
 
@@ -75,7 +75,7 @@ export type Coding = (typeof CODINGS)[number];
 export interface CodingChoice {
   /** The coding to use; null: the bytes as they are. */
   coding: Coding | null;
-  /** `identity;q=0`: also what is too small to gain by it is to be coded. */
+  /** `identity;q=0`: even bodies too small to benefit are encoded. */
   always: boolean;
 }
 
@@ -176,7 +176,7 @@ function codedTag(etag: string, coding: Coding): string {
   return `${etag.slice(0, -1)}-${coding}"`;
 }
 
-/** What `If-Match` requires of the resource that is to be changed (RFC 9110, section 13.1.1). */
+/** The precondition of `If-Match` on the resource to change (RFC 9110, section 13.1.1). */
 export function preconditionOf({ headers, routeOptions: { config } }: FastifyRequest): Precondition {
   const header = headers['if-match'];
   if (header === undefined || header === '*') return UNCONDITIONAL;
@@ -203,8 +203,8 @@ export function refuseUnmatchable({ headers, routeOptions: { config }, method }:
 }
 
 /**
- * Answers 304 where the client has the representation already (`If-None-Match`, RFC 9110, section 13.1.2); false where it
- * is to be sent, which is `data` or, as text, the whole body.
+ * Answers 304 if the client has the current representation (`If-None-Match`, RFC 9110, section 13.1.2); false if it has to be sent:
+ * `data` or, as text, the whole body.
  */
 export function sendNotModified(request: FastifyRequest, reply: FastifyReply, data: unknown): boolean {
   const etag = reply.getHeader('etag');

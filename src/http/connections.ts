@@ -17,7 +17,7 @@ export interface ConnectionLimits {
   idleMs: number;
   /** Without a byte in either direction while a request is answered: longer than a test delivery may wait. */
   silentMs: number;
-  /** How often what is late is looked for. */
+  /** How often late connections are checked. */
   checkEveryMs: number;
 }
 
@@ -56,8 +56,8 @@ export function boundConnections(server: Server, { most }: ConnectionLimits): vo
 }
 
 /**
- * Ends connections that wait for nothing when the server closes: where no request came yet, or only its beginning, as of a
- * browser that connects ahead of need, and where the answer has been sent. Node ends only those that were idle at
+ * Ends idle connections when the server closes: those without a complete request, such as a browser's preconnects, and those whose
+ * response has been sent. Node ends only those that were idle at
  * that moment, stops its timeouts, and then waits for the others for as long as they like.
  */
 export function endQuietConnections(app: FastifyInstance): void {

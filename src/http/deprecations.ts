@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { DAY_MS, toHttpDate } from '../lib/clock.ts';
 
-/** One operation that will go, and where its callers are to go instead. */
+/** A deprecated operation and its replacement. */
 export interface Deprecation {
   method: string;
   /** The route's pattern, as it is registered: `/v1/signals/:id`. */

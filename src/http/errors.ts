@@ -79,7 +79,7 @@ interface ClientErrorDeps {
   baseUrl: string;
 }
 
-/** Answers what is no HTTP request that could be routed, and closes the connection. */
+/** Answers invalid HTTP that cannot be routed, and closes the connection. */
 type ClientErrorHandler = (error: Error & { code?: string }, socket: Duplex) => void;
 
 /** A handler for Node's `clientError`: broken HTTP, unknown verbs, oversized headers, requests that never end. */

@@ -4,9 +4,9 @@ import { isMalformed, pathOf } from './request-path.ts';
 
 interface FaceGateDeps {
   problems: Problems;
-  /** Where a caller of this face finds what paths there are. */
+  /** Where callers find the list of paths. */
   hint: string;
-  /** Runs first on a request that no route takes; false where it has answered. */
+  /** Runs first for a request without a route; false if it has answered. */
   admit?(request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
 }
 
@@ -60,7 +60,7 @@ const ORDER = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /** Which methods each path of one face has. Fastify knows no 405: a wrong method is a route that is not found. */
 export interface MethodTable {
-  /** The value of `Allow` for a path, or null where nothing has that path. */
+  /** The value of `Allow` for a path, or null if the path does not exist. */
   allow(path: string): string | null;
 }
 

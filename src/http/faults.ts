@@ -6,7 +6,7 @@ import type { Fault } from '../model/errors.ts';
 /** Which part of a request is checked; decides how a fault names its place. */
 export type RequestPart = 'body' | 'querystring' | 'params' | 'headers';
 
-/** A checked value, or what is wrong with it: the first faults, and how many there are. */
+/** A valid value, or the first errors and their number. */
 export type Checked<T> =
   | { ok: true; value: T }
   | { ok: false; faults: Fault[]; total: number; unknownNames: boolean };
@@ -27,7 +27,7 @@ export function check<S extends z.ZodType>(
   part: RequestPart,
   prefix = '',
 ): Checked<z.output<S>> {
-  // Which names an object knows stands in the raw issue only; its `keys` array survives into the final one.
+  // The known names of an object are only in the raw issue; its `keys` array survives into the final one.
   const known: Names = new WeakMap();
   const parsed = schema.safeParse(data, {
     error: (raw) => {
@@ -67,7 +67,7 @@ export function toPointer(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** A union's fault is that of its first branch: the others are the empty string and the like. A name's is what it lacks. */
+/** A union reports the error of its first branch: the others are the empty string and the like. */
 function unfold(issue: Issue): Issue[] {
   const first =
     issue.code === 'invalid_key'
@@ -166,7 +166,7 @@ function sizeText(origin: string, bound: string, size: number): string {
   return `must be ${bound} ${size}`;
 }
 
-/** The known name that `name` was most likely meant to be, or null where none is near. */
+/** The known name most similar to `name`, or null if none is similar. */
 export function suggest(name: string, known: readonly string[]): string | null {
   if (name.length > 64) return null;
   const typed = name.toLowerCase();
@@ -204,7 +204,7 @@ const MOST_MEMBERS = 1_000;
 /** A text with fewer members in all is not looked at again. */
 const CROWDED = 20_000;
 
-/** Stands in an object for the members that were left out of it; its value is their number. */
+/** Placeholder for omitted members of an object; its value is their number. */
 export const LEFT_OUT = '(further members)';
 
 /**

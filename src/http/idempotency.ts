@@ -21,7 +21,7 @@ const SHOWN_ONCE = ['api_key', 'secret'];
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null where no `Idempotency-Key` was sent, and where a stored answer is replayed. */
+    /** Null if there is no `Idempotency-Key`, or a stored response is replayed. */
     idempotency: HeldKey | null;
   }
 }
@@ -109,7 +109,7 @@ export function addIdempotency(app: FastifyInstance, deps: IdempotencyDeps): voi
   });
 }
 
-/** True where the request is to run; else it was answered. */
+/** True if the request has to run; otherwise it was answered. */
 async function reserveOrReplay(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -178,7 +178,7 @@ function refusal(state: 'running' | 'mismatch'): DomainError {
   );
 }
 
-/** What is kept of an answer; null where it is no success. */
+/** The stored part of a response; null if it was not successful. */
 function toKept(reply: FastifyReply, payload: unknown): KeptAnswer | null {
   if (reply.statusCode < 200 || reply.statusCode > 299) return null;
   const body = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.toString() : '';

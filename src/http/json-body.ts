@@ -46,7 +46,7 @@ export function addJsonBody(app: FastifyInstance): void {
       return;
     }
     const text = bytes.toString('utf8');
-    // Before parsing, on the text: what is refused costs one pass and no objects.
+    // Checked on the text before parsing: a rejected body costs one pass and creates no objects.
     const { depth, members, values } = measureJson(text, MAX_DEPTH);
     if (depth > MAX_DEPTH) {
       done(invalidAt('', `The body is nested deeper than ${MAX_DEPTH} levels.`));

@@ -19,14 +19,14 @@ export interface WindowState {
   resetSeconds: number;
   /** When the window ends, in milliseconds from now. */
   ttlMs: number;
-  /** Null where the request is let through, else whole seconds until one will be. */
+  /** Null if the request is allowed; otherwise the seconds until the next one will be. */
   retryAfterSeconds: number | null;
 }
 
 /** One limit: the key that a request counts for, and the maximum per window. */
 export interface Limit {
   keyOf(request: FastifyRequest): string;
-  /** A number where it is the same for all: the plugin then has one promise less to wait for. */
+  /** A number if it is the same for all: this saves the plugin a promise. */
   limitOf: number | ((request: FastifyRequest) => number);
   /** Counts with other nodes, under a name; left out: each node has windows of its own. */
   shared?: { name: string; shareCounts: Store['shareCounts'] };
@@ -36,7 +36,7 @@ export interface Limit {
 export interface Limiter {
   /** Counts the request. */
   take(request: FastifyRequest): Promise<WindowState>;
-  /** Counts `more` for a request that was taken before, all of it or, where it does not fit, nothing. */
+  /** Counts `more` for an already counted request: all of it or, if that exceeds the limit, nothing. */
   takeMore(request: FastifyRequest, more: number): WindowState;
 }
 
@@ -124,7 +124,7 @@ export function clientOf(request: FastifyRequest): string {
   return normalizeIP(known.replace(/%.*$/, ''), IPV6_PREFIX);
 }
 
-/** Says what to do about an exceeded limit. `whose` is "The limit" where it is left out. */
+/** What to do about an exceeded limit. `whose` defaults to "The limit". */
 export function rateLimited(taken: WindowState, whose = 'The limit') {
   const seconds = taken.retryAfterSeconds ?? 0;
   return {
@@ -142,7 +142,7 @@ const WINDOW_MS = 60_000;
 
 /** The windows of one limit: the store that @fastify/rate-limit counts in. */
 export interface RateWindows extends FastifyRateLimitStore {
-  /** Counts `count` more for `key` where they fit below `limit`, else nothing; whether they did. */
+  /** Counts `count` for `key` if that stays within `limit`; returns whether it did. */
   add(key: string, count: number, limit: number): boolean;
   /** Counts what was let through elsewhere, whether it fits or not. */
   count(key: string, count: number): void;

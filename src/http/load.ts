@@ -40,7 +40,7 @@ export const LOAD_LIMITS: LoadLimits = {
   least: 32,
   most: 4_000,
   mostBytes: 256 * 1024 * 1024,
-  // Long enough for hundreds of posts that come at once; more of a standing queue makes all wait, and no more is taken in by it.
+  // Enough for hundreds of simultaneous posts; a longer queue makes all wait without increasing throughput.
   mostWaitMs: 500,
   mostMemory: 0.9,
 };
@@ -48,9 +48,9 @@ export const LOAD_LIMITS: LoadLimits = {
 const LOOK_AT_MEMORY_EVERY_MS = 250;
 const LONG_RETRY_SECONDS = 5;
 
-/** Turns requests away before what was let in suffers: what is accepted is answered within seconds, however much is asked. */
+/** Rejects requests before admitted ones suffer: accepted requests are answered within seconds under any load. */
 export interface LoadGate {
-  /** Null where the request is let in; then {@link leave} must follow, once. */
+  /** Null if the request is admitted; {@link leave} must then be called once. */
   enter(asked: Asked): Refusal | null;
   leave(asked: Asked): void;
   /** Counts one that was let in and is turned away all the same, before anything was done for it. */

@@ -52,7 +52,7 @@ export interface Problem {
 
 /** Renders and sends RFC 9457 problem documents. */
 export interface Problems {
-  /** The document as JSON text with its status; `instance` is the request's path, left out where it is not known. */
+  /** The document as JSON text with its status; `instance` is the path of the request, omitted if unknown. */
   render(
     problem: Problem,
     context: { requestId: string; instance?: string },
@@ -106,12 +106,12 @@ export function createProblems(baseUrl: string): Problems {
 /** Content type of /v1's answers, spliced or serialised alike; Fastify gives serialised ones the charset. */
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Sends what is finished as it is. Fastify adds a charset to JSON types otherwise, which RFC 8259 does not define. */
+/** Sends a serialized document unchanged. Otherwise Fastify adds a charset to JSON types, which RFC 8259 does not define. */
 export function sendAsIs(reply: FastifyReply, contentType: string, body: string | Buffer): FastifyReply {
   return reply.header('content-type', contentType).serializer(asIs).send(body);
 }
 
-/** The first faults, and how many there are where they are more. */
+/** The first errors, and their total number if there are more. */
 function shownFaults({ errors, errorsTotal = errors?.length ?? 0 }: ProblemExtra = {}) {
   const shown = errors?.slice(0, MAX_FAULTS);
   return { errors: shown, ...(errorsTotal > (shown?.length ?? 0) && { errors_total: errorsTotal }) };

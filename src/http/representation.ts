@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fresh from 'fresh';
 import { toHttpDate } from '../lib/clock.ts';
@@ -11,17 +12,17 @@ import {
   MIN_CODED_BYTES,
 } from './compression.ts';
 
-/** A finished answer: nothing of it is computed when it is asked for, but for its codings when first asked for. */
+/** A complete response: only its encodings are computed, on first request. */
 export interface Representation {
   /** As it is. */
   plain: Finished;
-  /** The answer that suits what a client accepts; a promise where it is made just now. */
+  /** The representation that the client accepts; a promise if it is still being encoded. */
   inCoding(choice: CodingChoice): Finished | Promise<Finished>;
 }
 
 interface Finished {
   body: Buffer;
-  /** The same bytes as a string of one byte a character; null where the body is long. */
+  /** The same bytes as a Latin-1 string; null if the body is long. */
   bytes: string | null;
   /** What a condition of the client is compared with. */
   validators: { etag: string; 'last-modified'?: string };
@@ -145,4 +146,9 @@ function send(
 function tagOf(body: Buffer, contentType: string): string {
   const digest = createHash('sha256').update(contentType).update('\0').update(body).digest('base64url');
   return digest.slice(0, 22);
+}
+
+/** The colours and type that site and dashboard share, as CSS: it stands before a face's own. */
+export function readPalette(): Promise<string> {
+  return readFile(new URL('./styles/palette.css', import.meta.url), 'utf8');
 }

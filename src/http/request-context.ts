@@ -31,7 +31,7 @@ export function callerOf(request: FastifyRequest): Caller {
 const HOST_LENGTH = 'host'.length;
 const SANE_ID = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** Ids for requests: the caller's `X-Request-Id` where it is safe to log and to echo, else a new one. */
+/** Ids of requests: the caller's `X-Request-Id` if it is safe to log and echo, otherwise a new one. */
 export function createRequestIds(newId: NewId): (raw: IncomingMessage) => string {
   return (raw) => {
     const sent = raw.headers['x-request-id'];

@@ -104,7 +104,7 @@ export function createRequestTally(): RequestTally {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The request's own span; null where nothing is traced. */
+    /** The request's span; null if it is not traced. */
     span: Span | null;
   }
 }
@@ -131,7 +131,7 @@ export function addTracing(app: FastifyInstance, tracer: Tracer | null): void {
   });
 }
 
-/** What a request makes its changes with: their events, and what is delivered of them, belong to its trace. */
+/** The dependencies with which a request makes changes: their events and deliveries belong to its trace. */
 export function tracedDeps<P extends { trace?: string | null }>(request: FastifyRequest, deps: P): P {
   if (request.span === null) return deps;
   return { ...deps, trace: joinTrace(request.span.traceparent, request.span.tracestate) };
@@ -153,7 +153,7 @@ export function followTrace<P extends { trace?: string | null }>(app: FastifyIns
   });
 }
 
-/** The caller's span, null where none is named. A `tracestate` that comes in parts is joined by Node, as it is to be. */
+/** The caller's span, or null. Node joins a `tracestate` in several headers, as required. */
 function parentOf({ traceparent, tracestate }: IncomingHttpHeaders): string | null {
   if (typeof traceparent !== 'string') return null;
   return joinTrace(traceparent.trim(), typeof tracestate === 'string' ? tracestate : null);

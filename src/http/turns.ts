@@ -97,7 +97,7 @@ export function handleInOrder(server: Server): void {
     request: IncomingMessage,
     response: ServerResponse,
   ) => void)[];
-  /** Of connections whose request is being answered, what comes next. */
+  /** Further data of connections whose request is being answered. */
   const lines = new WeakMap<Socket, (() => void)[]>();
   /** Requests whose turn has come on their connections: one of all of them begins in a turn of the event loop. */
   const due = createFifo<() => void>();
@@ -146,7 +146,7 @@ export function handleInOrder(server: Server): void {
 const SLICE_BYTES = 2_048;
 /** What parsing may take of one turn of the event loop, for all connections together. */
 const MAX_TURN_MS = 2;
-/** The same bound where a clock stands still. */
+/** The same limit in case the clock stands still. */
 const MAX_TURN_SLICES = 64;
 
 /** One connection's bytes between its socket and the parser. */

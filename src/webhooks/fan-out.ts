@@ -149,7 +149,7 @@ export function signalEvents(signal: Signal, at: EventOrigin): RoutedEvent[] {
   ];
 }
 
-/** `signal.new_hot` where the signal is hot. */
+/** `signal.new_hot` if the signal is hot. */
 export function newHotEvents(
   signal: Signal,
   at: EventOrigin,

@@ -8,14 +8,14 @@ import type { Classification, Signal } from '../model/signal.ts';
 
 /** What an event says to a person, before a service's own form: plain text throughout, nothing escaped yet. */
 export interface Notice {
-  /** One line that says it all where nothing else is shown. */
+  /** One line with the essentials, in case nothing else is displayed. */
   title: string;
-  /** A sentence more; empty where the title and the entries say it. */
+  /** An additional sentence; empty if title and entries are sufficient. */
   text: string;
   entries: readonly NoticeEntry[];
   /** Further entries that are not shown. */
   more: number;
-  /** Where all of it is seen; empty: nowhere. */
+  /** URL of the details; empty: none. */
   url: string;
   tone: Classification | 'plain';
 }
@@ -27,13 +27,13 @@ export interface NoticeEntry {
   text: string;
   /** Why it is a signal, in a sentence; empty where that is not known. */
   reason: string;
-  /** What can be done about it by a link; none where the message has none. */
+  /** Actions as links, if there are any. */
   acts: readonly (readonly [label: string, url: string])[];
   /** What is known, by its name; nothing that is empty. */
   facts: readonly (readonly [name: string, value: string])[];
   /** The signal in the dashboard. */
   url: string;
-  /** The post itself; empty where it has no address. */
+  /** URL of the post; empty if it has none. */
   postUrl: string;
 }
 
@@ -42,7 +42,7 @@ function plainNotice(title: string, text = ''): Notice {
   return { title, text, entries: [], more: 0, url: '', tone: 'plain' };
 }
 
-/** As many entries as there is room for, each as `form` writes it; what is left out is counted. */
+/** As many entries as fit, formatted by `form`; omitted ones are counted. */
 export function listed(
   { entries, more }: Pick<Notice, 'entries' | 'more'>,
   {
@@ -60,7 +60,7 @@ export function listed(
   return (text + moreText(more)).trimEnd();
 }
 
-/** What says that there is more; empty where there is not. */
+/** A note that there are more; empty if there are not. */
 export function moreText(more: number): string {
   return more === 0 ? '' : `and ${more} more`;
 }
@@ -150,7 +150,7 @@ const CLASS_WORDS: Record<Classification, string> = { hot: 'Hot', warm: 'Warm', 
 /** What a message says of a signal beside what every payload has. */
 export interface SignalStory {
   headline: string;
-  /** Where the post stands, as people call it: "r/SaaS on Reddit". */
+  /** Display name of the place of the post: "r/SaaS on Reddit". */
   where: string;
   reason: string;
   acts: NoticeEntry['acts'];
@@ -169,7 +169,7 @@ export function signalNotice(signal: Signal, story: SignalStory | null = null): 
   };
 }
 
-/** A signal and what a message says of it; null: no more than its payload. */
+/** A signal and additional facts for its message; null: only its payload. */
 export interface ToldSignal {
   signal: Signal;
   story: SignalStory | null;
@@ -180,7 +180,7 @@ export interface BatchedNews {
   counts: Record<Classification, number>;
   /** The best of them, best first. */
   best: readonly ToldSignal[];
-  /** Where all of them are seen. */
+  /** URL of the list of all of them. */
   url: string;
 }
 
@@ -200,7 +200,7 @@ export function batchNotice({ counts, best, url }: BatchedNews): Notice {
   };
 }
 
-/** The digest of a day; `told` are its signals where more is known of them than its data says. */
+/** The digest of a day; `told` are its signals with additional facts. */
 export function digestNotice(
   { date, counts, signals, url }: DigestData,
   told: readonly ToldSignal[] = [],

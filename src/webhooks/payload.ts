@@ -123,7 +123,7 @@ export function occurrenceData(event: Pick<EventRow, 'type' | 'data'>, signal: S
   return event.type === 'signal.detected' && signal !== null ? signalPayload(signal) : event.data;
 }
 
-/** The id of the event that a body tells of, or null where it is the body of something else. */
+/** The id of the event in a body, or null if it is another kind of body. */
 export function eventIdIn({ bytes, start }: BodyBytes): string | null {
   const from = start + BEGINNING.length;
   if (bytes.toString('latin1', start, from) !== BEGINNING) return null;

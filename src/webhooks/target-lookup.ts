@@ -8,7 +8,7 @@ const SYSTEM_LOOKUPS = 2;
 /** After this long a name counts as unresolvable, even if a server is still being queried. */
 const GIVE_UP_MS = 8_000;
 
-/** Who is asked for the addresses of a name; each rejects or answers none where it knows none. */
+/** Resolvers for the addresses of a name; each rejects, or returns none, if it knows none. */
 export interface Resolvers {
   /** Takes no thread. */
   direct: Lookup;

@@ -234,7 +234,7 @@ function problemAnswer(
   };
 }
 
-/** The problem's schema, narrowed to these codes where the version of OpenAPI has words for that. */
+/** The problem's schema, restricted to these codes if the version of OpenAPI supports that. */
 function problemSchema(version: string, status: number, codes: ErrorCode[]): JsonSchema {
   const problem = { $ref: '#/components/schemas/Problem' };
   if (version.startsWith('3.0')) return problem;

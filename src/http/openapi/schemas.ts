@@ -107,8 +107,8 @@ export function pruneComponents(document: Document): void {
 }
 
 /**
- * Gives input forms the plain name where no output form has it: the type provider calls a schema `…Input` wherever it
- * describes what comes in, also one that never goes out.
+ * Gives input schemas the plain name if no output schema has it: the type provider calls every schema of an input `…Input`, even if
+ * there is no output variant.
  */
 export function renameLoneInputs(document: Document): Document {
   const names = new Set(Object.keys(document.components.schemas ?? {}));
@@ -205,7 +205,7 @@ export interface Examples {
   webhooks?: Record<string, unknown>;
 }
 
-/** Shows on an operation's bodies what they look like. */
+/** Adds examples to an operation's bodies. */
 export function addExamples(operation: OperationObject, { operations }: Examples): void {
   const seen = operations[operation.operationId ?? ''];
   if (seen === undefined) return;

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 import createParser, { type MarkdownIt, type Token } from 'markdown-it';
 import anchor from 'markdown-it-anchor';
-import { readPalette } from '../../http/palette.ts';
+import { readPalette } from '../../http/representation.ts';
 import { addAll } from '../../lib/lists.ts';
 import { type Asset, hashed } from './assets.ts';
 import { accentStyles, type SiteIdentity } from './identity.ts';
