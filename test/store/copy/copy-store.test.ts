@@ -112,7 +112,9 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
       const bodies = [];
       for (const { app } of apps) {
         const { statusCode, body } = await app.inject({ url, headers });
-        bodies.push({ url, statusCode, body: JSON.parse(body) });
+        // That a key is used is noted a moment after it was, by this very question.
+        const noted = (name: string, value: unknown) => (name === 'last_used_at' ? undefined : value);
+        bodies.push({ url, statusCode, body: JSON.parse(body, noted) });
       }
       return bodies;
     }
