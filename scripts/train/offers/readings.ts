@@ -9,12 +9,14 @@ export interface Reading {
   sure: boolean;
   /** What its author wants, in the reader's words. */
   wants: string;
-  /** Sellers of the catalogue for whom it is a signal. */
+  /** Sellers for whom it is a signal: of the catalogue, and where `all` is true of all known offers. */
   for: Record<string, 'hot' | 'warm'>;
   /** Offers, written for the post, for which it is one. */
   offers: string[];
-  /** An offer, written for the post, that shares its words and for which it is none; empty: it has none. */
-  near: string;
+  /** Offers, written for the post, that share its words, trade or audience, and for which it is none. */
+  near: string[];
+  /** Whether it was read for the known offers that are not in the catalogue, too. */
+  all?: true;
 }
 
 /** A seller of `data/offers/known.jsonl`, with posts as people might write them. */

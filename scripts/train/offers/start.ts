@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadTokenizer } from '../../../src/signals/encoder/load-encoder.ts';
+import { readKnownOffers } from '../../../src/signals/offer.ts';
 import { readFeatures } from '../../../src/signals/reading/features.ts';
 import { digestOf, digestParts } from '../../../src/signals/reading/sentences.ts';
 import catalogue from './catalogue.json' with { type: 'json' };
@@ -19,11 +20,21 @@ const tokens = await loadTokenizer();
 const offers: string[] = Object.values(catalogue);
 const keys = Object.keys(catalogue);
 const places = new Map(offers.map((offer, i) => [offer, i]));
+const known = new Map(readKnownOffers().map(({ key, offer }) => [key, offer]));
 
 function placeOf(offer: string): number {
   const place = places.get(offer) ?? offers.push(offer) - 1;
   places.set(offer, place);
   return place;
+}
+
+/** A seller's place: that of its line in the catalogue, or of the known offer. */
+function placeOfSeller(key: string): number {
+  const place = keys.indexOf(key);
+  if (place >= 0) return place;
+  const offer = known.get(key);
+  if (offer === undefined) throw new Error(`no offer has the key ${key}`);
+  return placeOf(offer);
 }
 
 /** A post as the encoder reads it, and how many tokens each of its sentences has: the marks at both ends are not of them. */
@@ -50,8 +61,8 @@ const read = offerPosts(folder).map(({ id, text, reading, labels, fold }) => ({
   fold,
 }));
 const written = writtenSellers().flatMap((seller) => {
-  const known = keys.indexOf(seller.key);
-  const own = [placeOf(seller.offer), placeOf(seller.short), ...(known < 0 ? [] : [known])];
+  const place = keys.indexOf(seller.key);
+  const own = [placeOf(seller.offer), placeOf(seller.short), ...(place < 0 ? [] : [place])];
   return seller.posts.map(({ label, text }, n) => {
     const fits = label !== 'not';
     return {
@@ -64,11 +75,19 @@ const written = writtenSellers().flatMap((seller) => {
       for: [],
       own: fits ? own : [],
       against: fits ? [] : own,
-      fold: known < 0 ? LEARNT_FROM : offerFold(seller.key),
+      fold: place < 0 ? LEARNT_FROM : offerFold(seller.key),
     };
   });
 });
 const rows = [...read, ...written];
-const start = { keys, folds: keys.map(offerFold), offers: offers.map(tokens), rows };
+const start = {
+  keys,
+  folds: keys.map(offerFold),
+  /** Places of all known offers, and of those that are not in the catalogue. */
+  known: [...known.values()].map(placeOf),
+  further: [...known].flatMap(([key, offer]) => (keys.includes(key) ? [] : [placeOf(offer)])),
+  rows,
+  offers: offers.map(tokens),
+};
 writeFileSync(join(work, 'offers.json'), JSON.stringify(start));
 console.log(`${rows.length} posts, ${offers.length} offers`);
