@@ -19,7 +19,7 @@ export interface Reading {
   all?: true;
 }
 
-/** A seller of `data/offers/known.jsonl`, with posts as people might write them. */
+/** A seller with posts as people might write them: of `data/offers/known.jsonl` in `written.jsonl`, others in `further-written.jsonl`. */
 export interface WrittenSeller extends Pick<KnownOffer, 'key' | 'offer' | 'short'> {
   /** `not`: shares words, trade or audience with the offer, and wants something else or nothing. */
   posts: { label: 'hot' | 'warm' | 'not'; text: string }[];
@@ -31,11 +31,12 @@ export function readSellers(): Reading[] {
 
 export function writtenSellers(): WrittenSeller[] {
   const known = new Map(readKnownOffers().map((offer) => [offer.key, offer]));
-  return linesOf<Pick<WrittenSeller, 'key' | 'posts'>>('written.jsonl').map(({ key, posts }) => {
+  const ofKnown = linesOf<Pick<WrittenSeller, 'key' | 'posts'>>('written.jsonl').map(({ key, posts }) => {
     const offer = known.get(key);
     if (offer === undefined) throw new Error(`no known offer has the key ${key}`);
     return { key, offer: offer.offer, short: offer.short, posts };
   });
+  return [...ofKnown, ...linesOf<WrittenSeller>('further-written.jsonl')];
 }
 
 function linesOf<T>(file: string): T[] {
