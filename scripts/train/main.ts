@@ -10,9 +10,9 @@ import { readTuned, type Tuned } from './tuned.ts';
 import { fitTypes } from './types.ts';
 import { crossValidate, fitQuestion, givenOf, tableOf } from './validate.ts';
 
-const VERSION = '2026-11-24';
+const VERSION = '2026-11-26';
 /** When thresholds and scores were set by posts that nobody had tuned on. */
-const CALIBRATED_ON = '2026-11-23';
+const CALIBRATED_ON = '2026-11-26';
 const WEIGHTS_FILE = join(import.meta.dirname, '../../src/signals/weights.json');
 /** Margins beyond this do not make up for others that are missed. */
 const MARGIN_CAP = 0.03;

@@ -4,7 +4,7 @@ import type { IcpProfile } from '../model/icp.ts';
 import { phraseCount } from '../rules/words.ts';
 import type { ProfileStore, StoredLesson } from '../store/profile-store.ts';
 import { fitAnswers } from './fit.ts';
-import { generalOdds, likenessOdds, OFFER_BIAS } from './judge.ts';
+import { generalOdds, likenessOdds, offerBias } from './judge.ts';
 import type { Offer } from './offer.ts';
 import { isEvent, isKnownToFit, ownWayOf } from './own-ways.ts';
 import {
@@ -294,10 +294,13 @@ function isFor(reading: PostReading): (candidate: Candidate) => boolean {
 
 /** Whether the match with what a profile sells leaves room for a signal, whatever else speaks for it. */
 function mayWant(reading: PostReading): (candidate: Candidate) => boolean {
-  const general = generalOdds(generalOddsOf(reading)).warm + OFFER_BIAS.warm + MOST_BESIDE;
+  const general = generalOdds(generalOddsOf(reading));
   return ({ compiled: { offer } }) => {
     const match = offer === null ? undefined : reading.matches.get(offer);
-    return match !== undefined && general + likenessOdds(match).warm + match.learned >= 0;
+    if (match === undefined) return false;
+    const likeness = likenessOdds(match);
+    const own = { hot: likeness.hot, warm: likeness.warm + MOST_BESIDE };
+    return general.warm + own.warm + offerBias(general, own).warm + match.learned >= 0;
   };
 }
 

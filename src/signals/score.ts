@@ -24,7 +24,7 @@ import {
   MODEL,
   mergeParts,
   type Odds,
-  OFFER_BIAS,
+  offerBias,
   partsOf,
   phraseOdds,
   type ScorePart,
@@ -235,7 +235,7 @@ function judged(
   { hits, answers }: { hits: readonly Hit[]; answers: readonly FitAnswer[] },
 ): { parts: ScorePart[]; odds: Odds; cap: number } {
   const parts = weighedParts(reading, compiled, { hits, answers });
-  const bias = biasOf(reading, compiled);
+  const bias = biasOf(reading, compiled, parts);
   const odds = oddsOf(bias, parts);
   const way = ownWayOf(reading, { titles: compiled.profile.titles, hits, answers });
   // Who fits and means to buy is worth a look, whatever words they use, but no more than that.
@@ -314,13 +314,26 @@ function weightOf(key: GroupKey): keyof Weights | null {
   return key in DEFAULT_WEIGHTS ? (key as keyof Weights) : null;
 }
 
-/** Where the sum of a post's parts begins for a profile. */
-function biasOf(reading: PostReading, compiled: CompiledProfile): Odds {
+/** Parts that say whether a post is about what a profile offers, and parts that have nothing to do with a purchase either. */
+const MATCH_PARTS: ReadonlySet<GroupKey> = new Set(['offer', 'topic']);
+const BESIDE_PARTS: ReadonlySet<GroupKey> = new Set(['learned', 'fit']);
+
+/** Where the sum of a post's parts begins for a profile: with an offer, what the post lacks of either half is taken from it. */
+function biasOf(reading: PostReading, compiled: CompiledProfile, parts: readonly ScorePart[]): Odds {
   const { hot, warm } = reading.judge;
   const bias = { hot: hot.bias, warm: warm.bias };
   if (matchOf(reading, compiled) === null) return bias;
-  const general = generalOdds(bias);
-  return { hot: general.hot + OFFER_BIAS.hot, warm: general.warm + OFFER_BIAS.warm };
+  const start = generalOdds(bias);
+  const general = oddsOf(
+    start,
+    parts.filter(({ key }) => !MATCH_PARTS.has(key) && !BESIDE_PARTS.has(key)),
+  );
+  const match = oddsOf(
+    { hot: 0, warm: 0 },
+    parts.filter(({ key }) => MATCH_PARTS.has(key)),
+  );
+  const own = offerBias(general, match);
+  return { hot: start.hot + own.hot, warm: start.warm + own.warm };
 }
 
 function oddsOf(bias: Odds, parts: readonly ScorePart[]): Odds {

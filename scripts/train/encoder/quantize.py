@@ -39,16 +39,19 @@ def rounded(kernel, inputs):
     return steps.T, scale.astype(np.float32)
 
 
-def inputs_of(encoder, module, texts):
-    """What a module is given while the texts are read."""
+def inputs_of(layer, module, states):
+    """What a module of a layer is given while the texts are read, which are at `states` before the layer."""
     seen = []
     hook = module.register_forward_pre_hook(lambda _, args: seen.append(args[0][0].numpy()))
-    with torch.no_grad():
-        for tokens in texts:
-            mask = torch.ones(1, 1, 1, len(tokens), dtype=torch.bool)
-            encoder.run(encoder.embed(torch.tensor([tokens])), mask)
+    after(layer, states)
     hook.remove()
     return np.concatenate(seen)
+
+
+def after(layer, states):
+    """Where the texts are after a layer."""
+    with torch.no_grad():
+        return [layer(x, torch.ones(1, 1, 1, x.shape[1], dtype=torch.bool)) for x in states]
 
 
 def show_tokens(model):
@@ -73,10 +76,12 @@ def write_model(base, encoder, texts, file):
             raise ValueError(f"{name}: shape {values.shape}")
         places[name].CopyFrom(numpy_helper.from_array(values, name))
 
+    with torch.no_grad():
+        states = [encoder.embed(torch.tensor([tokens])) for tokens in texts]
     for number in range(LAYERS):
         prefix, layer = f"encoder.layer.{number}.", encoder.layers[number]
         for group in SHARED_INPUTS:
-            inputs = inputs_of(encoder, getattr(layer, group[0]), texts)
+            inputs = inputs_of(layer, getattr(layer, group[0]), states)
             for own in group:
                 name, linear = prefix + Layer.LINEARS[own], getattr(layer, own)
                 steps, scale = rounded(linear.weight.data.T.numpy(), inputs)
@@ -88,6 +93,7 @@ def write_model(base, encoder, texts, file):
             norm = getattr(layer, own)
             put(prefix + name + ".g", norm.weight.data.numpy())
             put(prefix + name + ".be", norm.bias.data.numpy())
+        states = after(layer, states)
     show_tokens(model)
     onnx.save(model, file)
 

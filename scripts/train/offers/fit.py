@@ -11,6 +11,8 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch.nn import functional
 
 PENALTY = 1.0
 PARTS = 5
@@ -24,23 +26,37 @@ LEAST_GENERAL = {"hot": (0.3, 0.0), "warm": (0.0, 0.25)}
 """General odds count so much at least: posts were chosen for reading because a model found them hot or warm, so that they say
 too little of what a stream is mostly made of."""
 REACH = 6.0
+STEEP = np.array([6.0, 6.0, 6.0, 3.0])
+"""Likenesses are brought to the size of the rest, so that one penalty suits all."""
+FIRST = ([0.3, 0.7, 1.0], [0.5, 0.5, 0.5, -0.3, 1.0, 1.0, -2.0])
+SECOND = ([0.3, 0.7, 1.0], [1.0, 1.0, 1.0, -1.0])
+"""Where the fits begin."""
 LEAST_INTENT_SHARE = 0.02
 """Of the pairs that are a signal so many are given up for not encoding posts of low intent a second time."""
 
 
-def logistic(x, y):
-    x = np.column_stack([x, np.ones(len(x))])
-    weights, keep = np.zeros(x.shape[1]), np.full(x.shape[1], PENALTY)
-    keep[-1] = 0
-    for _ in range(50):
-        odds = 1 / (1 + np.exp(-(x @ weights)))
-        slope = x.T @ (odds - y) + keep * weights
-        bend = (x * (odds * (1 - odds))[:, None]).T @ x + np.diag(keep + 1e-9)
-        step = np.linalg.solve(bend, slope)
-        weights -= step
-        if np.abs(step).max() < 1e-6:
-            break
-    return weights
+def both(general, match):
+    """Log of the odds that both are true, of two log-odds."""
+    return general + match - np.logaddexp(0, np.logaddexp(general, match))
+
+
+def fit_both(buys, wants, yes, start):
+    """Weights of what says that somebody buys, and of what says that they want this offer; a bias stands behind each."""
+    texts = [torch.tensor(np.column_stack([x, np.ones(len(x))])) for x in (buys, wants)]
+    answers = torch.tensor(yes.astype(float))
+    weights = [torch.tensor(w, dtype=torch.float64, requires_grad=True) for w in start]
+    optimizer = torch.optim.LBFGS(weights, max_iter=300, line_search_fn="strong_wolfe")
+
+    def loss():
+        optimizer.zero_grad()
+        odds = sum(functional.logsigmoid(x @ w) for x, w in zip(texts, weights)).clamp(max=-1e-9)
+        missed = -(answers * odds + (1 - answers) * torch.log1p(-odds.exp())).sum()
+        total = missed + PENALTY / 2 * sum((w[:-1] ** 2).sum() for w in weights)
+        total.backward()
+        return total
+
+    optimizer.step(loss)
+    return [w.detach().numpy() for w in weights]
 
 
 def cut_for(odds, yes, aim):
@@ -75,17 +91,23 @@ def main():
     words = np.column_stack([column(name) for name in MOST_WORDS])
     most = np.array(list(MOST_WORDS.values()))
 
-    scale = logistic(np.column_stack([hot, warm, likenesses, words]), label >= 1)[2 : 2 + len(LIKENESSES)]
+    intent = np.column_stack([hot, warm])
+    found = np.full(len(label), True)
+    _, first = fit_both(intent, np.column_stack([likenesses * STEEP, words]), label >= 1, FIRST)
+    scale = first[: len(LIKENESSES)] * STEEP
     likeness = likenesses @ scale
     centre = float(np.median(likeness[label >= 1])) - 1.5
     beyond = np.clip(likeness - centre, -REACH, REACH)
-    x = np.column_stack([hot, warm, beyond, words])
+    topic = np.column_stack([beyond, words])
 
     def fitted(question, chosen, yes):
-        weights = logistic(x[chosen], yes[chosen])
-        weights[:2] = np.maximum(weights[:2], LEAST_GENERAL[question])
-        weights[3:5] = np.minimum(weights[3:5], most)
-        return weights
+        buys, wants = fit_both(intent[chosen], topic[chosen], yes[chosen], SECOND)
+        buys[:2] = np.maximum(buys[:2], LEAST_GENERAL[question])
+        wants[1:3] = np.clip(wants[1:3], 0, most)
+        return buys, wants
+
+    def told_by(buys, wants):
+        return both(intent @ buys[:2] + buys[2], topic @ wants[:3] + wants[3])
 
     model = {**dict(zip(LIKENESSES, scale)), "centre": centre, "reach": REACH}
     wanting = np.sort(warm[label >= 1])
@@ -93,23 +115,22 @@ def main():
     odds = {}
     for question, least in LEAST.items():
         yes = label >= least
-        odds[question] = np.zeros(len(x))
+        odds[question] = np.zeros(len(label))
         for n in range(PARTS):
             rest = part != n
-            weights = fitted(question, rest, yes)
-            told = x @ weights[:-1] + weights[-1]
+            told = told_by(*fitted(question, rest, yes))
             odds[question][~rest] = told[~rest] - cut_for(told[rest], yes[rest], AIMS[question])
-        weights = fitted(question, np.full(len(x), True), yes)
-        told = x @ weights[:-1] + weights[-1]
-        cut = cut_for(told, yes, AIMS[question])
+        buys, wants = fitted(question, found, yes)
         model[question] = {
-            "general": {"hot": weights[0], "warm": weights[1]},
-            "likeness": weights[2],
-            "phrase": weights[3],
-            "competitor": weights[4],
-            "bias": weights[5] - cut,
+            "general": {"hot": buys[0], "warm": buys[1]},
+            "generalBias": buys[2],
+            "likeness": wants[0],
+            "phrase": wants[1],
+            "competitor": wants[2],
+            "bias": wants[3],
+            "cut": cut_for(told_by(buys, wants), yes, AIMS[question]),
         }
-        for name, chosen in (("all", np.full(len(x), True)), ("given", given)):
+        for name, chosen in (("all", found), ("given", given)):
             y, o = yes[chosen], odds[question][chosen]
             shown = o >= 0
             print(
