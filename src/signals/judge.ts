@@ -173,10 +173,9 @@ export function generalOdds({ hot, warm }: Odds): Odds {
  * .36 on 51 unseen sellers in place of .41, and .52 in place of .61 on the six given ones.
  */
 function excessOf(buys: number, wantsThis: number): number {
-  return Math.log(1 + Math.exp(Math.min(buys, MOST_ODDS)) + Math.exp(Math.min(wantsThis, MOST_ODDS)));
+  const most = Math.max(0, buys, wantsThis); // taken out, so that no exponential is too large for a number
+  return most + Math.log(Math.exp(-most) + Math.exp(buys - most) + Math.exp(wantsThis - most));
 }
-
-const MOST_ODDS = 50;
 
 /**
  * Where the sum of a post's parts begins for a profile with an offer.

@@ -65,7 +65,7 @@ test('its share is one part of the score, with a sentence of the post as evidenc
 test('a post whose class it cannot change is not encoded', async () => {
   const none = { encode: () => Promise.reject(new Error('asked')) };
   const { score } = await explain(
-    'Show HN: I built a free game about trains for my thesis. I am a student. Feedback welcome, sign up.',
+    'Show HN: a game about trains\n\nI built it for my thesis, and it is free. I am a student. Feedback welcome, sign up.',
     none,
   );
   expect(score).toBeLessThan(40);

@@ -55,9 +55,10 @@ const read = offerPosts(folder).map(({ id, text, reading, labels, fold }) => ({
   wants: reading.wants === '' ? null : tokens(reading.wants),
   buying: reading.buying,
   sure: reading.sure,
-  for: Object.entries(labels).map(([key, label]) => [keys.indexOf(key), label]),
+  for: Object.entries(labels).map(([key, label]) => [placeOfSeller(key), label]),
+  all: reading.all === true,
   own: reading.offers.map(placeOf),
-  against: reading.near === '' ? [] : [placeOf(reading.near)],
+  against: reading.near.map(placeOf),
   fold,
 }));
 const written = writtenSellers().flatMap((seller) => {
