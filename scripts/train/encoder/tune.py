@@ -2,6 +2,9 @@
 
     tune.py BASE WORK             every part, then tuned.json and model.onnx; without some folds they are judged by the others
     tune.py BASE WORK --only 1,2  these parts alone, for several processes side by side
+
+Each part is tuned with several seeds, and the mean of their weights is kept: they begin alike and end near each other, and their mean judges
+posts that it has not seen better than any of them.
 """
 
 import argparse
@@ -18,6 +21,7 @@ from torch.nn import functional
 from model import WIDTH, Encoder, float_weights
 from quantize import encode_int8, write_model
 
+SEEDS = (1, 2, 3)
 PASSES, BATCH = 3, 32
 RATE, HEAD_RATE, KIND_RATE = 1e-4, 2e-3, 2e-2
 DECAY, DROPOUT, WARM_UP = 0.01, 0.1, 0.1
@@ -75,9 +79,18 @@ def encode(encoder, rows):
 
 
 def tune(weights, rows, part, inside, tag):
-    """The encoder trained on the rows `inside`, and what weighs its numbers."""
-    torch.manual_seed(1)
-    random = np.random.default_rng(1)
+    """The mean of encoders trained on the rows `inside`, and of what weighs their numbers."""
+    tuned = [tune_once(weights, rows, part, inside, seed, f"{tag}, seed {seed}") for seed in SEEDS]
+    mean = lambda values: sum(values) / len(SEEDS)
+    states = [encoder.state_dict() for encoder, _, _ in tuned]
+    encoder = tuned[0][0]
+    encoder.load_state_dict({name: mean([state[name] for state in states]) for name in states[0]})
+    return encoder, mean([head for _, head, _ in tuned]), mean([bias for _, _, bias in tuned])
+
+
+def tune_once(weights, rows, part, inside, seed, tag):
+    torch.manual_seed(seed)
+    random = np.random.default_rng(seed)
     encoder = Encoder(weights, DROPOUT).train()
     named = torch.tensor(np.stack([part[q]["odds"] for q in QUESTIONS], 1)).float()
     head = nn.Parameter(torch.tensor(np.stack([part[q]["head"] for q in QUESTIONS], 1)).float())

@@ -14,9 +14,9 @@ MOST_SENTENCES = 12
 
 
 class OfferNet(nn.Module):
-    def __init__(self, weights):
+    def __init__(self, weights, dropout=0.0):
         super().__init__()
-        self.encoder = Encoder(weights)
+        self.encoder = Encoder(weights, dropout)
         # How much the whole post and its likest sentence count, as logarithms, and where the sum begins.
         self.whole, self.sentence = nn.Parameter(torch.tensor(2.5)), nn.Parameter(torch.tensor(2.0))
         self.alone, self.bias = nn.Parameter(torch.tensor(3.0)), nn.Parameter(torch.tensor(-6.0))

@@ -36,6 +36,20 @@ export function offerPosts(folder: string): OfferPost[] {
   });
 }
 
+/** Titles and the bodies below them, of all posts but those that the given sellers' labels are of. */
+export function titledPosts(folder: string): { title: string; body: string }[] {
+  const { posts, given } = postsOf(folder);
+  return [...posts.values()].flatMap(({ id, title = '', text = '' }) => {
+    const [head, all] = [title.trim(), text.trim()];
+    const body = all.startsWith(head) ? all.slice(head.length).trim() : all;
+    return given.has(id) || head.length < LEAST_TITLE || body.length < LEAST_BODY
+      ? []
+      : [{ title: head, body }];
+  });
+}
+
+const [LEAST_TITLE, LEAST_BODY] = [16, 61];
+
 interface Post {
   id: string;
   title?: string;

@@ -5,11 +5,12 @@ import { readKnownOffers } from '../../../src/signals/offer.ts';
 import { readFeatures } from '../../../src/signals/reading/features.ts';
 import { digestOf, digestParts } from '../../../src/signals/reading/sentences.ts';
 import catalogue from './catalogue.json' with { type: 'json' };
-import { offerFold, offerPosts } from './posts.ts';
+import { offerFold, offerPosts, titledPosts } from './posts.ts';
 import { writtenSellers } from './readings.ts';
 
 /** In no fold: only learnt from. */
 const LEARNT_FROM = -1;
+const MOST_OF_TITLE = 48;
 
 const [folder, work] = process.argv.slice(2);
 if (folder === undefined || work === undefined) {
@@ -91,4 +92,9 @@ const start = {
   offers: offers.map(tokens),
 };
 writeFileSync(join(work, 'offers.json'), JSON.stringify(start));
-console.log(`${rows.length} posts, ${offers.length} offers`);
+const titles = titledPosts(folder).map(({ title, body }) => ({
+  title: tokens(title).slice(0, MOST_OF_TITLE),
+  body: readOf(body).tokens,
+}));
+writeFileSync(join(work, 'titles.json'), JSON.stringify(titles));
+console.log(`${rows.length} posts, ${offers.length} offers, ${titles.length} titles with their bodies`);
