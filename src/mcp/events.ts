@@ -2,6 +2,7 @@ import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprot
 import { z } from 'zod';
 import { allows } from '../accounts/keys.ts';
 import { HOUR_MS } from '../lib/clock.ts';
+import { MCP_EVENT_SCOPES } from '../model/constants.ts';
 import { DomainError } from '../model/errors.ts';
 import {
   EventRefusal,
@@ -129,7 +130,7 @@ export function addEvents(
 
 /** The events that the key may hear of. */
 function listEvents({ caller }: McpCall) {
-  return MCP_EVENT_NAMES.filter((name) => allows(caller.key.scopes, MCP_EVENTS[name].scope)).map((name) => {
+  return MCP_EVENT_NAMES.filter((name) => allows(caller.key.scopes, MCP_EVENT_SCOPES[name])).map((name) => {
     const { description, data } = MCP_EVENTS[name];
     return {
       ...{ name, description, delivery: ['webhook', 'poll'] },
@@ -142,7 +143,7 @@ function listEvents({ caller }: McpCall) {
 /** @throws EventRefusal where there is no such event, or none for this key; the caller does not learn which */
 function findEvent({ caller }: McpCall, name: string, args: unknown) {
   const event = knownEvent(name, args);
-  if (allows(caller.key.scopes, MCP_EVENTS[event.name].scope)) return event;
+  if (allows(caller.key.scopes, MCP_EVENT_SCOPES[event.name])) return event;
   throw noEvent(name);
 }
 

@@ -63,3 +63,12 @@ export const STAGES = ['new', 'contacted', 'engaged', 'qualified', 'proposal', '
 
 /** What an event's data is once the person that it was about is erased. */
 export const ERASED_DATA = '{"erased":true}';
+
+/** The events that MCP clients subscribe to (SEP-3415), and the scope that their key needs for each. */
+export const MCP_EVENT_SCOPES = {
+  'signal.detected': 'signals:read',
+  'signal.new_hot': 'signals:read',
+  'lead.created': 'leads:read',
+  'pipeline.stage_changed': 'pipeline:read',
+  'digest.ready': 'signals:read',
+} as const;

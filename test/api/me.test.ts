@@ -47,7 +47,7 @@ test('a key learns whose it is, what it may do, and what is used', async () => {
       leads: 0,
       campaign_events: 0,
     },
-    scoring: { version: MODEL_VERSION, calibrated_on: '2026-11-23', encoder: 'off' },
+    scoring: { version: MODEL_VERSION, calibrated_on: '2026-11-26', encoder: 'off' },
   });
 });
 

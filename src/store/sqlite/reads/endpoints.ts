@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
+import { MCP_EVENT_SCOPES } from '../../../model/constants.ts';
 import type { EndpointNotice } from '../../../model/event.ts';
-import { MCP_EVENT_NAMES, MCP_EVENTS, type McpSubscription } from '../../../model/mcp.ts';
+import type { McpSubscription } from '../../../model/mcp.ts';
 import { shapeOf } from '../../../model/payload-shape.ts';
 import type { Endpoint, EndpointMode, WebhookInput } from '../../../model/webhook.ts';
 import type { EndpointStore, Receiver, SubscriptionStore } from '../../endpoint-store.ts';
@@ -120,9 +121,9 @@ export const SUBSCRIPTIONS = new Table<McpSubscription>('mcp_subscriptions', {
 });
 
 /** Of an event, the first half of the scope that its subscribers need; `:write` includes `:read`. */
-const SCOPE_AREAS = MCP_EVENT_NAMES.map(
-  (name) => `WHEN '${name}' THEN '${MCP_EVENTS[name].scope.split(':')[0]}'`,
-).join(' ');
+const SCOPE_AREAS = Object.entries(MCP_EVENT_SCOPES)
+  .map(([name, scope]) => `WHEN '${name}' THEN '${scope.split(':')[0]}'`)
+  .join(' ');
 
 /** Subscriptions `s` that are over: their time, their key `k` or its scope, or their endpoint `e`. */
 export const ENDED_SUBSCRIPTIONS = `mcp_subscriptions s
