@@ -394,7 +394,7 @@ const READERS: ((reading: Reading) => Fact | null)[] = [
 /** What a post says of its author's purchase, the strongest first. */
 export function statedFacts(reading: Reading): Fact[] {
   const facts = READERS.flatMap((read) => read(reading) ?? []);
-  // Whoever says that they leave says more than that they were let down; and what is taken for a review may be none.
+  // Leaving a product is a stronger statement than a complaint, and what looks like a review may not be one.
   const isLeaving = facts.some(({ kind }) => kind === 'moving');
   return isLeaving ? facts.filter(({ clause }) => clause !== REVIEWED) : facts;
 }

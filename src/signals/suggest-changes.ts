@@ -46,7 +46,7 @@ export async function suggestChanges(
   ];
   const judged = await withEffects(profile, drafts, { posts, nextTurn });
   const moves = judged.filter(({ kind }) => kind === 'move_weight');
-  // "next month" stands in posts of buyers, too: a phrase that shows no more of them is no help.
+  // Buyers write "next month", too: a phrase that finds no further buyers does not help.
   const useful = judged.filter(
     ({ kind, effect }) =>
       kind !== 'move_weight' &&

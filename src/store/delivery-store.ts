@@ -27,7 +27,7 @@ export interface ClaimRequest {
   leaseUntil: number;
   /** The caller's own, the same for every claim of its life. */
   leaseToken: string;
-  /** What was sent since to an endpoint that is taken over is told. */
+  /** An endpoint that is taken over comes with the times of its attempts since then (Unix milliseconds). */
   recentSince?: number;
 }
 

@@ -7,7 +7,7 @@ import { isBusy } from '../sqlite/upkeep/copy.ts';
 import { inUse } from '../sqlite/upkeep/restore.ts';
 import { type ColumnType, createDigester, type Digest, type Plain, plainOfSqlite } from './digest.ts';
 
-/** Where a row stands in its table: what rows are read in the order of. */
+/** The position of a row in its table. Rows are read in this order. */
 export type Key = readonly string[];
 
 /** A column, with the SQL that reads it from SQLite. */

@@ -81,7 +81,7 @@ export function connectLater(config: ClientConfig): Connection {
 
 /** Messages between nodes, on a connection of its own: NOTIFY in a transaction that changes rows would hold up all others' commits. */
 export interface Channel {
-  /** Dropped where the connection is lost: who is told when it is had again looks around anyway. */
+  /** Dropped while the connection is lost: on reconnecting, the listener looks for everything that is due anyway. */
   notify(payload: string): void;
   close(): Promise<void>;
 }

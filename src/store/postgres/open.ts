@@ -104,13 +104,13 @@ function createPostgresStore(
     for (const listener of listeners) listener(made);
   };
   let nodes: Nodes | null = null;
-  /** From when something listens: a command has nobody to hear of. */
+  /** Joins the other nodes with the first listener: a command has none, and joins nobody. */
   const joined = () => {
     nodes ??= createNodes({ config, clock, db: connectLater(config), onDue: tellAll, onLook: lookAround });
     return nodes;
   };
 
-  /** What others made due while nobody here heard of it. */
+  /** Looks for what other nodes made due while no message reached this one. */
   function lookAround(): void {
     const now = clock.now();
     store.listDueLanes().then(

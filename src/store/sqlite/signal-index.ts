@@ -103,7 +103,7 @@ export function searchPhrases(tenantId: string, asked: string): string[] {
   return [...new Set(termsOf(tenantId, asked).map((terms) => terms.join(' ')))];
 }
 
-/** The same, but of the last phrase all that it may become, where `termsFrom` tells what terms begin with its last. */
+/** The same, with every completion of the last phrase; `termsFrom` returns the terms that begin with its last word. */
 export function begunPhrases(
   tenantId: string,
   asked: string,

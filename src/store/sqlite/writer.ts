@@ -111,7 +111,7 @@ export interface Failure {
 
 if (parentPort !== null) serve(parentPort, workerData as WriterData);
 
-/** Every message is a batch, names and arguments in turn; every answer tells what became of one. */
+/** Every message is a batch, names and arguments in turn; every answer has the outcome of one. */
 function serve(port: NonNullable<typeof parentPort>, { file, busyTimeoutMs }: WriterData): void {
   const db = openDatabase(file, { busyTimeoutMs });
   const commit = createCommitter(db);

@@ -42,7 +42,7 @@ export function laneReads(db: Connection) {
     db,
     'SELECT endpoint_id AS "endpointId", started_at AS "startedAt" FROM test_sends WHERE started_at > ? ORDER BY started_at',
   );
-  // What its process took as it stored it stands in no lease. It may have given some of it back since, which counts too.
+  // Deliveries that a process reserved as it stored them are in no lease. Those that it has released since are counted, too.
   const selectHeld = rows<[number], { endpointId: string }>(
     db,
     `SELECT h."endpointId" FROM (

@@ -32,7 +32,7 @@ export function presenceSql(db: Connection): Later<ProcessStatements['presence']
 }
 
 export function processesSql(db: Connection): Later<ProcessStatements['processes']> {
-  // What was held under it is told to the node that takes it over.
+  // The row stays, so that the node that takes the endpoint over can read what was held under it.
   const endLanes = run<[string[]]>(
     db,
     "UPDATE lane_leases SET until = 0, process = '' WHERE process = ANY (?)",

@@ -415,7 +415,7 @@ export function laneReads(db: Database) {
   const selectTestSends = db.prepare<[number], StartRow>(
     'SELECT endpoint_id AS endpointId, started_at AS startedAt FROM test_sends WHERE started_at > ? ORDER BY started_at',
   );
-  // What its process took as it stored it stands in no lease. It may have given some of it back since, which counts too.
+  // Deliveries that a process reserved as it stored them are in no lease. Those that it has released since are counted, too.
   // CROSS: from the few lanes that are leased on, not through all that waits.
   const selectHeld = db.prepare<[number], HeldRow>(
     `SELECT l.endpoint_id AS endpointId, h.key AS id, h.value AS attempt FROM lane_leases l, json_each(l.held) h
