@@ -22,8 +22,8 @@ export interface ReadPool<R> {
 }
 
 /**
- * Has each read run on the connection with the least to do. One whose connection is lost is asked once more: most often that
- * connection had been idle since the server was restarted.
+ * Runs each read on the connection with the least to do. A read whose connection is lost runs again, once for each connection
+ * that there may be: after a restart of the server all that were idle are lost. A server that refuses connections ends this.
  */
 export function createReadPool<R extends object>(
   config: ConnectionConfig,
@@ -55,13 +55,13 @@ export function createReadPool<R extends object>(
   }
 
   async function read(name: string, args: unknown[]): Promise<unknown> {
-    try {
-      return await ask(name, args).catch((error: unknown) => {
-        if (!isConnectionLost(error)) throw error;
-        return ask(name, args);
-      });
-    } catch (error) {
-      throw translateFault(error, faultOfPostgres);
+    for (let tries = 1; ; tries++) {
+      try {
+        return await ask(name, args);
+      } catch (error) {
+        if (!isConnectionLost(error) || tries > MOST_CONNECTIONS)
+          throw translateFault(error, faultOfPostgres);
+      }
     }
   }
 
