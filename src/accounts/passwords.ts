@@ -269,8 +269,8 @@ export function createWrongPasswords(clock: Clock, limits = PASSWORDS): WrongPas
         .map((name) => ({ window: windows.find(keys[name]), limit: limits[name] }))
         .flatMap(({ window, limit }) => (window !== null && window.count >= limit ? [window] : []));
       if (full.length > 0) {
-        const isFirst = full.some(({ isTold }) => !isTold);
-        for (const window of full) window.isTold = true;
+        const isFirst = full.some(({ isReported }) => !isReported);
+        for (const window of full) window.isReported = true;
         return { ms: largestOf(full.map(windows.left)), isFirst };
       }
       for (const name of names) windows.open(keys[name]).count++;

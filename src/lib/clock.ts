@@ -40,8 +40,8 @@ export function toHttpDate(ms: number): string {
 }
 
 /**
- * `Retry-After` as milliseconds from `now` (RFC 9110, section 10.2.3: seconds or an HTTP date), at least 0; null where it is
- * absent or unreadable.
+ * Parses `Retry-After` (RFC 9110, section 10.2.3: seconds or an HTTP date) into milliseconds from `now`, at
+ * least 0; null if it is absent or malformed.
  */
 export function readRetryAfter(value: string | string[] | undefined, now: number): number | null {
   const text = [value ?? ''].flat()[0]?.trim() ?? '';
@@ -50,17 +50,18 @@ export function readRetryAfter(value: string | string[] | undefined, now: number
   return Number.isNaN(date) ? null : Math.max(date - now, 0);
 }
 
-/** An RFC 3339 date-time as Unix milliseconds, or NaN where it is none. */
+/** Parses an RFC 3339 date-time into Unix milliseconds; NaN if it is malformed. */
 export function fromIso(text: string): number {
   return Date.parse(text);
 }
 
-/** A smaller difference is the machine's clock being slewed, and is taken as it comes. */
+/** Smaller differences are slewing of the system clock, and are accepted silently. */
 const STEP_MS = 2_000;
 
 /**
- * The same clock, calling `onStep` with the amount by which wall time jumped against the monotonic one, before the new time is
- * used: what is planned by wall time can be shifted, instead of falling due at once or an hour late.
+ * Wraps a clock and calls `onStep` with the size of each jump of wall time against monotonic time, before
+ * returning the new time. Callers can then shift what they have scheduled by wall time, which would otherwise
+ * run at once or an hour late.
  */
 export function watchSteps(clock: Clock, onStep: (deltaMs: number) => void): Clock {
   let offset = clock.now() - clock.monotonic();

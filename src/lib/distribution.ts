@@ -2,7 +2,7 @@
 export interface Distribution {
   /** Upper bounds, ascending; the last bucket is unbounded. */
   readonly bounds: readonly number[];
-  /** Number of values in each bucket; one more than there are bounds. */
+  /** Number of values in each bucket, with one more bucket than bounds. */
   readonly counts: readonly number[];
   /** The sum of all values. */
   readonly sum: number;

@@ -4,12 +4,14 @@ import type { Random } from './random.ts';
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'; // Crockford base 32: no i, l, o, u to misread
 const TIME_CHARS = 9; // 45 bits of milliseconds reach the year 3084
 const RANDOM_CHARS = 16; // 80 bits
-const POOL_BYTES = 4096; // one system call for 256 ids: drawing 16 bytes each time was most of an id's cost
+const POOL_BYTES = 4096; // one system call for 256 ids: drawing 16 bytes each time was most of the cost of an id
 
 /** Creates ids `<prefix>_<25 characters>` that sort by creation time. */
 export type NewId = (prefix: string) => string;
 
-/** An id generator; ids of the same millisecond are in random order, and 80 random bits make them unique. */
+/**
+ * Creates an id generator. Ids of the same millisecond are in random order; 80 random bits make them unique.
+ */
 export function createIds(clock: Clock, random: Random): NewId {
   let pool: Buffer = Buffer.alloc(0);
   let offset = 0;

@@ -20,7 +20,7 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, item]) => [name, sorted(item)]));
 }
 
-/** Parses a list given in UTF-8 without its brackets. */
+/** Parses a JSON array that is given in UTF-8 without its brackets. */
 export function parseRows<T>({ buffer, byteOffset, byteLength }: Uint8Array): T[] {
   return JSON.parse(`[${Buffer.from(buffer, byteOffset, byteLength).toString('utf8')}]`);
 }
@@ -35,7 +35,7 @@ interface JsonMeasure {
   values: number;
 }
 
-/** Measures a text up to a nesting depth of `most`. */
+/** Measures a text, down to a nesting depth of `most`. */
 export function measureJson(text: string, most: number): JsonMeasure {
   let [depth, deepest, members, commas, opened] = [0, 0, 0, 0, 0];
   for (let i = 0; i < text.length && deepest <= most; i++) {
@@ -51,7 +51,7 @@ export function measureJson(text: string, most: number): JsonMeasure {
   return { depth: deepest, members, values: commas + opened };
 }
 
-/** The end of the string that starts at `start`: its closing quote, or the end of the text. */
+/** The index where the string that starts at `start` ends: its closing quote, or the end of the text. */
 export function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;

@@ -1,4 +1,4 @@
-/** A part of a text to omit as markup, and its replacement. */
+/** A range of text to remove as markup, and its replacement. */
 export interface Cut {
   start: number;
   end: number;
@@ -16,15 +16,15 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Each alternative is bounded and starts with a mark of its own, so that even a text of nothing but marks takes linear time. The
- * groups are the parts to keep.
+ * Each alternative is bounded and starts with its own delimiter, so even a text of nothing but delimiters
+ * takes linear time. The capture groups are kept.
  */
 const MARKS = [
   // [label](address "title"), ![alt](address)
   /!?\[([^\][\n]{1,300})\]\((?:https?:|\/|#|mailto:)[^\s()]{0,1000}(?:\([^\s()]{0,200}\)[^\s()]{0,200})?(?: "[^"\n]{0,200}")?\)/g,
   // Headings, quotes, fences and rules at the start of a line.
   /^[ \t]{0,3}(?:#{1,6}[ \t]+|(?:>[ \t]?){1,6}|`{3,}[\w-]{0,20}$|(?:[-*_][ \t]?){3,40}$)/gm,
-  // List marks written with an asterisk or a plus sign.
+  // List markers written as an asterisk or a plus sign.
   /^[ \t]{0,8}[*+](?=[ \t]\S)/gm,
   /(?<![\w\\*])\*{1,3}(?=[^\s*])([^*\n]{1,400}?)(?<=[^\s*\\])\*{1,3}(?![\w*])/g,
   /(?<![\w\\_])_{1,3}(?=[^\s_])([^_\n]{1,400}?)(?<=[^\s_\\])_{1,3}(?![\w_])/g,
@@ -36,7 +36,10 @@ const MARKS = [
 ] as const;
 const LIST_MARK = 2;
 
-/** The markup in a post written in Markdown: it is not rendered, and links keep only their labels. */
+/**
+ * Finds the markup in a post written in Markdown. The markup is not rendered, and links keep only their
+ * labels.
+ */
 export function markdownCuts(text: string): Cut[] {
   const cuts: Cut[] = [];
   for (const [index, pattern] of MARKS.entries()) {

@@ -1,12 +1,15 @@
 import { fold } from './text.ts';
 
-/** Bands of two rows: 99.4 % of texts that share 80 % of their word pairs share a key, and 18 % of those that share 20 %. */
+/**
+ * Bands of two rows: texts that share 80 % of their word pairs share a key in 99.4 % of cases, and texts that
+ * share 20 % in 18 %.
+ */
 const BANDS = 5;
 const ROWS = 2;
-/** Minimum share of common word pairs for two texts to be near-duplicates. */
+/** Minimum share of common word pairs in near-duplicates. */
 const MIN_SHARED = 0.6;
 
-/** One word in this many may differ: in a shorter text, any different word changes the meaning. */
+/** At most one word in this many may differ: in a shorter text, any different word changes the meaning. */
 const WORDS_A_REPLACEMENT = 20;
 
 const LINK = /https?:\/\/\S+/giu;
@@ -14,10 +17,10 @@ const LINK = /https?:\/\/\S+/giu;
 const WORD = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{N}]+/gu;
 const NOT_ASCII = /[^\0-\x7f]/u;
 
-/** Words without case, accents, punctuation and links, which differ between cross-posts. */
+/** Words without case, accents, punctuation and links, all of which differ between cross-posts. */
 function wordsOf(text: string): string[] {
   const bare = text.replace(LINK, ' ');
-  // The same result for most texts, in a third of the time.
+  // This gives the same result for most texts, in a third of the time.
   if (!NOT_ASCII.test(bare)) return bare.toLowerCase().match(/[a-z0-9]+/g) ?? [];
   return fold(bare).match(WORD) ?? [];
 }
@@ -28,11 +31,11 @@ function pairsOf(words: readonly string[]): Set<string> {
   return new Set(words.slice(1).map((word, i) => `${words[i]} ${word}`));
 }
 
-/** Keys of a text: similar texts share at least one (MinHash, Broder 1997). */
+/** The keys of a text. Similar texts share at least one (MinHash, Broder 1997). */
 export function nearKeys(text: string): number[] {
   const least = new Uint32Array(BANDS * ROWS).fill(0xffffffff);
   const words = wordsOf(text);
-  // The pairs of `pairsOf`, without a string for each; repeated pairs have no effect.
+  // Hashes the pairs of `pairsOf` without creating a string for each; repeated pairs have no effect.
   for (let at = words.length > 1 ? 1 : 0; at < words.length; at++) {
     const word = words[at] ?? '';
     const hash = at === 0 ? hashOf(word) : hashOf(word, hashOf(' ', hashOf(words[at - 1] ?? '')));
@@ -51,7 +54,7 @@ export function nearKeys(text: string): number[] {
 /** A text prepared for comparison: preparing a long one takes a millisecond, comparing it a tenth of that. */
 export interface NearText {
   words: readonly string[];
-  /** Computed on demand: most texts that share a key differ in a number. */
+  /** Computed on demand: most texts that share a key already differ in their numbers. */
   readonly pairs: ReadonlySet<string>;
   numbers: string;
 }
@@ -87,7 +90,7 @@ export function isNearText(a: NearText, b: NearText): boolean {
   return countReplaced(a.words, b.words) * WORDS_A_REPLACEMENT <= Math.min(a.words.length, b.words.length);
 }
 
-/** Number of words replaced by others; another spelling of a word counts as the same. */
+/** Number of words replaced by others; different spellings of a word count as the same. */
 function countReplaced(wordsA: readonly string[], wordsB: readonly string[]): number {
   const [setA, setB] = [new Set(wordsA), new Set(wordsB)];
   const onlyA = [...setA].filter((word) => !setB.has(word));
@@ -114,7 +117,7 @@ function hashOf(text: string, before = 0x811c9dc5): number {
   return hash;
 }
 
-/** Spreads each bit over all 32 (the end of MurmurHash3). */
+/** Spreads each bit over all 32 (the finalizer of MurmurHash3). */
 function mix(value: number): number {
   let h = value;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);

@@ -23,7 +23,7 @@ export function parseCidr(text: string): Cidr | null {
   return { text, address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' };
 }
 
-/** A membership test over ranges; `has` takes a literal address of either family. */
+/** Tests whether an address is in one of several ranges; `has` takes a literal address of either family. */
 export interface AddressSet {
   has(address: string): boolean;
 }
@@ -39,7 +39,7 @@ export function createAddressSet(ranges: readonly Cidr[]): AddressSet {
   };
 }
 
-/** The addresses of this machine at this moment, with the whole loopback range. */
+/** The current addresses of this machine, including the whole loopback range. */
 export function ownAddresses(): AddressSet {
   const found = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   const ranges = found.map(({ address, cidr, internal }) => parseCidr(internal && cidr ? cidr : address));
@@ -47,8 +47,9 @@ export function ownAddresses(): AddressSet {
 }
 
 /**
- * The network of a client's address, without the part that identifies a single machine: `203.0.113.0/24` or `2001:db8:1::/48`.
- * This distinguishes an attack from a visit without identifying people. Empty if it is not an address.
+ * The network of a client's address, without the part that identifies a single machine: `203.0.113.0/24` or
+ * `2001:db8:1::/48`. It helps to tell an attack from a visit without identifying people. Empty if `address`
+ * is not an IP address.
  */
 export function networkOf(address: string): string {
   const version = isIP(address);
@@ -59,7 +60,7 @@ export function networkOf(address: string): string {
   return `${groups.slice(0, 3).join(':')}::/48`;
 }
 
-const MAX_LENGTH = 253; // RFC 1035, section 2.3.4, less the root's dot
+const MAX_LENGTH = 253; // RFC 1035, section 2.3.4, without the dot of the root
 /** Labels of RFC 1123, section 2.1; the last one starts with a letter, so an IPv4 address is not a domain. */
 const HOST_NAME = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 
@@ -71,14 +72,17 @@ const HOST_NAME = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]
 export function normaliseDomain(text: string): string | null {
   const written = text.trim().replace(/^(?:https?:)?\/\//i, '');
   const host = (/^[^/?#]*/.exec(written)?.[0] ?? '').replace(/:\d{1,5}$/, '').replace(/\.$/, '');
-  // domainToASCII would decode these, or cut the name there.
+  // domainToASCII would decode these characters, or truncate the name at them.
   if (/[\s%@\\]/.test(host)) return null;
   const ascii = domainToASCII(host);
   if (ascii.length > MAX_LENGTH || !HOST_NAME.test(ascii)) return null;
   return withoutWww(ascii);
 }
 
-/** `www.com` and `www.co.uk` are names of their own: the rest must still be a domain that can be registered. */
+/**
+ * `www.com` and `www.co.uk` are domains themselves: `www.` is removed only if the rest is a registrable
+ * domain.
+ */
 function withoutWww(host: string): string {
   let bare = host;
   while (bare.startsWith('www.') && getDomain(bare.slice(4)) !== null) bare = bare.slice(4);

@@ -1,7 +1,10 @@
 import type { Clock, Timer } from './clock.ts';
 import { smallestOf } from './lists.ts';
 
-/** A periodic job. `run` checks now and then whether it should end early; it is then continued later. */
+/**
+ * A periodic job. `run` calls `isStopping` regularly and returns early if it is true; the job continues at
+ * its next run.
+ */
 export interface PeriodicJob {
   name: string;
   everyMs: number;
@@ -11,12 +14,12 @@ export interface PeriodicJob {
 export interface PeriodicOptions {
   clock: Clock;
   jobs: readonly PeriodicJob[];
-  /** A job failed; it runs again at its next time. */
+  /** Called when a job fails. The job runs again at its next time. */
   onError(job: string, error: unknown): void;
 }
 
 export interface Periodic {
-  /** Runs every job soon, and then each at its own interval. */
+  /** Runs every job soon, and then each one at its interval. */
   start(): void;
   /** Starts no more jobs; resolves when the current one has ended. */
   stop(): Promise<void>;
@@ -25,7 +28,7 @@ export interface Periodic {
 /** Delay of the first run after startup, when the process has other things to do. */
 const FIRST_AFTER_MS = 1_000;
 
-/** Runs jobs one after the other, never two at a time: none is urgent, and together they would load the store. */
+/** Runs jobs one at a time: none is urgent, and together they would load the store. */
 export function createPeriodic({ clock, jobs, onError }: PeriodicOptions): Periodic {
   const dueAt = new Map<PeriodicJob, number>();
   let timer: Timer | null = null;

@@ -1,4 +1,4 @@
-/** A queue with constant-time ends; `Array.shift` moves every element of a long array. */
+/** A queue with constant-time operations at both ends; `Array.shift` moves every element of a long array. */
 export interface Fifo<T> {
   readonly size: number;
   push(item: T): void;
@@ -38,17 +38,17 @@ export function createFifo<T>(): Fifo<T> {
   };
 }
 
-/** A fair queue: owners take turns (round robin), and each owner's items leave oldest first. */
+/** A fair queue: owners take turns (round robin), and each owner's items are taken oldest first. */
 interface FairQueue<T> {
   push(owner: string, item: T): void;
-  /** The oldest item of the owner whose turn it is; that owner then goes last. Undefined when the queue is empty. */
+  /** Takes the oldest item of the next owner, who then goes last. Undefined if the queue is empty. */
   next(): T | undefined;
-  /** Moves an owner to the end, after every other owner who waits. */
+  /** Moves an owner behind all other waiting owners. */
   letOthers(owner: string): void;
 }
 
 export function createFairQueue<T>(): FairQueue<T> {
-  /** In the order of their turns. */
+  /** In order of turns. */
   const waiting = new Map<string, Fifo<T>>();
   return {
     push(owner, item) {

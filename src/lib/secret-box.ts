@@ -4,16 +4,19 @@ import { type Random, systemRandom } from './random.ts';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Encrypts small secrets at rest: AES-256-GCM, bound to a context so that a box cannot be moved to another row. */
+/**
+ * Encrypts small secrets at rest with AES-256-GCM, bound to a context so that a box cannot be moved to
+ * another row.
+ */
 export interface SecretBox {
   seal(plain: string, context: string): Buffer;
-  /** @throws if key, context or bytes differ from those it was sealed with. */
+  /** @throws if the key, the context or the bytes differ from those at sealing. */
   open(box: Uint8Array, context: string): string;
 }
 
 /**
- * Seals with `masterKey` (32 bytes), and also opens what was sealed with one of `olderKeys`. Layout: nonce (12) + tag (16) +
- * ciphertext.
+ * Seals with `masterKey` (32 bytes), and opens boxes sealed with it or with one of `olderKeys`. Layout: nonce
+ * (12) + tag (16) + ciphertext.
  */
 export function createSecretBox(
   masterKey: Buffer,
@@ -50,24 +53,24 @@ function openWith(key: Buffer, bytes: Buffer, context: string): string {
   return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
 }
 
-/** A 32-byte key for one purpose, so that no two uses share one (HKDF-SHA256, RFC 5869). */
+/** Derives a 32-byte key for one purpose, so that no two uses share a key (HKDF-SHA256, RFC 5869). */
 export function deriveKey(masterKey: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', masterKey, '', `signalpost/${purpose}`, 32));
 }
 
 /** Identifies a master key without revealing it. */
 export interface KeyProof {
-  /** Where the key was found, for operators: `SECRETS_KEY`, or a path. */
+  /** The origin of the key, for operators: `SECRETS_KEY`, or a path. */
   source: string;
-  /** Derived from the key alone, one-way. */
+  /** Derived one-way from the key alone. */
   check: string;
-  /** The same for older keys, which still open what was sealed with them. */
+  /** The checks of older keys, which still open boxes sealed with them. */
   olderChecks: readonly string[];
-  /** Whether the key opens what was sealed in `context`. */
+  /** Whether the key opens a box that was sealed in `context`. */
   opens(box: Uint8Array, context: string): boolean;
 }
 
-/** The proof of `masterKey` (32 bytes) and the older keys. */
+/** Creates the proof of `masterKey` (32 bytes) and its older keys. */
 export function createKeyProof(
   masterKey: Buffer,
   source: string,
@@ -93,12 +96,12 @@ function checkOf(key: Buffer): string {
   return deriveKey(key, 'key-check').toString('hex');
 }
 
-/** Randomness that is the same for the same seed, and unpredictable without the key. */
+/** Randomness that is reproducible from a seed, and unpredictable without the key. */
 export type SeededRandom = (seed: string) => Random;
 
 const FRACTION_BYTES = 4;
 
-/** A stream per seed: AES-256-CTR over zeros, with a key derived from the seed and `masterKey`. */
+/** One stream per seed: AES-256-CTR over zeros, with a key derived from the seed and `masterKey`. */
 export function createSeededRandom(masterKey: Buffer): SeededRandom {
   const key = createSecretKey(deriveKey(masterKey, 'seeded-random'));
   return (seed) => {

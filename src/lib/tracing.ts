@@ -2,9 +2,9 @@
 export interface Span {
   /** The `traceparent` header for outgoing requests (W3C Trace Context, section 3.2). */
   readonly traceparent: string;
-  /** The `tracestate` (section 3.3) of earlier systems, which is passed on; null if there is none. */
+  /** The `tracestate` (section 3.3) of upstream systems, which is passed on; null if there is none. */
   readonly tracestate: string | null;
-  /** Ends it, once. */
+  /** Ends the span. Call once. */
   end(attributes: SpanAttributes, failed: boolean): void;
 }
 
@@ -24,7 +24,10 @@ const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(
 const NO_TRACE = '0'.repeat(32);
 const NO_SPAN = '0'.repeat(16);
 
-/** The parts of a `traceparent`; null if it is invalid, which starts a new trace (W3C Trace Context, sections 3.2.2 and 4.2). */
+/**
+ * Parses a `traceparent`; null if it is invalid, which starts a new trace (W3C Trace Context, sections 3.2.2
+ * and 4.2).
+ */
 export function parseTraceparent(text: unknown): { traceId: string; spanId: string; flags: number } | null {
   const [, version, traceId = '', spanId = '', flags = '', more] =
     (typeof text === 'string' && TRACEPARENT.exec(text.trim())) || [];
@@ -37,7 +40,7 @@ export function formatTraceparent(traceId: string, spanId: string, flags: number
   return `00-${traceId}-${spanId}-${flags & 1 ? '01' : '00'}`;
 }
 
-/** A `traceparent` with its `tracestate`, if any, as one text for storage, separated by a space. */
+/** A `traceparent` and its `tracestate`, if any, separated by a space, as one text for storage. */
 export function joinTrace(traceparent: string, tracestate: string | null): string {
   return tracestate === null ? traceparent : `${traceparent} ${tracestate}`;
 }

@@ -1,7 +1,9 @@
 import { crc32 } from 'node:zlib';
 import type { Clock } from './clock.ts';
 
-/** Maximum number of keys with a window of their own; see {@link createWindows} for the others. */
+/**
+ * Maximum number of keys that have their own window; further keys share windows (see {@link createWindows}).
+ */
 const MOST_WINDOWS = 50_000;
 const SHARED_WINDOWS = 65_536;
 
@@ -10,33 +12,34 @@ export interface Window {
   count: number;
   /** Monotonic, so that changing the machine's clock neither opens nor locks a window. */
   endsAt: number;
-  /** Unix time; stored, since computing it from two clocks each time would make it vary by a second. */
+  /** Unix time, stored: computing it from two clocks each time would make it vary by a second. */
   resetSeconds: number;
-  /** Whether other keys share it: then counts must not be taken back. */
+  /** Whether other keys share the window. Counts of a shared window must not be taken back. */
   isShared: boolean;
-  /** For the caller: whether the limit was reported already. */
-  isTold: boolean;
+  /** Set by the caller once it has reported that the limit was reached. */
+  isReported: boolean;
 }
 
-/** Fixed windows of one length, each opened by the first use of its key. */
+/** Fixed windows of equal length, each opened by the first use of its key. */
 export interface Windows {
-  /** The key's open window, its own or a shared one; null if there is none. Does not open one. */
+  /** The key's open window, whether shared or not; null if there is none. Does not open one. */
   find(key: string): Window | null;
   /** The key's open window; opens one if there is none. */
   open(key: string): Window;
   /** Milliseconds until a window ends. */
   left(window: Window): number;
-  /** Number of keys with a window of their own. */
+  /** Number of keys that have their own window. */
   readonly size: number;
 }
 
 /**
- * Windows are kept in two generations, each filled for the length of a window: when the younger one is that old, no window of the
- * older one can still be open, and it is dropped as a whole.
+ * Windows are kept in two generations. Each generation is filled for the length of a window; when the younger
+ * one reaches that age, no window in the older one can still be open, and the older one is dropped as a
+ * whole.
  *
- * No open window is ever dropped, so a key's count cannot be reset by using many other keys. Once the younger generation has
- * `most` keys, new keys share windows by checksum, and are counted too high rather than too low. A million keys within one
- * window make 14 per shared window; two such periods take 16 MiB.
+ * No open window is ever dropped, so using many other keys does not reset a key's count. Once the younger
+ * generation has `most` keys, new keys share windows by checksum, which counts them too high rather than too
+ * low. With a million keys, about 14 share each window; two such periods take 16 MiB.
  */
 export function createWindows(clock: Clock, windowMs: number, most = MOST_WINDOWS): Windows {
   let young = new Map<string, Window>();
@@ -69,7 +72,7 @@ export function createWindows(clock: Clock, windowMs: number, most = MOST_WINDOW
       const endsAt = clock.monotonic() + windowMs;
       const resetSeconds = Math.ceil((clock.now() + windowMs) / 1000);
       const isShared = young.size >= most;
-      const opened: Window = { count: 0, endsAt, resetSeconds, isShared, isTold: false };
+      const opened: Window = { count: 0, endsAt, resetSeconds, isShared, isReported: false };
       if (isShared) {
         shared[slotOf(key)] = opened;
         sharedUntil = endsAt;

@@ -1,22 +1,23 @@
 import type { Clock } from './clock.ts';
 import { createFifo } from './queues.ts';
 
-/** The longest a task runs without yielding, and the share of an event-loop turn that tasks may take. */
+/** Maximum time that a task runs without yielding, and that tasks take of one event-loop turn. */
 const MAX_TURN_MS = 5;
-/** The weight of a turn in the mean duration. */
+/** The weight of a turn in the moving average. */
 const SHARE = 0.05;
-/** A single long turn, such as of a suspended process, says little about the next ones. */
+/** Longer turns, such as after the process was suspended, say little about the next ones. */
 const LONGEST_TURN_MS = 500;
 
-/** Long work waits here between two chunks: one queue, as there is one event loop. */
+/** Tasks that wait between two chunks: one queue, because there is one event loop. */
 const line = createFifo<() => void>();
 let called = false;
 let eachMs = 0;
 
 /**
- * Yields to the event loop between chunks of long work, at most every `maxMs`. Tasks resume in the order in which they
- * yielded, one per turn of the event loop, or as many as are short: resuming all of eight tasks would make every turn eight
- * times as long, and a request that takes five turns would wait for forty chunks.
+ * Yields to the event loop between chunks of long work, at most every `maxMs`. Tasks resume in the order in
+ * which they yielded: one per turn of the event loop, or several if their chunks are short. If eight tasks
+ * resumed in each turn, each turn would take eight times as long, and a request that needs five turns would
+ * wait for forty chunks.
  */
 export function createYielder(clock: Pick<Clock, 'monotonic'>, maxMs = MAX_TURN_MS): () => Promise<void> {
   let since = clock.monotonic();
@@ -27,7 +28,7 @@ export function createYielder(clock: Pick<Clock, 'monotonic'>, maxMs = MAX_TURN_
   };
 }
 
-/** Resolves after all tasks that already wait: for work that cannot be split. */
+/** Resolves after all tasks that are already waiting. For work that cannot be split. */
 export function standInLine(): Promise<void> {
   return new Promise((resolve) => {
     line.push(resolve);
@@ -35,7 +36,7 @@ export function standInLine(): Promise<void> {
   });
 }
 
-/** Roughly how many milliseconds a task that queued now would wait. */
+/** Estimated wait, in milliseconds, of a task that joins the queue now. */
 export function lineWaitMs(): number {
   return line.size * eachMs;
 }
@@ -47,11 +48,12 @@ function callNext(): void {
   setImmediate(() => goOn({ since, began: performance.now(), pieces: 0 }));
 }
 
-/** Short pieces share a turn of the event loop: with one turn each, five hundred posts took 6 s. */
+/** Short chunks share a turn of the event loop: with one turn each, five hundred posts took 6 s. */
 function goOn(turn: { since: number; began: number; pieces: number }): void {
   turn.pieces++;
   line.shift()?.();
-  // The piece runs in microtasks caused by this call; a tick requested in one of them runs when none is left.
+  // The chunk runs in microtasks caused by this call; `nextTick`, requested from a microtask, runs after the
+  // last of them.
   queueMicrotask(() =>
     process.nextTick(() => {
       const now = performance.now();

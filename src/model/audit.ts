@@ -1,18 +1,21 @@
 import { z } from 'zod';
 import { listFilters, queryTime, searchText } from './filters.ts';
 
-/** Who changes something: the id of a person or of a key, or a name of {@link OTHER_ACTORS}. */
+/** The author of a change: the id of a user or a key, or a name of {@link OTHER_ACTORS}. */
 export interface AuditActor {
   tenantId: string;
   actor: string;
-  /** The network it comes from, as {@link networkOf} writes it; left out where that is not known. */
+  /** The client's network, as {@link networkOf} formats it; omitted if unknown. */
   client?: string;
 }
 
-/** Actors without an id: the operator by a command, anybody with the link of a digest's mail, and anybody who is not logged in. */
+/**
+ * Actors without an id: the operator on the command line, anyone who follows the link in a digest mail, and
+ * anyone not logged in.
+ */
 export const OTHER_ACTORS = { command: 'command line', mail: 'mail', stranger: 'not logged in' } as const;
 
-/** What can stand in the audit list, `thing.done`. */
+/** Actions in the audit log, as `thing.done`. */
 export const AUDIT_ACTIONS = [
   'campaign.create',
   'campaign.events',
@@ -81,16 +84,16 @@ export const auditFilters = listFilters(
   (query) => query,
 );
 
-/** A change and its actor. It has only IDs: personal data is stored where it can be erased. */
+/** A change and its actor. It contains only IDs: personal data is stored where it can be erased. */
 export interface AuditEntry {
-  /** Unix milliseconds; of changes that are gathered, the first one's. */
+  /** Unix milliseconds; for grouped changes, the time of the first. */
   at: number;
   actor: string;
   action: AuditAction;
-  /** Id of what was changed; of changes that are gathered, of the first. */
+  /** Id of the changed object; for grouped changes, of the first one. */
   subject: string;
-  /** How many such changes it stands for: what comes in bulk is gathered for each actor and hour. */
+  /** Number of changes in this entry: bulk changes are grouped by actor and hour. */
   count: number;
-  /** The network that a log-in or a change of credentials came from; empty for every other change. */
+  /** The network of a log-in or a change of credentials; empty for all other changes. */
   client: string;
 }

@@ -11,7 +11,7 @@ export type CampaignStatus = z.infer<typeof campaignStatusSchema>;
 const CAMPAIGN_CHANNELS = ['email', 'linkedin', 'phone', 'sms', 'multichannel'] as const;
 const channelSchema = z.enum(CAMPAIGN_CHANNELS).describe('Channel of the campaign.');
 
-/** Later times are typing errors, and would not fit the time format. */
+/** Later times are typing errors, and do not fit the time format. */
 const MAX_TIME_MS = Date.UTC(2999, 11, 31, 23, 59, 59, 999);
 
 /** Whether Unix milliseconds are a valid time of a campaign. */
@@ -19,10 +19,10 @@ export function isCampaignTime(ms: number): boolean {
   return ms >= 0 && ms <= MAX_TIME_MS;
 }
 
-/** A time as callers send it, in Unix milliseconds. */
+/** A time in a request body, in Unix milliseconds. */
 const momentSchema = timeInput.refine(isCampaignTime, 'must be between the years 1970 and 2999');
 
-/** The same, in the format of responses. */
+/** The same, formatted as in responses. */
 const plannedSchema = momentSchema.transform(toIso);
 
 /** The number of a step within its campaign's sequence. */
@@ -80,7 +80,7 @@ export type CampaignPatch = z.output<typeof campaignPatchSchema>;
 
 const time = z.iso.datetime();
 
-/** A campaign as every API shows it. */
+/** A campaign as returned by every API. */
 export const campaignSchema = z
   .strictObject({
     id: z.string().describe('Unique identifier of the campaign.'),
@@ -100,7 +100,7 @@ export const campaignSchema = z
   .meta({ id: 'Campaign', description: 'An outreach campaign, whose events are recorded and counted.' });
 export type CampaignResource = z.infer<typeof campaignSchema>;
 
-/** The settings besides name and status. */
+/** The settings other than name and status. */
 export type CampaignSettings = Omit<CampaignInput, 'name' | 'status'>;
 
 /** A campaign as stored. Times are Unix milliseconds; `version` is incremented by each change. */
@@ -123,7 +123,7 @@ export interface CampaignQuery extends PageRequest {
   statuses: CampaignStatus[];
 }
 
-/** The filters of lists of campaigns. */
+/** The filters of campaign lists. */
 export const campaignFilters = listFilters(
   { status: listOf(campaignStatusSchema).describe('Only campaigns with these statuses.') },
   ({ status: statuses }) => ({ statuses }),
@@ -157,7 +157,7 @@ export type ReplyClass = z.infer<typeof replyClassSchema>;
 
 export const MAX_BATCH_EVENTS = 1_000;
 
-/** One event of a campaign as a caller reports it; null members count as omitted. */
+/** One event of a campaign as sent by a caller; null members count as omitted. */
 export const campaignEventSchema = z
   .strictObject({
     event_id: z
@@ -203,11 +203,11 @@ export type StatsInterval = z.infer<typeof statsIntervalSchema>;
 /** Maximum buckets of a series: a year of days, or seven years of weeks. */
 export const MAX_BUCKETS = 400;
 
-/** What is counted: the types of events, with automatic replies separate from those of people. */
+/** What is counted: the event types, with automatic replies counted separately. */
 export const COUNTED = [...CAMPAIGN_EVENT_TYPES, 'auto_replied'] as const;
 export type Counted = (typeof COUNTED)[number];
 
-/** Classes that replies are counted by; `unclassified` is a reply without a class. */
+/** Classes in which replies are counted; `unclassified` replies have no class. */
 export const COUNTED_CLASSES = [...REPLY_CLASSES, 'unclassified'] as const;
 export type CountedClass = (typeof COUNTED_CLASSES)[number];
 

@@ -1,6 +1,6 @@
 import type { Signal } from './signal.ts';
 
-/** What can be known of a company beside its domain. */
+/** The facts that can be known about a company, besides its domain. */
 export const COMPANY_FACTS = [
   'name',
   'industry',
@@ -11,30 +11,30 @@ export const COMPANY_FACTS = [
 ] as const;
 export type CompanyFact = (typeof COMPANY_FACTS)[number];
 
-/** What posts tell of a company. */
+/** The facts that posts contain. */
 const OBSERVED_FACTS = ['name', 'industry', 'headcount', 'location'] as const satisfies CompanyFact[];
 
-/** Set by a caller at that time, Unix milliseconds. */
+/** Set manually, at this time (Unix milliseconds). */
 interface ManualFact {
   value: string;
   at: number;
 }
 
-/** Seen first in that signal. */
+/** First seen in this signal. */
 interface ObservedFact extends ManualFact {
   signal_id: string;
 }
 
-/** Everything known of a company, by whom; what was set by hand stands above what was seen. */
+/** All known facts about a company, with their origin. Manual values take precedence over observed ones. */
 export interface CompanyFacts {
   manual: Partial<Record<CompanyFact, ManualFact>>;
   observed: Partial<Record<CompanyFact, ObservedFact>>;
 }
 
-/** What a caller sets; null takes the manual value away. */
+/** Manual values to set; null removes the manual value. */
 export type FactChanges = Partial<Record<CompanyFact, string | null | undefined>>;
 
-/** Where a value in force comes from. */
+/** Where the current value came from. */
 export interface FactOrigin {
   value: string;
   source: 'manual' | 'signal';
@@ -44,7 +44,7 @@ export interface FactOrigin {
 
 export const NO_FACTS: CompanyFacts = { manual: {}, observed: {} };
 
-/** The facts after a signal was seen, the newest word counting; the same object where it says nothing new. */
+/** Adds the facts of a signal; newer values replace older ones. Returns the same object if nothing is new. */
 export function observeFacts(
   facts: CompanyFacts,
   company: Signal['company'],
@@ -61,7 +61,7 @@ export function observeFacts(
   return { ...facts, observed: { ...facts.observed, ...Object.fromEntries(observed) } };
 }
 
-/** The facts after a caller set some; the same object where nothing changes. */
+/** Sets facts manually. Returns the same object if nothing changes. */
 export function setFacts(facts: CompanyFacts, changes: FactChanges, at: number): CompanyFacts {
   const manual = { ...facts.manual };
   for (const field of COMPANY_FACTS) {

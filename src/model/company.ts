@@ -11,7 +11,7 @@ export const MAX_CONTACTS = 25;
 
 const MAX_FACT_CHARS = 300;
 
-/** Omitted: stays as it is; null or empty: the manual value is removed. */
+/** Omitted members stay as they are; null or empty ones remove the manual value. */
 const settable = (maxChars: number) =>
   lineText(maxChars)
     .nullable()
@@ -70,7 +70,7 @@ const factFields = Object.fromEntries(
   COMPANY_FACTS.map((field) => [field, z.string().describe(FACT_MEANINGS[field])]),
 ) as Record<CompanyFact, z.ZodString>;
 
-/** A company as lists show it. Unknown facts are empty strings, as in signals. */
+/** A company as returned in lists. Unknown facts are empty strings, as in signals. */
 export const companySchema = z
   .strictObject({
     id: z.string().describe('Unique identifier of the company.'),
@@ -112,7 +112,7 @@ const contactSchema = z.strictObject({
 });
 export type CompanyContact = z.infer<typeof contactSchema>;
 
-/** A company with its known signals and people, as its own route shows it. */
+/** A company with its signals and people, as returned by its own route. */
 export const companyDetailSchema = companySchema
   .extend({
     top_signals: z
@@ -126,7 +126,7 @@ export const companyDetailSchema = companySchema
   })
   .meta({ id: 'CompanyDetail', description: 'A company with its best signals and known people.' });
 
-/** A company as stored. Times are Unix milliseconds; `version` grows with every change of its facts. */
+/** A company as stored. Times are Unix milliseconds; `version` is incremented by each change of its facts. */
 export interface Company {
   id: string;
   tenantId: string;
@@ -137,7 +137,7 @@ export interface Company {
   version: number;
 }
 
-/** A company as a signal names it; `id` is what it gets if it is new. */
+/** A company named in a signal; `id` is used if the company is new. */
 export interface ObservedCompany {
   id: string;
   company: Signal['company'];
@@ -147,12 +147,12 @@ export interface ObservedCompany {
 export interface CompanyQuery extends PageRequest {
   domains: string[];
   industries: string[];
-  /** A part of name or domain, folded. */
+  /** Part of the name or domain, folded. */
   search: string | null;
   sort: '-created_at' | '-last_signal_at';
 }
 
-/** The filters of lists of companies. */
+/** The filters of company lists. */
 export const companyFilters = listFilters(
   {
     domain: listOf(domainFilter).describe('Only companies with these domains.'),

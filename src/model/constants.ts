@@ -1,12 +1,13 @@
-// What the writer's thread needs of the model stands here, away from all schemas: to load zod took it 100 ms and 10 MiB.
+// The parts of the model that the store's writer thread needs, without schemas: loading zod would take the
+// thread 100 ms and 10 MiB.
 
-/** The classes of a signal, the best first. */
+/** Classes of signals, best first. */
 export const CLASSIFICATIONS = ['hot', 'warm', 'cold'] as const;
 
-/** Beyond so many, further places are not kept; the post stays one signal. */
+/** Maximum number of further places stored for a signal; the post remains one signal beyond that. */
 export const MAX_ALSO_SEEN = 100;
 
-/** Of a profile that says nothing else. */
+/** Weights of a profile unless it sets its own. */
 export const DEFAULT_WEIGHTS = {
   intent: 40,
   topic: 25,
@@ -16,7 +17,7 @@ export const DEFAULT_WEIGHTS = {
   fit: 10,
 };
 
-/** Where every source begins. */
+/** The position of a source that was never read. */
 export const START_POSITION = {
   etag: null,
   lastModified: null,
@@ -25,7 +26,7 @@ export const START_POSITION = {
   cursor: null,
 };
 
-/** The settings of a kind that has none. */
+/** The settings of a kind without settings. */
 export const NO_SETTINGS = {
   url: null,
   query: null,
@@ -37,7 +38,7 @@ export const NO_SETTINGS = {
   client_id: null,
 };
 
-/** Events about deliveries themselves: none of them is sent to the endpoint that it is about. */
+/** Events about deliveries themselves, which are not sent to the endpoint that they are about. */
 const OPERATIONAL_TYPES = [
   'endpoint.failing',
   'endpoint.paused',
@@ -50,21 +51,21 @@ export function isOperational(type: string): type is OperationalType {
   return OPERATIONAL_TYPES.some((each) => each === type);
 }
 
-/** A deal is won or lost exactly where its lead is, and open in every other stage. */
+/** A deal is won or lost exactly if its lead is, and open in every other stage. */
 export function dealStatusIn(stage: (typeof STAGES)[number]): 'open' | 'won' | 'lost' {
   return stage === 'won' || stage === 'lost' ? stage : 'open';
 }
 
-/** The platform of sample posts, which distinguishes them from real ones wherever they are shown. */
+/** The platform of sample posts, which distinguishes them from real posts everywhere. */
 export const SAMPLE_PLATFORM = 'sample';
 
-/** In the order of the board. `won` and `lost` are closed; `leads/move-lead.ts` has the allowed moves. */
+/** In the order of the board. `won` and `lost` are closed; `leads/move-lead.ts` lists the allowed moves. */
 export const STAGES = ['new', 'contacted', 'engaged', 'qualified', 'proposal', 'won', 'lost'] as const;
 
-/** What an event's data is once the person that it was about is erased. */
+/** The data of an event after the person it was about was erased. */
 export const ERASED_DATA = '{"erased":true}';
 
-/** The events that MCP clients subscribe to (SEP-3415), and the scope that their key needs for each. */
+/** The events that MCP clients can subscribe to (SEP-3415), each with the scope that the key needs. */
 export const MCP_EVENT_SCOPES = {
   'signal.detected': 'signals:read',
   'signal.new_hot': 'signals:read',

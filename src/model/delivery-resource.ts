@@ -12,7 +12,7 @@ export const deliveryStatusSchema = z
       'queue; `discarded`: dropped; `rejected`: the payload exceeds 256 KB; `expired`: no longer in the dead-letter queue.',
   );
 
-/** A delivery as lists show it. */
+/** A delivery as returned in lists. */
 export const deliverySchema = z
   .strictObject({
     id: z
@@ -122,7 +122,7 @@ const EVENT_ID = /^evt_[0-9a-z]{1,60}$/;
 
 const idFilter = z.string().trim().min(1).max(64).nullable().default(null);
 
-/** The filters of lists of deliveries, to all endpoints: for one, set `endpointId` in the result. */
+/** The filters of delivery lists, for all endpoints; for a single one, set `endpointId` in the result. */
 export const deliveryFilters = listFilters(
   {
     status: deliveryStatusSchema.nullable().default(null).describe('Only deliveries with this status.'),

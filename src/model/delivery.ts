@@ -1,8 +1,9 @@
 import type { EventType } from './event.ts';
 
 /**
- * A stored body: the bytes of a JSON object without its closing `signature` member, from `start` to `end` of `bytes`. Those
- * of one claim lie in one buffer, outside of the garbage collector's heap: they wait longer than most of what it moves.
+ * A stored body: a JSON object without its closing `signature` member, as the bytes from `start` to `end` of
+ * `bytes`. The bodies of one claim share a buffer outside the garbage collector's heap, because they wait
+ * longer than most objects that it moves.
  */
 export interface BodyBytes {
   bytes: Buffer;
@@ -10,7 +11,7 @@ export interface BodyBytes {
   end: number;
 }
 
-/** A body given as text. */
+/** Encodes a body that is given as text. */
 export function toBodyBytes(body: string): BodyBytes {
   const bytes = Buffer.from(body, 'utf8');
   return { bytes, start: 0, end: bytes.length };
@@ -38,19 +39,19 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 /** A body over this many bytes is rejected before delivery (specification, section 8). */
 export const MAX_BODY_BYTES = 262_144;
 
-/** What a delivery says that it is of: a test is of no event. */
+/** Event types of deliveries; a test delivery has no event. */
 export type SentEventType = EventType | 'webhook.test';
 
-/** A delivery taken for one attempt, with its body. */
+/** A delivery claimed for one attempt, with its body. */
 export interface ClaimedDelivery extends BodyBytes {
   id: string;
-  /** Number of this attempt over the delivery's whole life, from 1; goes out as `X-Service-Attempt`. */
+  /** Number of this attempt since the delivery was created, from 1; sent as `X-Service-Attempt`. */
   attempt: number;
-  /** Attempts made before this one since the delivery (last) became pending; decides whether a retry is left. */
+  /** Number of earlier attempts since the delivery last became pending; decides whether a retry is left. */
   attemptsInCycle: number;
-  /** Type of its event; goes out as `X-Event-Type`. */
+  /** Type of its event; sent as `X-Event-Type`. */
   eventType: SentEventType;
-  /** The trace of what caused its event, as `joinTrace` writes it; left out where nothing is traced. */
+  /** The trace of the event's cause, as `joinTrace` formats it; omitted if it was not traced. */
   trace?: string | null;
 }
 
@@ -68,51 +69,61 @@ export type AttemptErrorCode =
   | 'network'
   | 'internal';
 
-/** What one HTTP request came to; kept 30 days. Times are Unix milliseconds, durations milliseconds. */
+/**
+ * The result of one HTTP request, stored for 30 days. Times are Unix milliseconds, durations milliseconds.
+ */
 export interface AttemptRecord {
   id: string;
   attempt: number;
   startedAt: number;
   durationMs: number;
-  /** Null where nothing could be sent. */
+  /** Null if nothing was sent. */
   sent: SentRequest | null;
-  /** Null where no complete reply head came. */
+  /** Null if no complete status line and headers were received. */
   response: { status: number; headers: Record<string, string | string[]>; body: string } | null;
   error: { code: AttemptErrorCode; message: string } | null;
-  /** Milliseconds from the attempt's start to each phase's end, as far as it got. */
+  /** Milliseconds from the start of the attempt to the end of each completed phase. */
   timings: { connectedMs?: number; headersMs?: number };
 }
 
-/** What is kept of a request: with the delivery's body it restores the exact bytes and headers sent. */
+/**
+ * What is stored of a request: together with the delivery's body, it restores the exact bytes and headers.
+ */
 export interface SentRequest {
   host: string;
   contentLength: number;
-  /** The body's `signature` member, hex; empty: it was sent without one, and without `X-Service-Signature`. */
+  /**
+   * The `signature` member of the body, in hex; empty if the request had neither it nor
+   * `X-Service-Signature`.
+   */
   bodySignature: string;
-  /** `X-Service-Signature`, hex. */
+  /** `X-Service-Signature`, in hex. */
   serviceSignature: string;
-  /** `webhook-signature`, with its version. */
+  /** `webhook-signature`, including its version. */
   standardSignature: string;
-  /** `X-Event-Type`; left out in attempts from before it was sent. */
+  /** `X-Event-Type`; omitted in attempts older than this header. */
   eventType?: SentEventType;
-  /** `webhook-id` where it is not the delivery's. */
+  /** `webhook-id`, if it is not the ID of the delivery. */
   webhookId?: string;
-  /** What is shown of the endpoint's own headers; left out where it has none. */
+  /** The endpoint's own headers, masked; omitted if it has none. */
   own?: Record<string, string>;
-  /** Sent twice, as the connection was closed at the first: both count for the throttle. */
+  /**
+   * The request was sent twice, because the connection was closed on the first: both count towards the rate
+   * limit.
+   */
   repeated?: true;
-  /** The attempt's own, where it was traced (W3C Trace Context). */
+  /** The attempt's own `traceparent`, if it was traced (W3C Trace Context). */
   traceparent?: string;
-  /** What its callers keep in the trace, passed on. */
+  /** The `tracestate` of upstream systems, which is passed on. */
   tracestate?: string;
 }
 
-/** An attempt as it is shown, its request's headers restored. */
+/** An attempt for display, with the headers of its request restored. */
 export interface AttemptLog extends AttemptRecord {
   requestHeaders: Record<string, string>;
 }
 
-/** Where a delivery goes after an attempt. */
+/** The next state of a delivery after an attempt. */
 export type DeliveryNext =
   | { status: 'delivered' }
   | { status: 'retrying'; at: number }
@@ -120,31 +131,34 @@ export type DeliveryNext =
   | { status: 'discarded' };
 
 /**
- * An attempt with all its consequences, committed together. The attempt's number is the fence: a second outcome of the
- * same attempt changes nothing.
+ * An attempt with all its consequences, committed together. The attempt number is the fencing token: a second
+ * outcome of the same attempt has no effect.
  */
 export interface Outcome {
   deliveryId: string;
   endpointId: string;
   attempt: AttemptRecord;
-  /** When it was decided, Unix milliseconds. */
+  /** Time of the decision, Unix milliseconds. */
   at: number;
   next: DeliveryNext;
-  /** What it does to the endpoint's count of failures in a row; the 20th pauses it. */
+  /** The effect on the endpoint's count of consecutive failures; the 20th failure pauses it. */
   streak: 'reset' | 'add' | 'keep';
-  /** True where the receiver said that it is gone for good (410): the endpoint is paused. */
+  /** Whether the receiver is gone for good (410), which pauses the endpoint. */
   gone: boolean;
-  /** True for a probe of a paused endpoint: its success resumes it, its failure plans the next and takes no retry. */
+  /**
+   * Whether this is a probe of a paused endpoint: success resumes the endpoint; failure schedules the next
+   * probe and uses up no retry.
+   */
   probe: boolean;
 }
 
 const USER_AGENT = 'Signalpost-Webhooks/1';
 
-/** What tells an attempt's headers apart, besides its signatures. */
+/** What distinguishes the headers of an attempt, besides its signatures. */
 export interface AttemptKey {
   deliveryId: string;
   attempt: number;
-  /** Unix milliseconds; the header has whole seconds. */
+  /** Unix milliseconds; the header contains whole seconds. */
   startedAt: number;
 }
 
@@ -153,7 +167,10 @@ type Signatures = Pick<
   'serviceSignature' | 'webhookId' | 'standardSignature' | 'eventType' | 'traceparent' | 'tracestate'
 >;
 
-/** The headers we set on a delivery's request, name and value in turn; the connection adds `Host` and `Content-Length`. */
+/**
+ * The headers that we set on a request, alternating names and values. The connection adds `Host` and
+ * `Content-Length`.
+ */
 export function deliveryHeaderList(
   { deliveryId, attempt, startedAt }: AttemptKey,
   { serviceSignature, standardSignature, webhookId, eventType, traceparent, tracestate }: Signatures,
@@ -179,7 +196,7 @@ export function deliveryHeaderList(
   return headers;
 }
 
-/** As {@link deliveryHeaderList}, by name. */
+/** Like {@link deliveryHeaderList}, by name. */
 export function deliveryHeaders(key: AttemptKey, signatures: Signatures): Record<string, string> {
   const list = deliveryHeaderList(key, signatures);
   const headers: Record<string, string> = {};
@@ -187,7 +204,10 @@ export function deliveryHeaders(key: AttemptKey, signatures: Signatures): Record
   return headers;
 }
 
-/** All headers of a request that was sent, made again from what is kept of it: of the endpoint's own only the end. */
+/**
+ * Restores all headers of a sent request from its record. Of the endpoint's own headers, only the last
+ * characters are stored.
+ */
 export function sentHeaders(key: AttemptKey, sent: SentRequest): Record<string, string> {
   const ours = deliveryHeaders(key, sent);
   return { host: sent.host, ...sent.own, ...ours, 'content-length': String(sent.contentLength) };

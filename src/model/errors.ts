@@ -1,4 +1,4 @@
-/** Every code a problem document can carry (CONTRACT of the APIs; `http/problems.ts` gives each its status and page). */
+/** Every code of a problem document; `http/problems.ts` assigns each a status and a page. */
 export const ERROR_CODES = [
   'NOT_FOUND',
   'METHOD_NOT_ALLOWED',
@@ -22,31 +22,36 @@ export const ERROR_CODES = [
   'UNAVAILABLE',
 ] as const;
 
-/** A problem's machine-readable code. */
+/** The machine-readable code of a problem. */
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** One fault of a request: `pointer` (RFC 6901, into the body) or `parameter` (query, path), and what to do. */
+/**
+ * One error in a request, with its location: `pointer` (RFC 6901, into the body) or `parameter` (query,
+ * path).
+ */
 export interface Fault {
   pointer?: string;
   parameter?: string;
   detail: string;
 }
 
-/** What goes into the problem document beside code and detail. */
+/** Optional parts of a problem document. */
 export interface ProblemExtra {
   hint?: string;
   errors?: Fault[];
-  /** How many faults there are, where `errors` holds the first of them only. */
+  /** Total number of errors, if `errors` contains only the first of them. */
   errorsTotal?: number;
-  /** Whole seconds after which another try makes sense; becomes `Retry-After`. */
+  /** Whole seconds until a retry makes sense; sent as `Retry-After`. */
   retryAfterSeconds?: number;
-  /** What ails the storage; for our log, never part of a document. */
+  /** The kind of storage failure, for our log only. */
   storage?: 'full' | 'outage';
-  /** Further members of the document, by their wire names. */
+  /** Further members of the document, by their JSON names. */
   members?: Record<string, unknown>;
 }
 
-/** A refusal that the caller can understand and act on; anything else that is thrown is a bug and becomes `INTERNAL`. */
+/**
+ * An error that the caller can understand and act on. Any other exception is a bug and becomes `INTERNAL`.
+ */
 export class DomainError extends Error {
   override readonly name = 'DomainError';
   readonly code: ErrorCode;
@@ -59,12 +64,12 @@ export class DomainError extends Error {
   }
 }
 
-/** A single-fault `INVALID_REQUEST` at `pointer`. */
+/** An `INVALID_REQUEST` with a single error, at `pointer`. */
 export function invalidAt(pointer: string, detail: string): DomainError {
   return new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer, detail }] });
 }
 
-/** What ails the storage where that is why `error` was thrown, else null. */
+/** The storage failure that caused `error`; null if there is none. */
 export function storageFaultOf(error: unknown): 'full' | 'outage' | null {
   return error instanceof DomainError ? (error.extra.storage ?? null) : null;
 }

@@ -48,7 +48,7 @@ const outcomeSchema = z.strictObject({
 });
 export type EventOutcome = z.output<typeof outcomeSchema>;
 
-/** An event as every API shows it, with its outcome for each endpoint of the tenant. */
+/** An event as returned by every API, with its outcome for each endpoint of the tenant. */
 export const eventResourceSchema = z
   .strictObject({
     id: z.string().describe('Unique identifier of the event.'),
@@ -65,7 +65,7 @@ export const eventResourceSchema = z
   .meta({ id: 'Event', description: 'Something that happened, and its delivery to each endpoint.' });
 export type EventResource = z.output<typeof eventResourceSchema>;
 
-/** The filters of lists of events. */
+/** The filters of event lists. */
 export const eventFilters = listFilters(
   {
     type: listOf(eventTypeSchema).describe('Only events of these types.'),
@@ -75,7 +75,10 @@ export const eventFilters = listFilters(
   ({ type: types, from, to }) => ({ types, from, to }),
 );
 
-/** The body of `signal.detected`, without its signature: a signal without the IDs it is tied to (specification, section 2). */
+/**
+ * The body of `signal.detected`, without its signature: a signal without the IDs of related objects
+ * (specification, section 2).
+ */
 export const signalPayloadSchema = signalSchema.omit({
   icp_profile_id: true,
   external_id: true,
@@ -128,7 +131,7 @@ const failures = z.int().describe('Number of failed attempts in a row.');
 const previousState = 'State of the endpoint before.';
 const currentState = 'State of the endpoint now.';
 
-/** `data` of each event that is delivered in an envelope; a state change has `previous` and `current`. */
+/** `data` of each event that is delivered in an envelope. State changes have `previous` and `current`. */
 export const EVENT_DATA = {
   'signal.new_hot': z.strictObject({
     platform: z.string().describe('Name of the platform of the post.'),

@@ -28,11 +28,11 @@ export interface EventRow {
   subjectId: string;
   data: string;
   createdAt: number;
-  /** The trace of what caused it, as `joinTrace` writes it; null or left out: nothing was traced. */
+  /** The trace of its cause, as `joinTrace` formats it; null or omitted if it was not traced. */
   trace?: string | null;
 }
 
-/** Why an endpoint was not sent an event. */
+/** Why an event was not sent to an endpoint. */
 export type SkipReason =
   | 'event_type'
   | 'signal_type'
@@ -42,27 +42,27 @@ export type SkipReason =
   | 'about_itself'
   | 'same_message';
 
-/** One event and what every endpoint of the tenant gets of it. */
+/** An event and its outcome for every endpoint of the tenant. */
 export interface RoutedEvent {
   event: EventRow;
   deliveries: NewDelivery[];
-  /** Its deliveries go before others of their endpoints; left out: they take their turn. */
+  /** Whether its deliveries are sent before others of their endpoints; if omitted, they wait their turn. */
   urgent?: boolean;
-  /** Endpoints that get it later, in one message with others. */
+  /** Endpoints that will receive it later, in one message with others. */
   batched: string[];
   skipped: { endpointId: string; reason: SkipReason }[];
 }
 
-/** What a payload format adds at the end of each body, up to and with the closing brace. */
+/** The end of each body that a payload format adds, including the closing brace. */
 export interface BodyTail {
-  /** Tells tails apart. */
+  /** Identifies the tail. */
   hash: string;
   text: string;
-  /** Of `text` in UTF-8. */
+  /** Length of `text` in UTF-8. */
   bytes: number;
 }
 
-/** Who has something new to be sent; `rejected`: it is too large, and will not be. */
+/** An endpoint with new work; `rejected` if the payload is too large and will not be sent. */
 export interface NewWork {
   endpointId: string;
   tenantId: string;
@@ -70,8 +70,8 @@ export interface NewWork {
 }
 
 /**
- * A delivery to be made with its event. `body`, with its `tail` where it has one, is the JSON object without its closing
- * `signature` member. Deliveries whose bytes are the same share a stored body, and bodies a stored tail.
+ * A delivery to store with its event. `body`, with its `tail` if it has one, is the JSON object without its
+ * closing `signature` member. Deliveries with equal bytes share a stored body, and bodies share stored tails.
  */
 export interface NewDelivery {
   id: string;
@@ -79,18 +79,18 @@ export interface NewDelivery {
   body: string;
   tail?: BodyTail;
   /**
-   * `rejected` where the body would exceed the size limit: it is logged and never sent. `delivered` for an endpoint that is
-   * read: its feed has it from the commit on.
+   * `rejected` if the body would exceed the size limit: it is logged and never sent. `delivered` for pull
+   * endpoints: the delivery is in the feed from the commit on.
    */
   status: 'pending' | 'rejected' | 'delivered';
 }
 
-/** What happened to an endpoint or to one of its deliveries, not yet an event. */
+/** A change of an endpoint or of one of its deliveries that has not become an event yet. */
 export interface EndpointNotice {
   id: number;
   tenantId: string;
   type: OperationalType;
   endpointId: string;
-  /** Members of the event's data besides the endpoint. */
+  /** Members of the event's data, other than those of the endpoint. */
   facts: Record<string, unknown>;
 }

@@ -3,17 +3,17 @@ import { timeInput, timeText } from './text.ts';
 
 const MAX_VALUES = 50;
 
-/** The filters of one list, the same in /v1, the dashboard and MCP. */
+/** The filters of one list, shared by /v1, the dashboard and MCP. */
 export interface ListFilters<Q extends z.ZodRawShape, F> {
-  /** Its query parameters, but for paging. */
+  /** The query parameters, except those for paging. */
   query: z.ZodObject<Q>;
-  /** What the store is asked, but for the page. Cursors are bound to it. */
+  /** Converts parsed parameters into the store's filters, without the page. Cursors are bound to them. */
   toFilters(query: z.output<z.ZodObject<Q>>): F;
-  /** What the store is asked by a query of the house's own: all where it is empty. */
+  /** Parses an internal query into the store's filters; an empty one matches everything. */
   of(query: z.input<z.ZodObject<Q>>): F;
 }
 
-/** The filters of one list: its query parameters by name, and what they ask of the store. */
+/** Defines the filters of a list: its query parameters by name, and their conversion for the store. */
 export function listFilters<Q extends z.ZodRawShape, F>(
   query: Q,
   toFilters: (query: z.output<z.ZodObject<Q>>) => F,
@@ -33,7 +33,7 @@ export function wholeNumber(min: number, max: number) {
     .meta({ 'x-as': { type: 'integer', minimum: min, maximum: max } });
 }
 
-/** A filter that may be given several times, as a comma list, or both; absent means no values. */
+/** A filter that may be repeated, comma-separated, or both; no values if absent. */
 export function listOf<T extends z.ZodType<unknown, string>>(item: T) {
   return z
     .union([z.string(), z.array(z.string())])
@@ -43,13 +43,13 @@ export function listOf<T extends z.ZodType<unknown, string>>(item: T) {
     .meta({ 'x-as': { type: 'array', items: z.toJSONSchema(item, { io: 'input' }), maxItems: MAX_VALUES } });
 }
 
-/** A moment in a query, as Unix milliseconds; null where it is absent. */
+/** A time in a query, as Unix milliseconds; null if absent. */
 export const queryTime = timeInput
   .nullable()
   .default(null)
   .meta({ 'x-as': z.toJSONSchema(timeText) });
 
-/** Words to search for; null where there are none. */
+/** Words to search for; null if there are none. */
 export function searchText(maxChars: number) {
   return z
     .string()
@@ -67,28 +67,31 @@ function splitList(text: string): string[] {
     .filter((part) => part !== '');
 }
 
-/** Where a page of a list ended: what its last row is in the order of. */
+/** The end of a page: the sort key of its last row. */
 export type Position = (string | number)[];
 
-/** Which page of a list: what follows `after`, `limit` rows at most. */
+/** Selects a page of a list: at most `limit` rows after `after`. */
 export interface PageRequest {
   limit: number;
-  /** `last` of the page before; null: from the beginning. */
+  /** `last` of the previous page; null starts from the beginning. */
   after: Position | null;
 }
 
-/** A page of a list; `last` is the position of its last row, null where nothing follows. */
+/** A page of a list; `last` is the position of its last row, or null if it is the last page. */
 export interface Page<T> {
   rows: T[];
   last: Position | null;
 }
 
-/** A page in the order by commit, which has no end: `next` is there on the last page and on an empty one, too. */
+/** A page in commit order, which has no end: `next` is present even on the last page and on an empty one. */
 export interface StoredPage {
-  /** Rows on it. */
+  /** Number of rows. */
   count: number;
-  /** Where to read on: behind the last row that was looked at, whether it fits the filters or not. */
+  /** The position to continue from: after the last row examined, whether it matched the filters or not. */
   next: Position;
-  /** Whether anything stands behind `next` already. An empty page may have more behind it: rows looked at are bounded. */
+  /**
+   * Whether there already are rows after `next`. Even an empty page can have more: the number of rows
+   * examined is limited.
+   */
   hasMore: boolean;
 }

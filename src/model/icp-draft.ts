@@ -34,7 +34,7 @@ const phraseReachSchema = z.strictObject({
     .describe('The newest of these posts, at most 2.'),
 });
 
-/** What to know before using a draft. */
+/** What to consider before using a draft. */
 export const draftReviewSchema = z
   .strictObject({
     posts_searched: z.int().describe('Number of newest stored posts searched for the phrases.'),
@@ -63,7 +63,7 @@ export type DraftQuestion = NonNullable<DraftReview['question']>;
 
 export const MAX_PREVIEW_POSTS = 200;
 
-/** Body of `POST /v1/icps/preview`: a draft's settings, and the posts to try them on. */
+/** Body of `POST /v1/icps/preview`: settings of a draft, and the posts to score with it. */
 export const previewInputSchema = icpPatchSchema.extend({
   icp_profile_id: idInput
     .optional()
@@ -101,7 +101,7 @@ const previewedSchema = z.strictObject({
 });
 export type PreviewedPost = z.output<typeof previewedSchema>;
 
-/** Scores of stored posts with a draft. Nothing is stored or delivered. */
+/** Scores of stored posts under a draft. Nothing is stored or delivered. */
 export const previewSchema = z.strictObject({
   posts: z.array(previewedSchema).describe('The scored posts, newest first.'),
   counts: z
@@ -136,7 +136,7 @@ const shareSchema = z.strictObject({
 });
 export type Share = z.output<typeof shareSchema>;
 
-/** Precision of a profile, by the feedback on its signals. */
+/** Precision of a profile, based on feedback on its signals. */
 export const icpQualitySchema = z
   .strictObject({
     icp_profile_id: z.string().describe('ID of the profile.'),
@@ -157,7 +157,7 @@ const countSchema = z.strictObject({
   not_relevant: z.int().describe('Number of signals that were not relevant.'),
 });
 
-/** A change of a profile that the feedback on its signals suggests. */
+/** A change to a profile, suggested by feedback on its signals. */
 export const icpSuggestionSchema = z
   .strictObject({
     id: z.string().describe('Unique identifier of the suggestion. The same change always has the same ID.'),

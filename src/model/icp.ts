@@ -8,7 +8,7 @@ import { requiredLine } from './text.ts';
 export const WEIGHT_KEYS = ['intent', 'topic', 'urgency', 'budget', 'pain', 'fit'] as const;
 export type WeightKey = (typeof WEIGHT_KEYS)[number];
 
-/** What people call the kinds of reasons that have a weight. */
+/** Labels of the weighted kinds of reasons. */
 export const WEIGHT_LABELS: Readonly<Record<WeightKey, string>> = {
   intent: 'Asks for something to buy',
   topic: 'On your topic',
@@ -27,7 +27,7 @@ export interface IcpProfile {
   tenantId: string;
   name: string;
   description: string;
-  /** What the tenant sells, in a sentence or two; empty: unknown. */
+  /** What the tenant sells, in a sentence or two; empty if unknown. */
   offer: string;
   phrases: string[];
   excludedPhrases: string[];
@@ -36,7 +36,7 @@ export interface IcpProfile {
   titles: string[];
   headcountRanges: { min: number; max: number | null }[];
   locations: string[];
-  /** Authors whose posts are ignored, as {@link originOf} names them. */
+  /** Authors whose posts are ignored, by the keys of {@link originOf}. */
   mutedAuthors: string[];
   mutedSources: string[];
   /** Types of signals to create; empty: all. */
@@ -52,7 +52,7 @@ export interface IcpProfile {
 
 export const DEFAULT_THRESHOLDS = { hot: 70, warm: 40 } as const;
 
-/** The profile each new tenant starts with: fits any company, scores general buying intent. */
+/** The profile that each new tenant starts with: it fits any company and scores general buying intent. */
 export function defaultProfile(id: string, tenantId: string, createdAt: number): IcpProfile {
   return {
     id,
@@ -79,7 +79,10 @@ export function defaultProfile(id: string, tenantId: string, createdAt: number):
   };
 }
 
-/** Maximum phrases of one kind: with the maximum number of profiles, matching still takes milliseconds. */
+/**
+ * Maximum number of phrases of one kind. With the maximum number of profiles, matching still takes
+ * milliseconds.
+ */
 const MAX_PHRASES = 200;
 const MAX_TERMS = 100;
 const MAX_RANGES = 20;
@@ -208,11 +211,14 @@ const settings = {
 export const icpInputSchema = z.strictObject({ name: nameSchema, ...settings });
 export type IcpInput = z.output<typeof icpInputSchema>;
 
-/** Body of `PATCH /v1/icps/{id}`: omitted members stay as they are, within weights and thresholds too. */
+/**
+ * Body of `PATCH /v1/icps/{id}`: omitted members stay as they are, including those within weights and
+ * thresholds.
+ */
 export const icpPatchSchema = z.strictObject({ name: nameSchema.optional(), ...settings });
 export type IcpPatch = z.output<typeof icpPatchSchema>;
 
-/** A profile as every API shows it. */
+/** A profile as returned by every API. */
 export const icpSchema = z
   .strictObject({
     id: z.string().describe('Unique identifier of the profile.'),
@@ -289,7 +295,7 @@ export function icpResource(profile: IcpProfile): IcpResource {
   };
 }
 
-/** `profile` with the members of `patch` replaced. */
+/** Replaces the members of `profile` that are in `patch`. */
 export function patchProfile(profile: IcpProfile, patch: IcpPatch): IcpProfile {
   return {
     ...profile,

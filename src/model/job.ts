@@ -26,7 +26,7 @@ const resultSchema = z.strictObject({
 });
 export type JobResult = z.output<typeof resultSchema>;
 
-/** Work that is done after its request was answered. */
+/** Work that continues after the response to its request. */
 export const jobSchema = z
   .strictObject({
     id: z.string().describe('Unique identifier of the job.'),

@@ -30,7 +30,7 @@ export function presetScopes(name: string): readonly Scope[] | null {
   return name === 'admin' ? SCOPES : null;
 }
 
-/** The scopes that names of scopes and presets stand for, in the order of {@link SCOPES}. */
+/** Resolves names of scopes and presets to scopes, in the order of {@link SCOPES}. */
 export function scopesNamed(names: string | readonly string[]): Scope[] {
   const wanted = new Set<string>(
     [names].flat().flatMap((name): readonly string[] => presetScopes(name) ?? [name]),
@@ -41,7 +41,10 @@ export function scopesNamed(names: string | readonly string[]): Scope[] {
 /** Default rate limit of a key, in requests per 60 seconds. */
 export const DEFAULT_KEY_RATE_LIMIT = 600;
 
-/** An API key as stored: its secret only as SHA-256 (hex) and last 4 characters. Times are Unix milliseconds. */
+/**
+ * An API key as stored: only the SHA-256 (hex) and the last 4 characters of its secret. Times are Unix
+ * milliseconds.
+ */
 export interface ApiKey {
   id: string;
   tenantId: string;
@@ -58,7 +61,7 @@ export interface ApiKey {
 
 const time = z.iso.datetime();
 
-/** An API key as every API shows it; the key itself is shown on creation only. */
+/** An API key as returned by every API; the key itself is returned only on creation. */
 export const keyResourceSchema = z
   .strictObject({
     id: z.string().describe('Unique identifier of the key.'),
@@ -124,7 +127,7 @@ export const keyInputSchema = z
   .refine(({ scopes, preset }) => (scopes === undefined) !== (preset === undefined), {
     path: ['scopes'],
     error: 'or "preset" is required, but not both',
-    // Reported together with all other faults.
+    // Reported together with all other errors.
     when: ({ value }) => typeof value === 'object' && value !== null,
   });
 export type KeyInput = z.output<typeof keyInputSchema>;

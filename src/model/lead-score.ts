@@ -2,7 +2,7 @@ import { CLASSIFICATIONS } from './constants.ts';
 import type { Lead } from './lead.ts';
 import type { Signal } from './signal.ts';
 
-/** The lead with `signals` among its own; none of them was before. Its score is that of the best. */
+/** Attaches signals to a lead that did not have them yet. Its score becomes that of the best signal. */
 export function attachSignals(
   lead: Lead,
   signals: readonly Pick<Signal, 'icp_score' | 'classification' | 'timestamp'>[],
@@ -16,7 +16,7 @@ export function attachSignals(
   return { ...lead, icp_score, classification, last_signal_at, signal_count };
 }
 
-/** The lead before it had any signal. */
+/** The lead without any signals. */
 export function withoutSignals(lead: Lead): Lead {
   return { ...lead, icp_score: null, classification: null, last_signal_at: null, signal_count: 0 };
 }
@@ -27,6 +27,6 @@ function isBetter(
 ): boolean {
   if (best.icp_score === null || best.classification === null) return true;
   if (one.icp_score !== best.icp_score) return one.icp_score > best.icp_score;
-  // Profiles differ in their thresholds: of two equal scores the hotter one counts.
+  // Thresholds differ between profiles: if two scores are equal, the hotter one counts.
   return CLASSIFICATIONS.indexOf(one.classification) < CLASSIFICATIONS.indexOf(best.classification);
 }

@@ -47,7 +47,7 @@ export const DEPARTMENTS = [
 ] as const;
 export type Department = (typeof DEPARTMENTS)[number];
 
-/** The text facts of a lead; those of its company are written with a dot. */
+/** The text facts of a lead; company facts are written with a dot. */
 export const FACT_FIELDS = [
   'name',
   'first_name',
@@ -83,10 +83,13 @@ const provenanceSchema = z
   .meta({ id: 'Provenance', description: 'Where a fact of a lead came from, and how certain it is.' });
 export type Provenance = z.infer<typeof provenanceSchema>;
 
-/** Values of custom fields. They are small, as an event carries a lead twice, before and after a change. */
+/**
+ * Values of custom fields. They are small, because an event contains a lead twice, before and after the
+ * change.
+ */
 const customValueSchema = z.union([z.string().max(500), z.number(), z.boolean()]);
 
-/** What to do next. From its date, it is shown in Today as long as the lead is open. */
+/** What to do next. It is shown in Today from its date on, as long as the lead is open. */
 const nextStepSchema = z
   .strictObject({
     text: z.string().describe('What to do.'),
@@ -94,7 +97,7 @@ const nextStepSchema = z
   })
   .meta({ id: 'NextStep', description: 'Next step for a lead.' });
 
-/** A lead as every API shows it. Unknown facts are empty strings, as in signals. */
+/** A lead as returned by every API. Unknown facts are empty strings, as in signals. */
 export const leadSchema = z
   .strictObject({
     id: z.string().describe('Unique identifier of the lead.'),
@@ -151,10 +154,10 @@ export const leadSchema = z
   .meta({ id: 'Lead', description: 'A person in the pipeline. Unknown facts are empty strings.' });
 export type Lead = z.infer<typeof leadSchema>;
 
-/** How many of a lead's signals its representation holds, best first; `signal_count` counts all. */
+/** Maximum number of signals in the representation of a lead, best first; `signal_count` counts all. */
 export const SHOWN_SIGNALS = 25;
 
-/** A lead with its signals, as the routes of single leads show it. */
+/** A lead with its signals, as returned by the routes for single leads. */
 export const leadDetailSchema = leadSchema
   .extend({
     signals: z
@@ -174,17 +177,17 @@ export interface LeadQuery extends PageRequest {
   minScore: number | null;
   companyDomains: string[];
   sources: string[];
-  /** Addresses of those who follow up. */
+  /** Email addresses of owners. */
   owners: string[];
   tag: string | null;
-  /** Identity key of an email address or profile, which at most one lead has. */
+  /** Identity key of an email address or profile. At most one lead has it. */
   identity: string | null;
-  /** Each word must begin a word of name, address, title or company. */
+  /** Each word must be a prefix of a word in the name, address, title or company. */
   q: string | null;
   sort: '-created_at' | 'created_at' | '-icp_score';
 }
 
-/** The filters of lists of leads. */
+/** The filters of lead lists. */
 export const leadFilters = listFilters(
   {
     stage: listOf(stageSchema).describe('Only leads in these pipeline stages.'),
@@ -247,7 +250,7 @@ export const MAX_CUSTOM_FIELDS = 50;
 const MAX_NOTES_CHARS = 5_000;
 const MAX_SIGNAL_IDS = 100;
 
-/** Absent, null and empty all mean "unknown", as exports of other systems write any of them. */
+/** Omitted, null and empty all mean "unknown", because exports of other systems contain any of them. */
 const optional = <T extends z.ZodType>(id: string, description: string, schema: T) =>
   z
     .union([schema, z.literal(''), z.null()])
@@ -271,11 +274,11 @@ const linkedinUrl = z
 
 const tags = z.array(requiredLine(50)).max(MAX_TAGS);
 const customName = requiredLine(64);
-/** Of a patch, which may remove as many fields as it adds. */
+/** For a patch, which may remove as many fields as it adds. */
 const MAX_CUSTOM_CHANGES = 2 * MAX_CUSTOM_FIELDS;
 const customFields = boundedRecord(customName, customValueSchema.nullable(), MAX_CUSTOM_CHANGES);
 
-/** What callers may say about a person. */
+/** The facts about a person in request bodies. */
 const personFields = {
   name: fact.describe('Full name.'),
   first_name: fact.describe('Given name.'),
@@ -339,7 +342,10 @@ export const leadInputSchema = z
   .meta({ id: 'NewLead', description: 'A person to create as a lead, or to merge into an existing one.' });
 export type LeadInput = z.output<typeof leadInputSchema>;
 
-/** Body of `PATCH /v1/leads/{id}` (RFC 7396): null or an empty string clears, omitted members stay. */
+/**
+ * Body of `PATCH /v1/leads/{id}` (RFC 7396): null or an empty string clears a member, omitted members stay as
+ * they are.
+ */
 export const leadPatchSchema = z.strictObject({
   ...personFields,
   company: z.strictObject(companyFields).nullish().describe("The person's company; `null` clears all of it."),

@@ -1,7 +1,7 @@
 import type { DigestFrequency, Role } from './tenant.ts';
 import type { PausedReason } from './webhook.ts';
 
-/** What became of what a person logs in with. */
+/** A change of a person's credentials. */
 export type CredentialsChange =
   | 'password'
   | 'password_by_link'
@@ -10,15 +10,15 @@ export type CredentialsChange =
   | 'recovery_codes';
 
 /**
- * Mail to an account's owner, by what it tells. It is stored with the change it tells of, as facts; text and address are
- * made when it is sent.
+ * The facts of a mail, by kind. They are stored with the change that the mail reports; text and address are
+ * computed when it is sent.
  */
 export type MailFacts =
   | {
       kind: 'endpoint_paused';
       endpointId: string;
       label: string;
-      /** Host of the target: its path may hold what only the receiver should know. */
+      /** Host of the URL; its path may contain a secret of the receiver. */
       host: string;
       reason: Exclude<PausedReason, 'manual' | 'plan'>;
     }
@@ -27,7 +27,7 @@ export type MailFacts =
       endpointId: string;
       label: string;
       host: string;
-      /** Failed attempts in a row, and at how many it is paused. */
+      /** Number of consecutive failures, and the number that pauses the endpoint. */
       failures: number;
       pausesAt: number;
     }
@@ -44,9 +44,9 @@ export type MailFacts =
   | { kind: 'source_paused'; sourceId: string; name: string; message: string }
   | {
       kind: 'digest';
-      /** Whom it is for; left out in mail of before: the owner. */
+      /** The recipient; omitted in older mail, which goes to the owner. */
       userId?: string;
-      /** Daily where it is left out. */
+      /** Daily if omitted. */
       frequency?: DigestFrequency;
       date: string;
       counts: { hot: number; warm: number };
@@ -54,7 +54,10 @@ export type MailFacts =
       signalIds: string[];
       url: string;
     }
-  /** To the person, not to the owner; `box` is the token of a one-time link under the master key, base64. */
+  /**
+   * Sent to the person, not to the owner; `box` is the token of a one-time link, encrypted with the master
+   * key, in base64.
+   */
   | { kind: 'invitation'; userId: string; tenant: string; role: Role; box: string }
   | { kind: 'password_reset'; userId: string; box: string }
   | {
@@ -63,13 +66,13 @@ export type MailFacts =
       change: CredentialsChange;
       /** Unix milliseconds. */
       at: number;
-      /** The browser in words, and the network that it was in; empty where that is not known. */
+      /** The browser in words, and its network; empty if unknown. */
       browser: string;
       network: string;
     }
   | { kind: 'message'; subject: string; text: string };
 
-/** A mail to be stored. `id` is the same for the same cause, so that a repeated change sends one mail. */
+/** A mail to store. `id` depends on the cause only, so a repeated change sends one mail. */
 export interface NewMail {
   id: string;
   tenantId: string;
@@ -77,7 +80,7 @@ export interface NewMail {
   createdAt: number;
 }
 
-/** A mail of the outbox. `nextTryAt` is null once it was sent or given up. Times are Unix milliseconds. */
+/** A mail in the outbox. `nextTryAt` is null after it was sent or abandoned. Times are Unix milliseconds. */
 export interface Mail extends NewMail {
   tries: number;
   nextTryAt: number | null;

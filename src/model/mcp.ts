@@ -3,23 +3,23 @@ import type { EventType } from './event.ts';
 import { EVENT_DATA, signalPayloadSchema } from './event-resource.ts';
 import { idInput } from './text.ts';
 
-/** Where agents connect by the Model Context Protocol. */
+/** The path of the Model Context Protocol server. */
 export const MCP_PATH = '/mcp';
 
-/** Where RFC 9728, section 3.1, puts the metadata of the resource at {@link MCP_PATH}. */
+/** The path of the metadata of {@link MCP_PATH} (RFC 9728, section 3.1). */
 export const MCP_METADATA_PATH = `/.well-known/oauth-protected-resource${MCP_PATH}`;
 
-/** How the id of a caller with an access token begins: it is no key of ours, and ends with the token. */
+/** Prefix of the ids of callers with an access token, which are not stored keys and end with the token. */
 export const TOKEN_KEY_PREFIX = 'tok_';
 
-/** The newest revision of the protocol that is served, and the one before it that still is. */
+/** The supported revisions of the protocol: the newest, and the previous one. */
 export const MCP_VERSIONS = ['2026-07-28', '2025-11-25'] as const;
 
 /** Description of the server for agents, before they connect. */
 export const MCP_DESCRIPTION =
   'Buying signals found in posts, scored 0-100 with reasons; leads, pipeline, companies and webhook deliveries of an account.';
 
-/** The events that MCP clients subscribe to (SEP-3415). */
+/** The events that MCP clients can subscribe to (SEP-3415). */
 export const MCP_EVENT_NAMES = [
   'signal.detected',
   'signal.new_hot',
@@ -29,7 +29,7 @@ export const MCP_EVENT_NAMES = [
 ] as const;
 export type McpEventName = (typeof MCP_EVENT_NAMES)[number];
 
-/** What every event is filtered by: of a lead or a digest, one of its signals must fit. */
+/** The filters of every event. For a lead or a digest, one of its signals must match. */
 export const mcpEventArguments = z.strictObject({
   icp_profile_id: idInput.optional().describe('Only events about a signal of this profile'),
   min_score: z
@@ -43,9 +43,9 @@ export type McpEventArguments = z.output<typeof mcpEventArguments>;
 
 interface McpEvent {
   description: string;
-  /** The event of ours that it is. */
+  /** The corresponding event type of the webhooks. */
   type: EventType;
-  /** What `data` holds. */
+  /** The schema of `data`. */
   data: z.ZodObject;
 }
 
@@ -77,7 +77,10 @@ export const MCP_EVENTS: Readonly<Record<McpEventName, McpEvent>> = {
   },
 };
 
-/** A subscription as stored: whose it is, and the endpoint that its events are delivered to. Times are Unix milliseconds. */
+/**
+ * A subscription as stored, with its key and the endpoint that its events are delivered to. Times are Unix
+ * milliseconds.
+ */
 export interface McpSubscription {
   id: string;
   tenantId: string;
@@ -88,10 +91,10 @@ export interface McpSubscription {
   createdAt: number;
 }
 
-/** Subscriptions of one key, and of a tenant. */
+/** Maximum number of subscriptions per key and per tenant. */
 export const MAX_SUBSCRIPTIONS = { ofKey: 20, ofTenant: 100 } as const;
 
-/** Why a request about events is refused, by the names of SEP-3415. */
+/** Why a request about events is rejected, by the error names of SEP-3415. */
 export type EventRefusalKind =
   | 'InvalidParams'
   | 'NotFound'
@@ -100,7 +103,7 @@ export type EventRefusalKind =
   | 'Unsupported'
   | 'CallbackEndpointError';
 
-/** A refusal that a client can act on. */
+/** An error that a client can act on. */
 export class EventRefusal extends Error {
   override readonly name = 'EventRefusal';
   readonly kind: EventRefusalKind;

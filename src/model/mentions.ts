@@ -1,14 +1,18 @@
 import { normalised } from '../lib/text.ts';
 
-/** Stands for each character of what was taken out: lengths, and so the offsets of evidence, stay what they were. */
+/** Replaces each removed character: lengths, and thus the offsets of evidence, stay the same. */
 const MASK = '█';
 
-/** Between the words of a name: in prose, and in an address that is made of it (`jane-doe`, `jane%20doe`). */
+/**
+ * Separators between the words of a name, in prose and in addresses that contain the name (`jane-doe`,
+ * `jane%20doe`).
+ */
 const BETWEEN_WORDS = '(?:[\\s\\p{Z}]+|[._+-]|%20)';
 
 /**
- * Finds addresses, profiles (`linkedin.com/in/…`), ids and names where they are whole: `jane@acme.com` is not in
- * `mary-jane@acme.com`, nor in `jane@acme.com.au`, nor `Ann Lee` in `Ann Leeds`. Null for no texts.
+ * Matches addresses, profiles (`linkedin.com/in/…`), ids and names as whole words: `jane@acme.com` does not
+ * match in `mary-jane@acme.com` or `jane@acme.com.au`, nor `Ann Lee` in `Ann Leeds`. Null if there are no
+ * texts.
  */
 export function mentionPattern(texts: readonly string[], names: readonly string[] = []): RegExp | null {
   const alternatives = [...texts.map(alternativeOf), ...names.flatMap(alternativesOfName)];
@@ -16,8 +20,8 @@ export function mentionPattern(texts: readonly string[], names: readonly string[
 }
 
 /**
- * A quick look before the exact one, at a JSON text as it stands: true wherever {@link mentionPattern} would find anything
- * in its strings, and at times where it would not. Null for no texts.
+ * A fast check of raw JSON before the exact one: true whenever {@link mentionPattern} would match one of its
+ * strings, and sometimes when it would not. Null if there are no texts.
  */
 export function mentionHint(texts: readonly string[], names: readonly string[] = []): RegExp | null {
   const longest = (name: string) =>
@@ -26,7 +30,10 @@ export function mentionHint(texts: readonly string[], names: readonly string[] =
   return words.length === 0 ? null : new RegExp(words.map(escaped).join('|'), 'iu');
 }
 
-/** Whether a name tells one person from most others: two words or more, of letters. One alone is many people's. */
+/**
+ * Whether a name identifies one person among most others: at least two words of letters. A single one is
+ * shared by many.
+ */
 export function isFullName(name: string): boolean {
   return wordsOfName(name).filter((word) => /\p{L}\p{M}*\p{L}/u.test(word)).length >= 2;
 }
@@ -41,10 +48,10 @@ function alternativesOfName(name: string): string[] {
   });
 }
 
-/** With accents, composed and not, and as it is typed where there are none. */
+/** Spellings with composed accents, with decomposed accents, and without accents. */
 function spellingsOf(name: string): string[] {
   const plain = normalised(name, 'NFKD').replace(/[\u0300-\u036f]/gu, '');
-  // As it was written, too: of an endless run of marks the other spellings have the beginning only.
+  // The name as written, too: the other spellings truncate very long runs of marks.
   return [...new Set([name, normalised(name, 'NFC'), normalised(name, 'NFD'), plain])];
 }
 
@@ -62,12 +69,12 @@ function alternativeOf(text: string): string {
     : `(?<![\\p{L}\\p{N}_-])${escaped(text)}(?![\\p{L}\\p{N}_%-])`;
 }
 
-/** The text with every mention blacked out, as long as before in code points. */
+/** Replaces every mention with blocks; the length in code points stays the same. */
 export function maskMentions(text: string, pattern: RegExp): string {
   return text.replace(pattern, (mention) => MASK.repeat(Array.from(mention).length));
 }
 
-/** As {@link maskMentions}, in every string of a JSON text: its escapes would hide where a word begins. */
+/** Like {@link maskMentions}, for every string in a JSON text: JSON escapes would hide word boundaries. */
 export function maskJson(json: string, pattern: RegExp): string {
   const masked: unknown = JSON.parse(json, (_, value: unknown) =>
     typeof value === 'string' ? maskMentions(value, pattern) : value,
@@ -75,7 +82,7 @@ export function maskJson(json: string, pattern: RegExp): string {
   return JSON.stringify(masked);
 }
 
-/** Whether a string of a JSON text mentions any of them. */
+/** Whether any string in a JSON text contains a mention. */
 export function mentionsInJson(json: string, pattern: RegExp): boolean {
   return maskJson(json, pattern) !== JSON.stringify(JSON.parse(json));
 }

@@ -3,18 +3,18 @@ import { nearKeys } from '../lib/near-text.ts';
 import { codePointLength } from '../lib/text.ts';
 import type { ObservedPost } from './signal.ts';
 
-/** Texts further apart in time are two, however alike. */
+/** Texts further apart in time count as different, however similar they are. */
 export const NEAR_WINDOW_MS = 30 * DAY_MS;
 
-/** Texts of an unknown author are one only where they are so long: short ones are alike by chance. */
+/** Texts of unknown authors are compared only from this length on: short texts are similar by chance. */
 const MIN_UNSIGNED_CODE_POINTS = 200;
 
-/** Whether a text says enough to be known again without its author. */
+/** Whether a text is long enough to be recognised without its author. */
 export function isLongEnough(text: string): boolean {
   return text.length >= MIN_UNSIGNED_CODE_POINTS && codePointLength(text) >= MIN_UNSIGNED_CODE_POINTS;
 }
 
-/** {@link nearKeys} of a post's text; none for a text too short to compare without its author. */
+/** The {@link nearKeys} of a post; none if its text is too short to compare without an author. */
 export function postNearKeys({
   text,
   prospect: { name = '', email = '', linkedin_url = '' } = {},
@@ -23,7 +23,9 @@ export function postNearKeys({
   return isSigned || isLongEnough(text) ? nearKeys(text) : [];
 }
 
-/** A text's {@link nearKeys} among those of a profile: what other profiles found is another signal. */
+/**
+ * Scopes the {@link nearKeys} of a text to a profile: the same text under another profile is another signal.
+ */
 export function scopedNearKeys(
   keys: readonly number[],
   { tenantId, profileId }: { tenantId: string; profileId: string },
@@ -31,7 +33,7 @@ export function scopedNearKeys(
   return keys.map((key) => scoped(key, `${tenantId} ${profileId}`));
 }
 
-/** Mixes a name into 48 bits. */
+/** Mixes a name into the 48 bits of a key. */
 function scoped(key: number, name: string): number {
   let high = Math.floor(key / 0x1000000);
   let low = key % 0x1000000;

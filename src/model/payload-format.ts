@@ -25,7 +25,7 @@ const customValue = z.union([
   z.boolean(),
 ]);
 
-/** ntfy responds with 404 to any other topic. */
+/** ntfy responds to any other topic with 404. */
 const NTFY_TOPIC = /^[-_A-Za-z0-9]{1,64}$/;
 
 const formatShape = z.strictObject({
@@ -55,7 +55,7 @@ const formatShape = z.strictObject({
 
 type FormatShape = z.infer<typeof formatShape>;
 
-/** The format of an endpoint's payloads; contradictory ones are refused. */
+/** The format of an endpoint's payloads; contradictory formats are rejected. */
 export const payloadFormatSchema = formatShape.superRefine(refuseFormatFaults).transform(meantFormat);
 
 function refuseFormatFaults(format: FormatShape, context: z.RefinementCtx): void {
@@ -110,10 +110,13 @@ const savedCustomSchema = z.strictObject({
     .describe('Your own members, added at the end of the payload.'),
 });
 
-/** A format as every API shows it, as it was saved. */
+/** A format as saved, as returned by every API. */
 export const savedFormatSchema = z.union([savedPresetSchema, savedCustomSchema]);
 
-/** All names a payload can have, of excluded fields too, so that a custom member never looks like a field. */
+/**
+ * All possible names of payload members, including excluded ones, so that a custom member never looks like a
+ * field.
+ */
 function namesOfFields(flatten: boolean): Set<string> {
   const names = PAYLOAD_FIELDS.flatMap((field) => {
     const schema = signalSchema.shape[field];
@@ -123,7 +126,7 @@ function namesOfFields(flatten: boolean): Set<string> {
   return new Set(names);
 }
 
-/** The name of a nested member once it is flattened. */
+/** The name of a nested member after flattening. */
 export function flatKey(field: string, member: string): string {
   return `${field}_${member}`;
 }

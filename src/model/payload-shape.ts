@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BodyTail } from './event.ts';
 
-// The store's writer thread prepares formats, so that nothing here loads zod.
+// The store's writer thread prepares formats, so this file does not load zod.
 
 /** Fields of the signal payload that a format can name, in the payload's order (specification, section 2). */
 export const PAYLOAD_FIELDS = [
@@ -23,14 +23,14 @@ export type PayloadField = (typeof PAYLOAD_FIELDS)[number];
 export const PRESETS = ['slack', 'discord', 'teams', 'ntfy'] as const;
 export type Preset = (typeof PRESETS)[number];
 
-/** An endpoint's own choice of fields for `signal.detected`. */
+/** An endpoint's selection of fields for `signal.detected`. */
 export interface CustomFormat {
   include?: PayloadField[] | undefined;
   exclude?: PayloadField[] | undefined;
   flatten: boolean;
   custom: Record<string, string | number | boolean>;
 }
-/** Every event as a message for a service; `topic` is for ntfy only. */
+/** Formats every event as a message for a service; `topic` is for ntfy only. */
 export interface PresetFormat {
   preset: Preset;
   topic?: string;
@@ -49,22 +49,22 @@ export function keptFields({ include, exclude }: Pick<CustomFormat, 'include' | 
   return PAYLOAD_FIELDS.filter((field) => !exclude?.includes(field));
 }
 
-/** A format prepared for making bodies. */
+/** A format, prepared for building bodies. */
 export type PayloadShape = CustomShape | PresetShape;
 
 interface ShapeBasis {
-  /** Equal for formats that make the same bodies. */
+  /** Equal for formats that produce equal bodies. */
   key: string;
   /** Size of the format as JSON in UTF-8, which plans limit. */
   formatBytes: number;
 }
 
-/** Every event as a message for a service. */
+/** Formats every event as a message for a service. */
 export interface PresetShape extends ShapeBasis {
   preset: PresetFormat;
 }
 
-/** A choice of fields. Its custom members are serialised once, not for each signal. */
+/** A selection of fields. Its custom members are serialised once, not for each signal. */
 export interface CustomShape extends ShapeBasis {
   preset: null;
   fields: readonly PayloadField[];
@@ -102,7 +102,7 @@ function tailOf({ custom }: CustomFormat): BodyTail | null {
   return { hash: createHash('sha256').update(text).digest('hex'), text, bytes: Buffer.byteLength(text) };
 }
 
-/** Whether a shape is that of a preset. */
+/** Whether a shape is a preset. */
 export function isPresetShape(shape: PayloadShape | null): shape is PresetShape {
   return shape !== null && shape.preset !== null;
 }

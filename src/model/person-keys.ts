@@ -3,15 +3,16 @@ import { normaliseDomain } from '../lib/network.ts';
 import { fold, normalised } from '../lib/text.ts';
 import type { Signal } from './signal.ts';
 
-/** What a person is known again by; an empty string is not known. */
+/** The facts that identify a person; an empty string is unknown. */
 export interface PersonFacts {
   email: string;
   linkedin_url: string;
 }
 
 /**
- * The keys under which one person's posts and leads meet, e.g. `email:jane@acme.com`, `linkedin:in/jane-doe`. Plus
- * addresses stay apart: `sales+north@` and `sales+south@` are often two mailboxes, and joining people is not undone.
+ * The keys that connect a person's posts and leads, such as `email:jane@acme.com` and `linkedin:in/jane-doe`.
+ * Plus addresses stay separate: `sales+north@` and `sales+south@` are often two mailboxes, and a merge cannot
+ * be undone.
  */
 export function personKeys({ email, linkedin_url }: PersonFacts): string[] {
   const address = normaliseEmail(email);
@@ -22,14 +23,14 @@ export function personKeys({ email, linkedin_url }: PersonFacts): string[] {
   ];
 }
 
-/** The form in which e-mail addresses are compared and shown. */
+/** The form in which email addresses are compared and shown. */
 export function normaliseEmail(email: string): string {
   return email.trim().toLowerCase();
 }
 
 /**
- * The path that names a LinkedIn member in whatever spelling: locale hosts (`de.linkedin.com`), the mobile site, a
- * language at the end, query and trailing slash make no difference. Null for anything but a member's page.
+ * The canonical path of a LinkedIn member: regional hosts (`de.linkedin.com`), the mobile site, a trailing
+ * language, the query and a trailing slash make no difference. Null unless the URL is a member's page.
  */
 export function linkedinProfile(text: string): string | null {
   const written = text.trim();
@@ -42,20 +43,23 @@ export function linkedinProfile(text: string): string | null {
   const kind = path[1]?.toLowerCase();
   const name = decoded(path[2] ?? '');
   if (/\p{Cc}/u.test(name)) return null;
-  // An old public address needs its three groups of characters; a new one is followed by a language at most.
+  // An old public URL needs its three groups of characters; a new one is followed by a language at most.
   return `${kind}/${name}${kind === 'pub' ? (path[3] ?? '').toLowerCase() : ''}`;
 }
 
-/** The key of a name at a company: the weakest, as two people may share it. Null where either is not known. */
+/**
+ * The key of a name at a company: the weakest one, because two people can share it. Null if either is
+ * unknown.
+ */
 export function nameKey(name: string, companyDomain: string): string | null {
   const words = foldName(name);
   const domain = normaliseDomain(companyDomain);
   if (words === '' || domain === null) return null;
-  // Private suffixes count: two shops of myshopify.com are two companies.
+  // Private suffixes count: two shops on myshopify.com are two companies.
   return `name:${words}@${getDomain(domain, { allowPrivateDomains: true }) ?? domain}`;
 }
 
-/** Accents of European scripts go; marks of others, where they are vowels, stay. */
+/** Removes accents of European scripts, and keeps the marks of scripts where they are vowels. */
 function foldName(name: string): string {
   const plain = normalised(name, 'NFKD').replace(/[\u0300-\u036f]/gu, '');
   return normalised(plain, 'NFC')
@@ -75,8 +79,8 @@ function decoded(segment: string): string {
 type Author = Pick<Signal['prospect'], 'name' | 'email' | 'linkedin_url'>;
 
 /**
- * Whether two posts are by one person. An address or profile in common decides, then two of a kind that differ, then the
- * names, as far as they are known.
+ * Whether two posts have the same author. A shared address or profile decides first, then a different one of
+ * the same kind, then the names, if they are known.
  */
 export function compareAuthors(a: Author, b: Author): 'same' | 'different' | 'unknown' {
   const [keysA, keysB] = [personKeys(a), personKeys(b)];
@@ -91,7 +95,7 @@ function kindOf(key: string): string {
   return key.slice(0, key.indexOf(':'));
 }
 
-/** Folded, with single spaces; the sign before a handle is no part of it. */
+/** Folded, with single spaces, and without the prefix of a handle. */
 function nameOf({ name }: Author): string {
   return fold(name)
     .replace(/\s+/gu, ' ')

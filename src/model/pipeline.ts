@@ -6,7 +6,7 @@ export type Stage = z.infer<typeof stageSchema>;
 
 const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
-/** The deal of a lead. `amount_minor` is in the currency's smallest unit, e.g. cents. */
+/** The deal of a lead. `amount_minor` is in the smallest unit of the currency, such as cents. */
 export const dealSchema = z
   .strictObject({
     amount_minor: z.int().min(0).describe("Amount in the currency's smallest unit, such as cents."),
@@ -27,7 +27,7 @@ const moveReason = z
   .nullish()
   .transform((reason) => reason ?? '');
 
-/** Body of `PUT /v1/pipeline/{id}/deal`: the whole deal, as PUT says. */
+/** Body of `PUT /v1/pipeline/{id}/deal`, which replaces the whole deal. */
 export const dealInputSchema = z.strictObject({
   amount_minor: dealSchema.shape.amount_minor,
   currency: z
@@ -60,7 +60,7 @@ export const moveInputSchema = z.strictObject({
 });
 export type MoveInput = z.output<typeof moveInputSchema>;
 
-/** Who changed something: an API key or a person. */
+/** The author of a change: an API key or a user. */
 export const actorSchema = z
   .strictObject({
     id: z.string().describe('ID of the API key or user.'),
@@ -69,7 +69,7 @@ export const actorSchema = z
   .describe('Who made the change: an API key or a user.');
 export type Actor = z.infer<typeof actorSchema>;
 
-/** A move through the pipeline; the first, into it, has no previous stage. */
+/** A move through the pipeline; the first one, into the pipeline, has no previous stage. */
 export const stageMoveSchema = z
   .strictObject({
     lead_id: z.string().describe('ID of the lead.'),
@@ -86,14 +86,14 @@ export const stageMoveSchema = z
   .meta({ id: 'StageMove', description: "A lead's move from one pipeline stage to another." });
 export type StageMove = z.infer<typeof stageMoveSchema>;
 
-/** Sum of the deals of a stage in one currency. */
+/** Total value of the deals of a stage in one currency. */
 const valueSchema = z.strictObject({
   currency: z.string().describe('Three-letter ISO 4217 currency code.'),
   amount_minor: z.number().describe("Sum of the deals, in the currency's smallest unit."),
   deals: z.int().describe('Number of deals.'),
 });
 
-/** A column of the board. Its `leads` are not part of it here: the store returns them as JSON text. */
+/** A column of the board, without its `leads`, which the store returns as JSON text. */
 export const boardStageSchema = z.strictObject({
   stage: stageSchema.describe('The stage.'),
   count: z.int().describe('Number of leads in this stage.'),

@@ -80,11 +80,11 @@ export const publicProblemSchema = z
   })
   .describe('A problem document (RFC 9457).');
 
-/** One operation of the public API: GET (and so HEAD), no parameters, no body, no key. */
+/** An operation of the public API: GET (and thus HEAD), without parameters, body or key. */
 export interface PublicOperation {
   operationId: string;
   path: `/api/${string}`;
-  /** The command of the command line that calls it. */
+  /** The CLI command that calls it. */
   command: string;
   summary: string;
   description: string;
@@ -113,15 +113,15 @@ export const statusOperation = {
 } as const satisfies PublicOperation;
 
 /**
- * Every operation of the public API. Routes, the status document, OpenAPI, llms.txt, the API catalog and the command
- * line are made from this one list.
+ * Every operation of the public API. Routes, the status document, OpenAPI, llms.txt, the API catalog and the
+ * command line are generated from this list.
  */
 export const PUBLIC_OPERATIONS: readonly PublicOperation[] = [healthOperation, statusOperation];
 
-/** What its operations are grouped by in their description. */
+/** The tag of its operations in OpenAPI. */
 export const PUBLIC_TAG = 'Public site API';
 
-/** Where the public API describes itself. */
+/** The path of the public API's OpenAPI document. */
 export const OPENAPI_PATH = '/openapi.json';
 
 /** The tags of the signal API's operations, in the order of its OpenAPI document. */

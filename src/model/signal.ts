@@ -24,7 +24,7 @@ const urlOrEmpty = z
   .union([webUrl, z.literal('')])
   .meta({ id: 'UrlOrEmpty', description: 'Absolute HTTP or HTTPS URL; an empty string if unknown.' });
 
-/** An observed post as it comes in at `POST /v1/signals`. Only `platform.name` and `text` are required. */
+/** An observed post in the body of `POST /v1/signals`. Only `platform.name` and `text` are required. */
 export const observedPostSchema = z
   .strictObject({
     platform: z
@@ -100,7 +100,7 @@ export const observedPostSchema = z
   });
 export type ObservedPost = z.infer<typeof observedPostSchema>;
 
-/** Another place of a signal's post. */
+/** Another place where the post of a signal was published. */
 const alsoSeenSchema = z.strictObject({
   platform: z.string().describe('Name of the platform, such as `reddit`.'),
   post_url: z.string().describe('URL of the post; an empty string if unknown.'),
@@ -108,7 +108,10 @@ const alsoSeenSchema = z.strictObject({
 });
 export type AlsoSeen = z.infer<typeof alsoSeenSchema>;
 
-/** A signal as every API shows it: the webhook payload's members plus the IDs it is tied to (specification, section 2). */
+/**
+ * A signal as returned by every API: the members of the webhook payload, plus the IDs of related objects
+ * (specification, section 2).
+ */
 export const signalSchema = z
   .strictObject({
     signal_id: z.string().describe('Unique identifier of the signal.'),
@@ -166,7 +169,7 @@ export const signalSchema = z
   });
 export type Signal = z.infer<typeof signalSchema>;
 
-/** Why one factor gave its points; offsets are Unicode code points into the signal's `text`. */
+/** Evidence for a factor; offsets are Unicode code points into the signal's `text`. */
 const evidenceSchema = z.strictObject({
   field: z.string().describe('Field that contains the evidence, such as `text` or `prospect.title`.'),
   start: z.int().min(0).describe('Offset of the first character, in Unicode code points.'),
@@ -186,7 +189,7 @@ const factorSchema = z
   .meta({ id: 'ScoreFactor', description: 'One reason for a score.' });
 export type Factor = z.infer<typeof factorSchema>;
 
-/** A score taken apart: the points of factors and negatives add up to `score`. */
+/** The breakdown of a score: the points of factors and negatives add up to `score`. */
 export const explanationSchema = z
   .strictObject({
     score: z.int().min(0).max(100).describe('The score, from 0 to 100.'),
@@ -216,10 +219,13 @@ export const explanationSchema = z
   });
 export type Explanation = z.infer<typeof explanationSchema>;
 
-/** Filters and position of a page of signals. Times are Unix milliseconds, half open: from <= timestamp < to. */
+/**
+ * Filters and position of a page of signals. Times are Unix milliseconds, in a half-open range: from <=
+ * timestamp < to.
+ */
 export interface SignalQuery extends PageRequest {
   platforms: string[];
-  /** Profile ids or names; a signal fits if either does. */
+  /** Ids or names of profiles; one of them must match. */
   icps: string[];
   from: number | null;
   to: number | null;
@@ -227,51 +233,53 @@ export interface SignalQuery extends PageRequest {
   classifications: Classification[];
   minScore: number | null;
   companyDomains: string[];
-  /** The post's id on its platform, as it is shown; left out: any. */
+  /** The ID of the post on its platform, compared exactly; any if omitted. */
   externalId?: string;
-  /** Words that must all occur in text, people or company, as a person types them; null: not searched. */
+  /** Words that must all occur in text, people or company, as typed; null: no search. */
   q: string | null;
-  /** Whether the last word of `q` may be a beginning: of the first few words that the index has of those. */
+  /**
+   * Whether the last word of `q` may be a prefix; it matches the first few indexed words that start with it.
+   */
   qBegins?: boolean;
   sort: '-timestamp' | 'timestamp' | '-icp_score';
-  /** Whether each row carries its explanation. */
+  /** Whether each row includes its explanation. */
   explain: boolean;
-  /** What people have done with it; left out: anything. */
+  /** Filters by triage state; any if omitted. */
   triage?: TriageFilter;
 }
 
-/** Open: neither judged nor a lead's, and not snoozed. Done: judged, or a lead's. */
+/** Open: neither judged, nor attached to a lead, nor snoozed. Done: judged, or attached to a lead. */
 export const TRIAGE_STATES = ['open', 'snoozed', 'done', 'all'] as const;
 
 export interface TriageFilter {
   state: (typeof TRIAGE_STATES)[number];
-  /** Email address of the member it is assigned to; null: any or none. */
+  /** Email address of the assignee; null: any or none. */
   assignee: string | null;
-  /** Unix milliseconds, which snoozes end at. */
+  /** Unix milliseconds, to compare with the end of snoozes. */
   now: number;
 }
 
-/** What people have done with a signal. */
+/** The triage state of a signal. */
 export interface SignalTriage {
   signalId: string;
-  /** Null: it was not judged. */
+  /** Null if the signal was not judged. */
   relevant: boolean | null;
   /** Email address; empty: unassigned. */
   assignee: string;
   snoozedUntil: number | null;
 }
 
-/** Filters of the list of signals under a name. */
+/** Saved filters of the list of signals. */
 export interface SignalView {
   id: string;
   tenantId: string;
   name: string;
-  /** What stands behind the question mark of the list's address. */
+  /** The query string of the list's URL, without the question mark. */
   query: string;
   createdAt: number;
 }
 
-/** The filters of lists of signals. */
+/** The filters of signal lists. */
 export const signalFilters = listFilters(
   {
     platform: listOf(z.string().max(64).toLowerCase()).describe(
@@ -301,7 +309,7 @@ export const signalFilters = listFilters(
       'Words that must all occur in the text, the people or the company. Matching ignores case and diacritics, and finds singular ' +
         'and plural. Quote words to search for a phrase.',
     ),
-    // No default here: whether it was given matters where `order` is.
+    // No default here: if `order` is given, it matters whether this was.
     sort: z
       .enum(['-timestamp', 'timestamp', '-icp_score'])
       .optional()
@@ -317,7 +325,7 @@ export const signalFilters = listFilters(
     classifications: query.classification,
     minScore: query.min_score,
     companyDomains: query.company_domain,
-    // Only where it is given: cursors from before this filter existed stay valid.
+    // Included only if given, so that cursors issued before this filter existed stay valid.
     ...(query.external_id !== undefined && { externalId: query.external_id }),
     q: query.q,
     sort: query.sort ?? '-timestamp',
@@ -330,7 +338,7 @@ export const feedbackInputSchema = z.strictObject({
   reason: z.string().trim().max(1_000).default('').describe('The reason, in your own words.'),
 });
 
-/** Feedback as every API shows it. */
+/** Feedback as returned by every API. */
 export const feedbackSchema = z.strictObject({
   signal_id: z.string().describe('ID of the signal.'),
   relevant: z.boolean().describe('Whether the signal was relevant.'),

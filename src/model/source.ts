@@ -42,7 +42,7 @@ const tagSchema = z
   .trim()
   .toLowerCase()
   .max(100)
-  // Not a pattern in the OpenAPI description, as not every language supports \p.
+  // Not a pattern in the OpenAPI document, because not every language supports \p.
   .refine((text) => /^[\p{L}\p{N}_.+-]+$/u.test(text), 'must be a tag without # and spaces');
 
 const credential = z
@@ -113,7 +113,7 @@ export type SecretName = keyof typeof secretSchemas;
 export type SettingName = PlainSettingName | SecretName;
 export const SECRET_NAMES = Object.keys(secretSchemas) as SecretName[];
 
-/** The settings that are not secret; those that the kind does not take are null. */
+/** The settings that are not secret. Those that the kind does not accept are null. */
 export interface SourceSettings {
   url: string | null;
   query: string | null;
@@ -150,7 +150,7 @@ export const SETTINGS_OF: Record<SourceKind, { needs: SettingName[]; takes: Sett
   },
 };
 
-/** As callers send them. Null means none, so that a source that was read can be sent back. */
+/** Settings in request bodies. Null means none, so a source that was read can be sent back. */
 const givenSettings = {
   url: settingsSchemas.url.nullable().optional(),
   query: settingsSchemas.query.nullable().optional(),
@@ -165,7 +165,7 @@ const givenSettings = {
   key: secretSchemas.key.nullable().optional(),
 };
 
-/** Settings as callers send them. */
+/** Settings in request bodies. */
 export type GivenSettings = {
   [Name in PlainSettingName]?: SourceSettings[Name] | undefined;
 } & { [Name in SecretName]?: string | null | undefined };
@@ -205,7 +205,7 @@ const HINTS: Record<string, string> = {
   internal: 'No action is needed: the source is retried. Contact us if the error persists.',
 };
 
-/** How to resolve an error of a source, for people. */
+/** How to resolve an error of a source, in plain words. */
 export function hintFor(code: string): string {
   return HINTS[code] ?? 'The source is retried, at growing intervals.';
 }
@@ -269,7 +269,7 @@ const sourceErrorSchema = z
   })
   .meta({ id: 'SourceError', description: 'Why a source could not be read, and how to resolve it.' });
 
-/** A run of a source as every API shows it. */
+/** A run of a source as returned by every API. */
 export const sourceRunSchema = z
   .strictObject({
     id: z.string().describe('Unique identifier of the run.'),
@@ -284,7 +284,7 @@ export const sourceRunSchema = z
   .meta({ id: 'SourceRun', description: 'One run of a source.' });
 export type SourceRunResource = z.infer<typeof sourceRunSchema>;
 
-/** What a source starts with, before its first run. */
+/** The state of a source before its first run. */
 export const NEVER_READ = {
   lastRunAt: null,
   lastSuccessAt: null,
@@ -299,7 +299,7 @@ export const NEVER_READ = {
   version: 1,
 } as const satisfies Partial<Source>;
 
-/** A source as every API shows it. */
+/** A source as returned by every API. */
 export const sourceSchema = z
   .strictObject({
     id: z.string().describe('Unique identifier of the source.'),
@@ -358,16 +358,16 @@ export const sourceSchema = z
   .meta({ id: 'Source', description: 'A place on the web that posts are read from.' });
 export type SourceResource = z.infer<typeof sourceSchema>;
 
-/** How far a source was read. */
+/** The position up to which a source was read. */
 export interface SourcePosition {
   /** Validators of the last complete response (RFC 9110, section 8.8). */
   etag: string | null;
   lastModified: string | null;
-  /** Time of the newest item, Unix milliseconds, if the source supports reading newer ones only. */
+  /** Time of the newest item, Unix milliseconds, if the source can be asked for newer ones only. */
   newestAt: number | null;
   /** Keys of items already read, newest first. */
   seen: string[];
-  /** Anything else the reader of this kind needs to continue. */
+  /** Other state that the reader of this kind needs to continue. */
   cursor: string | null;
 }
 
@@ -385,7 +385,7 @@ export interface SourceQuota {
   at: number;
 }
 
-/** A run that ended, as stored. Times are Unix milliseconds. */
+/** A completed run as stored. Times are Unix milliseconds. */
 export interface EndedRun {
   id: string;
   startedAt: number;
@@ -426,7 +426,7 @@ export interface Source {
   version: number;
 }
 
-/** A source as every API shows it. */
+/** Converts a source to its representation in every API. */
 export function sourceResource(source: Source): SourceResource {
   const { quota } = source;
   return {
@@ -455,7 +455,7 @@ export function sourceResource(source: Source): SourceResource {
   };
 }
 
-/** A run as every API shows it. */
+/** Converts a run to its representation in every API. */
 export function sourceRunResource(run: EndedRun): SourceRunResource {
   return {
     id: run.id,

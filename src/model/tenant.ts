@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 export const PLANS = ['trial', 'starter', 'pro', 'enterprise'] as const;
 export const planSchema = z.enum(PLANS);
-/** What a tenant pays for. `trial` is Pro for 14 days, then `starter`. */
+/** The plan of a tenant. `trial` is Pro for 14 days, then `starter`. */
 export type Plan = z.infer<typeof planSchema>;
 
 /** A customer account; everything else belongs to exactly one. Times are Unix milliseconds. */
@@ -25,7 +25,10 @@ export interface Owner {
   createdAt: number;
 }
 
-/** What a person may do: an owner everything, a member all but team, plan and keys, a reader nothing but look. */
+/**
+ * Permissions of a person: an owner may do everything, a member everything except team, plan and keys, a
+ * reader only view.
+ */
 export const ROLES = ['owner', 'member', 'reader'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -42,18 +45,18 @@ export interface User {
   createdAt: number;
 }
 
-/** One browser that is signed in. What the browser holds is not kept, only its SHA-256. */
+/** A browser that is signed in. Only the SHA-256 of its token is stored. */
 export interface Session {
   tokenHash: string;
-  /** What it is called where it is listed. */
+  /** Its ID in lists. */
   id: string;
   /** The browser in words, such as "Firefox on Linux"; empty if unknown. */
   client: string;
   userId: string;
   createdAt: number;
-  /** Last use, kept to the minute. */
+  /** Last use, to the minute. */
   seenAt: number;
-  /** Moves on with use, up to a limit. */
+  /** Extended with use, up to a limit. */
   expiresAt: number;
 }
 
@@ -77,7 +80,7 @@ const digest = {
   frequency: z.enum(DIGEST_FREQUENCIES).describe('`daily`, or `weekly` on Mondays.'),
 };
 
-/** The settings of a tenant, as every API shows them. */
+/** The settings of a tenant as returned by every API. */
 export const settingsSchema = z
   .strictObject({
     timezone: z.string().describe('IANA time zone of the account.'),
@@ -121,16 +124,19 @@ export type SettingsPatch = z.infer<typeof settingsPatchSchema>;
 export interface TenantSettings extends Omit<Settings, 'digest'> {
   tenantId: string;
   digest: Omit<Settings['digest'], 'recipients'>;
-  /** When the next digest is due; 0: not planned yet. */
+  /** When the next digest is due; 0 if it is not scheduled yet. */
   digestDueAt: number;
-  /** When signals were last looked for; null: never. The first digest has no older signals. */
+  /** Time of the last search for signals; null: never. The first digest contains no older signals. */
   digestSince: number | null;
-  /** Position in the commit order up to which signals were counted: a late commit can have an earlier time. */
+  /** Position in commit order up to which signals were counted: a late commit can have an earlier time. */
   digestPosition: number;
   digestMadeAt: number | null;
 }
 
-/** Whether `name` is a zone of the IANA database; offsets such as `+01:00` know no daylight-saving time and are none. */
+/**
+ * Whether `name` is a zone of the IANA database. Offsets such as `+01:00` are not, and have no
+ * daylight-saving time.
+ */
 export function isTimeZone(name: string): boolean {
   return /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
 }

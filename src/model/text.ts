@@ -2,17 +2,17 @@ import { z } from 'zod';
 import { fromIso } from '../lib/clock.ts';
 import { normaliseDomain } from '../lib/network.ts';
 
-/** Longer than any id is. */
+/** Longer than any id. */
 export const MAX_ID_CHARS = 64;
 /** An RFC 3339 time has 35 characters with nanoseconds and zone. */
 const MAX_TIME_CHARS = 40;
 const MAX_EMAIL_CHARS = 254;
-/** Browsers and proxies take no longer addresses either. */
+/** Browsers and proxies do not accept longer URLs either. */
 export const MAX_URL_CHARS = 2_048;
 
 /**
- * Text of one line, such as a name or a label: without control characters, which would break the lines of logs, mails and
- * tables that it stands in.
+ * A single line of text, such as a name or a label, without control characters, which would break lines of
+ * logs, mails and tables.
  */
 export function lineText(maxChars: number) {
   return z
@@ -22,30 +22,33 @@ export function lineText(maxChars: number) {
     .refine(isLine, 'must not contain line breaks or other control characters');
 }
 
-/** A name or label that has to be there. What turns text around would show it, and what stands beside it, as something else. */
+/** A required name or label. Characters that reverse text would also misrepresent the text next to it. */
 export function requiredLine(maxChars: number) {
   return lineText(maxChars)
     .min(1)
     .refine(keepsDirection, 'must not contain characters that change the direction of text');
 }
 
-/** Whether a text is free of control characters, and of what Unicode ends a line with. */
+/** Whether a text contains no control characters and no Unicode line separators. */
 function isLine(text: string): boolean {
   return !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text);
 }
 
-/** Whether a text is free of embeddings, overrides and isolates (UAX #9); marks that languages need are none of these. */
+/**
+ * Whether a text contains no embeddings, overrides or isolates (UAX #9); directional marks, which some
+ * languages need, are allowed.
+ */
 function keepsDirection(text: string): boolean {
   return !/[\u202a-\u202e\u2066-\u2069]/.test(text);
 }
 
-/** A time as callers write it. */
+/** A time in a request. */
 export const timeText = z.iso.datetime({ offset: true }).max(MAX_TIME_CHARS);
 
-/** The same as Unix milliseconds. */
+/** A time in a request, as Unix milliseconds. */
 export const timeInput = timeText.transform(fromIso);
 
-/** An e-mail address, in lower case. */
+/** An email address, in lower case. */
 export const emailInput = z
   .string()
   .trim()
@@ -53,15 +56,18 @@ export const emailInput = z
   .max(MAX_EMAIL_CHARS)
   .pipe(z.email().max(MAX_EMAIL_CHARS));
 
-/** An address on the web. */
+/** A URL on the web. */
 export const webUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
   .max(MAX_URL_CHARS);
 
-/** The id of something of ours. */
+/** An ID of one of our objects. */
 export const idInput = z.string().min(1).max(MAX_ID_CHARS);
 
-/** A record of at most `maxMembers`, counted before any of them is checked: 450,000 members would mean as many errors. */
+/**
+ * A record of at most `maxMembers` members. They are counted before validation: 450,000 members would cause
+ * as many errors.
+ */
 export function boundedRecord<V extends z.ZodType>(
   name: z.ZodString | ReturnType<typeof lineText>,
   value: V,
@@ -83,7 +89,7 @@ function countMembers(given: unknown): number {
   return typeof given === 'object' && given !== null ? Object.keys(given).length : 0;
 }
 
-/** A company's domain as callers write it, addresses of web sites included, in the form that it is compared in. */
+/** The domain of a company in a request, including URLs of web sites, normalised for comparison. */
 export const domainSchema = z
   .string()
   .max(2_000)
@@ -94,7 +100,7 @@ export const domainSchema = z
     return z.NEVER;
   });
 
-/** A domain to search for. Text that is no domain matches nothing. */
+/** A domain to search for. Text that is not a domain matches nothing. */
 export const domainFilter = z
   .string()
   .max(2_000)

@@ -5,15 +5,15 @@ import { classificationSchema, signalTypeSchema } from './signal.ts';
 import { boundedRecord, idInput, lineText } from './text.ts';
 
 const MOST_HEADERS = 10;
-/** The last characters of a value shorter than this would give half of it away. */
+/** Shorter values are masked completely: their last characters would reveal half of them. */
 const SHOWN_FROM = 8;
 
 /** RFC 9110, section 5.1: a token. */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** RFC 9110, section 5.5, without obsolete text: visible ASCII, with spaces and tabs between. */
+/** RFC 9110, section 5.5, without obsolete text: visible ASCII, with spaces and tabs only inside. */
 const VALUE = /^[!-~](?:[\t -~]*[!-~])?$/;
 
-/** Headers of the connection, the body and the signature, which callers cannot set. */
+/** Headers of the connection, the body and the signature, which callers must not set. */
 const OWNED = new Set([
   ...[
     'accept-encoding',
@@ -29,7 +29,7 @@ const OWNED = new Set([
 ]);
 const OWNED_BEGINNING = /^(?:proxy-|sec-|webhook-|x-service-|x-mcp-)/;
 
-/** An endpoint's own headers, as callers send them. */
+/** The endpoint's own headers in request bodies. */
 const endpointHeadersSchema = boundedRecord(
   z
     .string()
@@ -46,7 +46,7 @@ const endpointHeadersSchema = boundedRecord(
   );
 export type EndpointHeaders = z.output<typeof endpointHeadersSchema>;
 
-/** Headers as they are shown: the last 4 characters of each value, nothing of a short one. */
+/** Masks headers for display: only the last 4 characters of each value, and nothing of a short one. */
 export function shownHeaders(headers: EndpointHeaders): Record<string, string> {
   const shown = Object.entries(headers).map(([name, value]) => [
     name,
@@ -66,12 +66,12 @@ function hasEachOnce(headers: Record<string, string>): boolean {
 }
 
 const ENDPOINT_STATUSES = ['active', 'paused'] as const;
-/** How signals are delivered: one by one, or as one message per hour or day. */
+/** How signals are delivered: one by one, or in one message per hour or day. */
 export const BATCHINGS = ['instant', 'hourly', 'daily'] as const;
 export const PAUSED_REASONS = ['failures', 'gone', 'manual', 'plan'] as const;
-/** Whether deliveries are posted to an endpoint, or read from its feed. */
+/** Whether deliveries are posted to the endpoint, or read from its feed. */
 const ENDPOINT_MODES = ['push', 'pull'] as const;
-/** `mcp`: belongs to a subscription of an MCP client and ends with it; not listed. */
+/** `mcp` belongs to a subscription of an MCP client, ends with it, and is not listed. */
 export type EndpointMode = (typeof ENDPOINT_MODES)[number] | 'mcp';
 export type PausedReason = (typeof PAUSED_REASONS)[number];
 
@@ -144,7 +144,9 @@ const settings = {
     .describe('Whether a paused endpoint is probed, and resumed when it responds with a 2xx status.'),
 };
 
-/** Settings of an endpoint as a caller writes them (specification, section 2; empty filter lists match everything). */
+/**
+ * Settings of an endpoint in request bodies (specification, section 2). Empty filter lists match everything.
+ */
 export const webhookInputSchema = z.strictObject({
   url: settings.url.default(''),
   label: settings.label.default(''),
@@ -172,7 +174,7 @@ const orderedSchema = z
       'dead or discarded.',
   );
 
-/** Body of `POST /v1/webhooks`: the settings, and what is stored apart from them. */
+/** Body of `POST /v1/webhooks`: the settings, and members that are stored separately. */
 export const webhookCreateSchema = webhookInputSchema.extend({
   mode: z
     .enum(ENDPOINT_MODES)
@@ -197,7 +199,7 @@ export const webhookPatchSchema = z
   .partial();
 export type WebhookPatch = z.infer<typeof webhookPatchSchema>;
 
-/** An endpoint as every API shows it. Its secret is shown only when it is created or regenerated. */
+/** An endpoint as returned by every API. Its secret is returned only when it is created or regenerated. */
 export const webhookResourceSchema = z
   .strictObject({
     id: z.string().describe('Unique identifier of the endpoint.'),
@@ -274,7 +276,7 @@ export const newSecretSchema = z
   })
   .nullish();
 
-/** An endpoint with its secret: the response to creating it, and to regenerating the secret. */
+/** An endpoint with its secret, as returned when it is created and when the secret is regenerated. */
 export const webhookWithSecretSchema = webhookResourceSchema
   .extend({
     secret: z
@@ -285,7 +287,9 @@ export const webhookWithSecretSchema = webhookResourceSchema
   .meta({ id: 'WebhookWithSecret', description: 'An endpoint with its new signing secret.' });
 export type WebhookResource = z.infer<typeof webhookResourceSchema>;
 
-/** An endpoint as stored. `version` is incremented by each change, so that the dispatcher can tell when its copy is stale. */
+/**
+ * An endpoint as stored. `version` is incremented by each change, so the dispatcher can detect a stale copy.
+ */
 export interface Endpoint {
   id: string;
   tenantId: string;
@@ -295,20 +299,23 @@ export interface Endpoint {
   /** The secret, encrypted with AES-256-GCM and bound to the endpoint's ID. */
   secretBox: Uint8Array;
   secretLast4: string;
-  /** The previous secret, and until when (Unix milliseconds) `webhook-signature` has a signature with it too. */
+  /**
+   * The previous secret, and until when (Unix milliseconds) `webhook-signature` also contains a signature
+   * with it.
+   */
   previousSecretBox: Uint8Array | null;
   previousSecretUntil: number | null;
-  /** Its own headers as they are shown, and encrypted as JSON; null if it has none. */
+  /** Its own headers, masked and encrypted (as JSON); null if it has none. */
   headers: Record<string, string>;
   headersBox: Uint8Array | null;
   ordered: boolean;
-  /** Start of the backfill that is still to be made, Unix milliseconds; null if there is none. */
+  /** Start of the backfill that is still to be created, Unix milliseconds; null if there is none. */
   backfillFrom: number | null;
   status: (typeof ENDPOINT_STATUSES)[number];
   pausedReason: PausedReason | null;
   pausedAt: number | null;
   consecutiveFailures: number;
-  /** The state its owner was last notified of. */
+  /** The last state that its owner was notified of. */
   alarm: 'none' | 'failing' | 'paused';
   version: number;
   createdAt: number;

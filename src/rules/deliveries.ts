@@ -7,7 +7,7 @@ export interface Replayable {
   status: DeliveryStatus;
   hasBody: boolean;
   endpointDeleted: boolean;
-  /** Its endpoint is a pull endpoint. */
+  /** Whether its endpoint is a pull endpoint. */
   isPull: boolean;
 }
 
@@ -28,7 +28,10 @@ export function replayRefusal({
 /** How long a dead letter is kept (specification, section 8). */
 export const DEAD_LETTER_MS = 7 * DAY_MS;
 
-/** The final state of a delivery that ran out of retries: a dead letter if its endpoint keeps them, otherwise discarded. */
+/**
+ * The final state of a delivery that is out of retries: a dead letter if its endpoint keeps them, otherwise
+ * discarded.
+ */
 export function endUndelivered(
   keepsDeadLetters: boolean,
   keptUntil: number,
@@ -36,7 +39,10 @@ export function endUndelivered(
   return keepsDeadLetters ? { status: 'dead', expiresAt: keptUntil } : { status: 'discarded' };
 }
 
-/** Buckets for durations of attempts, four per doubling, so that percentiles are exact to within a tenth. */
+/**
+ * Bucket of failed attempts. Durations have four buckets per doubling, so percentiles are accurate to within
+ * a tenth.
+ */
 export const FAILED = -1;
 
 const PER_DOUBLING = 4;
@@ -51,12 +57,12 @@ export interface SpeedCount {
   count: number;
 }
 
-/** Summary of attempts: their number, success rate, and p95 duration of successful ones. */
+/** A summary of attempts: their number, success rate, and the p95 duration of successful ones. */
 export interface AttemptSummary {
   attempts: number;
-  /** Null if there were none. */
+  /** Null if there were no attempts. */
   successRate: number | null;
-  /** Milliseconds; null if none succeeded. */
+  /** Milliseconds; null if no attempt succeeded. */
   p95: number | null;
 }
 

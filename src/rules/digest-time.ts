@@ -2,7 +2,7 @@ import { DateTime } from 'luxon';
 import { smallestOf } from '../lib/lists.ts';
 import type { DigestFrequency, Settings } from '../model/tenant.ts';
 
-/** When a digest is due: the hour of the day in its time zone, every day if no frequency is given. */
+/** When a digest is due: at an hour of the day in its time zone, daily if no frequency is given. */
 type Daily = Pick<Settings, 'timezone'> & { hour: number; frequency?: DigestFrequency };
 
 const MONDAY = 1;
@@ -21,7 +21,7 @@ function isDigestDay({ weekday }: DateTime, { frequency }: Daily): boolean {
   return frequency !== 'weekly' || weekday === MONDAY;
 }
 
-/** The last time up to `now` at which the hour began. */
+/** The last time, up to and including `now`, at which the hour began. */
 export function lastDaily(now: number, daily: Daily): number {
   const today = DateTime.fromMillis(now, { zone: daily.timezone });
   for (let days = 0; ; days++) {
@@ -30,19 +30,19 @@ export function lastDaily(now: number, daily: Daily): number {
   }
 }
 
-/** The last full hour up to `now`, in local time. */
+/** The start of the current hour in local time. */
 export function lastHourly(now: number, timezone: string): number {
   return DateTime.fromMillis(now, { zone: timezone }).startOf('hour').toMillis();
 }
 
-/** The local date of a time, `2026-03-29`. */
+/** The local date of a time, as `2026-03-29`. */
 export function dateIn(timezone: string, moment: number): string {
   return DateTime.fromMillis(moment, { zone: timezone }).toFormat('yyyy-MM-dd');
 }
 
 /**
- * When the next digest is due after its settings were changed: immediately if its hour is the current one and none was created
- * today.
+ * When the next digest is due after a change of its settings: at once if it is now its hour and no digest was
+ * created today.
  */
 export function dueAfterChange(now: number, daily: Daily, madeAt: number | null): number {
   const today = DateTime.fromMillis(now, { zone: daily.timezone });
@@ -52,8 +52,8 @@ export function dueAfterChange(now: number, daily: Daily, madeAt: number | null)
 }
 
 /**
- * An hour skipped by a clock change begins right after the change; of an hour that occurs twice, the first occurrence counts.
- * Which of the two luxon returns depends on earlier calls, so both are computed.
+ * An hour skipped by a clock change begins right after the change; for an hour that occurs twice, the first
+ * one counts. Luxon returns either of the two, depending on earlier calls, so both are computed.
  */
 function struckOn(day: DateTime, hour: number): number {
   const { year, month, day: date } = day;

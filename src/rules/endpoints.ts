@@ -4,16 +4,19 @@ import type { NewMail } from '../model/mail.ts';
 import type { Plan } from '../model/tenant.ts';
 import type { PausedReason } from '../model/webhook.ts';
 
-/** Failed attempts in a row that pause an endpoint (specification, section 3). */
+/** Number of consecutive failures that pauses an endpoint (specification, section 3). */
 const PAUSE_AT_FAILURES = 20;
 
-/** Numbers of failures in a row that are announced before the endpoint is paused; the first one by mail, too. */
+/** Numbers of consecutive failures that are announced before the pause; the first one by mail, too. */
 const WARN_AT_FAILURES = [10, 15];
 
 const FIRST_PROBE_MINUTES = 5;
 const LAST_PROBE_MINUTES = 60;
 
-/** When a paused endpoint is probed next, after `probes` probes: 5 min, then 10, 20, 40, and 60 from there on. */
+/**
+ * When a paused endpoint is probed next, after `probes` probes: in 5 min, then 10, 20, 40, and 60 from then
+ * on.
+ */
 export function nextProbeAt(now: number, probes: number): number {
   return now + Math.min(FIRST_PROBE_MINUTES * 2 ** Math.min(probes, 10), LAST_PROBE_MINUTES) * MINUTE_MS;
 }
@@ -24,7 +27,9 @@ export interface Pause {
   probeAt: number | null;
 }
 
-/** The pause caused by the `failures`th failed attempt in a row; null: none. A 410 always causes one. */
+/**
+ * The pause caused by the `failures`th consecutive failure; null if there is none. A 410 always causes one.
+ */
 export function pauseAfterFailure(
   { gone, at }: Pick<Outcome, 'gone' | 'at'>,
   { failures, autoResume }: { failures: number; autoResume: boolean },
@@ -34,7 +39,7 @@ export function pauseAfterFailure(
   return { reason: 'failures', probeAt: autoResume ? nextProbeAt(at, 0) : null };
 }
 
-/** A failing endpoint that is not paused yet, as in its event. */
+/** The facts in the event of an endpoint that is failing but not paused yet. */
 export interface FailingFacts {
   consecutive_failures: number;
   pauses_at: number;
@@ -42,7 +47,7 @@ export interface FailingFacts {
   current: 'failing';
 }
 
-/** The notice due after the `failures`th failure in a row of an active endpoint; null: none. */
+/** The notice due after the `failures`th consecutive failure of an active endpoint; null if there is none. */
 export function warningAt(failures: number): { facts: FailingFacts; byMail: boolean } | null {
   const index = WARN_AT_FAILURES.indexOf(failures);
   if (index === -1) return null;
@@ -51,7 +56,7 @@ export function warningAt(failures: number): { facts: FailingFacts; byMail: bool
   return { facts: { ...facts, current: 'failing' }, byMail: index === 0 };
 }
 
-/** The state of an active endpoint after this number of failures in a row. */
+/** The state of an active endpoint after this number of consecutive failures. */
 export function stateAfter(failures: number): 'active' | 'failing' {
   return failures < (WARN_AT_FAILURES[0] ?? 0) ? 'active' : 'failing';
 }
@@ -59,7 +64,10 @@ export function stateAfter(failures: number): 'active' | 'failing' {
 /** The effect of a probe's outcome on its endpoint. */
 export type ProbeStep = { step: 'activate' | 'end_probes' | 'nothing' } | { step: 'probe_again'; at: number };
 
-/** `probes`: how many came before this one; null: none is planned, because the endpoint was paused or resumed manually. */
+/**
+ * `probes` is the number of earlier probes; null if no probe is planned, because a user paused or resumed the
+ * endpoint.
+ */
 export function afterProbe(
   { streak, gone, at }: Pick<Outcome, 'streak' | 'gone' | 'at'>,
   probes: number | null,
@@ -78,7 +86,7 @@ export interface PausedEndpoint {
   url: string;
 }
 
-/** The mail to the owner about an automatic pause; null if the pause was requested. */
+/** The mail to the owner about an automatic pause; null if a user or a plan caused it. */
 export function pauseMail(endpoint: PausedEndpoint, reason: PausedReason, now: number): NewMail | null {
   if (reason !== 'failures' && reason !== 'gone') return null;
   const { id, tenantId, version, label, url } = endpoint;
@@ -113,7 +121,7 @@ export function failingMail(endpoint: PausedEndpoint, facts: FailingFacts, now: 
 export interface EndpointFit {
   pause: string[];
   resume: string[];
-  /** A successful probe would activate one more endpoint than the plan allows. */
+  /** Whether a successful probe would activate more endpoints than the plan allows. */
   endsProbes: boolean;
 }
 

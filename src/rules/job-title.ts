@@ -1,6 +1,8 @@
 import type { Department, Seniority } from '../model/lead.ts';
 
-/** The first match wins, so longer titles come before those they contain: vice president, then president. */
+/**
+ * The first match wins, so longer titles come before the titles they contain: vice president, then president.
+ */
 const SENIORITY_RULES: readonly [Seniority, RegExp][] = [
   ['intern', /\b(?:intern(?:ship)?|trainee|apprentice|working student|werkstudent(?:in)?)\b/i],
   ['entry', /\bassistant to\b|\b(?:executive|personal|office|administrative) assistant\b/i],
@@ -67,12 +69,12 @@ const DEPARTMENT_RULES: readonly [Department, RegExp][] = [
   ],
 ];
 
-/** The seniority of a job title; empty if unclear. */
+/** The seniority in a job title; empty if unclear. */
 export function seniorityOf(title: string): Seniority | '' {
   return SENIORITY_RULES.find(([, pattern]) => pattern.test(title))?.[0] ?? '';
 }
 
-/** The department of a job title; empty if unclear. */
+/** The department in a job title; empty if unclear. */
 export function departmentOf(title: string): Department | '' {
   const found = DEPARTMENT_RULES.find(([, pattern]) => pattern.test(title))?.[0] ?? '';
   // A vice president without a named department is part of management; "president" alone names no department.

@@ -6,8 +6,8 @@ import { nameKey, personKeys } from '../model/person-keys.ts';
 import type { Explanation, Signal } from '../model/signal.ts';
 
 /**
- * A stored signal after an edit of its post: classification, score and text are those of the edit, new facts about author and
- * company are added, and id, detection time, lead and cross-posts stay.
+ * Applies an edit of the post to a stored signal: classification, score and text are replaced, new facts
+ * about author and company are added, and id, detection time, lead and cross-posts stay.
  */
 export function editedSignal(before: Signal, edit: Signal): Signal {
   return {
@@ -16,7 +16,7 @@ export function editedSignal(before: Signal, edit: Signal): Signal {
     classification: edit.classification,
     icp_score: edit.icp_score,
     prospect: filled(before.prospect, edit.prospect),
-    // Facts about another company are not added.
+    // Facts about a different company replace the earlier ones.
     company:
       edit.company.domain === '' || edit.company.domain === before.company.domain
         ? filled(before.company, edit.company)
@@ -40,8 +40,8 @@ interface SignalTexts {
 }
 
 /**
- * A signal without its person: author, post, URL and all quotes are removed; what was counted (company, score with its points,
- * platform, detection time) stays. `leadId` is the erased lead.
+ * Removes the person from a signal: author, post, URL and all quotes are deleted, while everything that was
+ * counted (company, score with its points, platform, detection time) stays. `leadId` is the erased lead.
  */
 export function eraseSignal({ wire, explanation }: SignalTexts, leadId: string): SignalTexts {
   const { also_seen: _places, ...signal } = JSON.parse(wire) as Signal;
@@ -57,7 +57,7 @@ export function eraseSignal({ wire, explanation }: SignalTexts, leadId: string):
   return { wire: JSON.stringify(erased), explanation: eraseQuotes(explanation) };
 }
 
-/** The points still add up to the score; the quoted evidence is removed. */
+/** The points still add up to the score; the quoted evidence is deleted. */
 function eraseQuotes(text: string): string {
   const explanation = JSON.parse(text) as Explanation;
   const withoutEvidence = (factor: Explanation['factors'][number]) => ({ ...factor, evidence: [] });
@@ -70,7 +70,7 @@ function eraseQuotes(text: string): string {
   return JSON.stringify(erased);
 }
 
-/** Precision of the order by activity: a burst of signals moves a company once. */
+/** Precision of the sort order by activity: a burst of signals moves a company once. */
 const ACTIVITY_GRAIN_MS = HOUR_MS;
 
 /** The hour in which a signal was active. */
@@ -78,7 +78,7 @@ export function activityOf(timestamp: number): number {
   return timestamp - (timestamp % ACTIVITY_GRAIN_MS);
 }
 
-/** The company updated by a signal; null if the signal contains nothing new, as most do. */
+/** Updates a company from a signal; null if the signal adds nothing new, as is usual. */
 export function observeCompany(
   known: Company | null,
   { id, company }: ObservedCompany,
@@ -93,7 +93,7 @@ export function observeCompany(
   return facts === known.facts ? null : { ...known, facts, updatedAt: timestamp, version: known.version + 1 };
 }
 
-/** People at a company: its leads, and the authors of its signals who are not leads, each person once. */
+/** People at a company, each once: its leads, and the authors of its signals who are not leads. */
 export function contactsOf(leads: Lead[], signals: Signal[], domain: string): CompanyContact[] {
   const people = signals.filter(({ lead_id }) => lead_id === null).map(ofSignal);
   return distinct([...leads.map(ofLead), ...people], domain);
@@ -107,7 +107,10 @@ function ofSignal({ signal_id, prospect: { name, title, email, linkedin_url } }:
   return { lead_id: null, signal_id, name, title, email, linkedin_url };
 }
 
-/** Each person once, in order of appearance. A name alone counts as a person; someone with no known facts does not. */
+/**
+ * Each person once, in order of appearance. A name alone identifies a person; contacts without any known
+ * facts are omitted.
+ */
 function distinct(contacts: CompanyContact[], domain: string): CompanyContact[] {
   const seen = new Set<string>();
   return contacts.filter((contact) => {

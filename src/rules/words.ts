@@ -6,15 +6,18 @@ import type { Signal } from '../model/signal.ts';
 const MAX_WORD_CHARS = 40;
 
 /**
- * Letters and digits, optionally ending in `+` or `#` (C++, C#), or one character of a script without spaces between words, which
- * is matched as phrases of single characters.
+ * Letters and digits, optionally followed by `+` or `#` (C++, C#), or one character of a script without
+ * spaces between words, where phrases of single characters are matched.
  */
 const WORD =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}])[\p{L}\p{N}])+(?:[+#]+(?![\p{L}\p{N}]))?/gu;
 const ASCII_WORD = /[a-z0-9]+(?:[+#]+(?![a-z0-9]))?/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is "all of ASCII"
 const ASCII_ONLY = /^[\x00-\x7f]*$/;
-/** Letters that Unicode does not decompose into base and mark, although people omit the mark when typing. */
+/**
+ * Letters that Unicode does not decompose into base and mark, although people often type them without the
+ * mark.
+ */
 const UNDECOMPOSED: Record<string, string> = {
   ß: 'ss',
   æ: 'ae',
@@ -27,7 +30,9 @@ const UNDECOMPOSED: Record<string, string> = {
   ı: 'i',
 };
 
-/** The words of a text as indexed and searched: lower case, without diacritics, English plurals as singulars. */
+/**
+ * The words of a text for indexing and search: lower case, without diacritics, English plurals as singulars.
+ */
 export function wordsOf(text: string): string[] {
   const lower = text.toLowerCase();
   const words = ASCII_ONLY.test(lower) ? lower.match(ASCII_WORD) : foldLetters(lower).match(WORD);
@@ -35,8 +40,8 @@ export function wordsOf(text: string): string[] {
 }
 
 /**
- * A search as phrases that must all occur: single words, and quoted or joined words ("follow-up", a URL) as one phrase. Empty if
- * it contains no words.
+ * Splits a search into phrases that must all occur: single words, and quoted or joined words ("follow-up", a
+ * URL) as one phrase. Empty if it contains no words.
  */
 export function phrasesOf(asked: string): string[][] {
   const chunks = asked.matchAll(/"([^"]*)"?|[^\s"]+/gu);
@@ -67,7 +72,10 @@ function normalForm(word: string): string {
   return form.length <= MAX_WORD_CHARS ? form : form.slice(0, MAX_WORD_CHARS);
 }
 
-/** Unifies plural and singular (Harman's S-stemmer, 1991): "agencies" and "agency", "plumbers" and "plumber". */
+/**
+ * Maps English plurals to singulars (Harman's S-stemmer, 1991): "agencies" to "agency", "plumbers" to
+ * "plumber".
+ */
 function singular(word: string): string {
   if (word.length < 4) return word;
   if (word.endsWith('ies')) return /[ae]ies$/.test(word) ? word : `${word.slice(0, -3)}y`;
@@ -75,22 +83,25 @@ function singular(word: string): string {
   return /[us]s$/.test(word) ? word : word.slice(0, -1);
 }
 
-/** The form in which names are compared: profile names are unique per tenant, case-insensitive. */
+/** The form of a profile name for comparison: names are unique per tenant, ignoring case. */
 export function profileNameKey(name: string): string {
   return normalised(name, 'NFKC').toLowerCase();
 }
 
-/** The form in which names of sources are compared. */
+/** The form of a source name for comparison. */
 export function sourceNameKey(name: string): string {
   return fold(name);
 }
 
-/** Number of terms that each post is searched for, which plans limit. */
+/** Number of terms that each post is searched for. Plans limit it. */
 export function phraseCount({ phrases, excludedPhrases, competitors }: IcpProfile): number {
   return phrases.length + excludedPhrases.length + competitors.length;
 }
 
-/** Facts about people and company that a signal can be found by, in addition to its text; unknown ones are omitted. */
+/**
+ * Facts about the author and the company that are searchable in addition to the text; unknown ones are
+ * omitted.
+ */
 export function searchedFacts({
   prospect,
   company,
