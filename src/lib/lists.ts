@@ -1,6 +1,6 @@
 /**
- * Appends `more` to a list. `list.push(...more)` would pass each item as an argument and throw a RangeError
- * for more than about 100,000 items, which overflow the stack.
+ * Appends `more` to a list. Spreading it into `push` would pass each item as an argument and throw a
+ * RangeError for more than about 100,000 items, which overflow the stack.
  */
 export function addAll<T>(list: T[], more: Iterable<T>): void {
   for (const item of more) list.push(item);
