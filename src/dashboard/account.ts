@@ -32,13 +32,13 @@ import { type Form, type FormFaults, faultsOf, formOf, number, text, texts, tick
 import { checked, memberOf } from './gate.ts';
 import type { Show } from './screens.ts';
 
-/** Where one's own account is looked after. */
+/** The path of the screen for the user's own account. */
 const ACCOUNT = '/settings/account';
 
-/** What is one's own may be changed by readers too. */
+/** Users with read-only access may change their own settings, too. */
 const OWN = { forReaders: true } as const;
 
-/** Settings → Account: one's own password, and where one is signed in. */
+/** Settings → Account: the user's password and sessions. */
 export function addAccount(app: FastifyInstance, deps: DashboardDeps & SignInDeps, show: Show): void {
   async function showAccount(
     request: FastifyRequest,
@@ -89,7 +89,7 @@ export function addAccount(app: FastifyInstance, deps: DashboardDeps & SignInDep
   });
 }
 
-/** Who asks, for what is their own. */
+/** The signed-in user, for changes to their own account. */
 function selfOf(request: FastifyRequest): Self {
   return { ...memberOf(request), client: clientOf(request) };
 }
@@ -161,17 +161,17 @@ export function addAccountScreens(
   });
 }
 
-/** Mail to one person is theirs, and a link is sent anew where it is made anew. */
+/** Mail to one person is private to them, and a mail with a link is sent again only by creating a new link. */
 function canBeSent({ facts, createdAt }: Mail, now: number): boolean {
   return !('userId' in facts) && now - createdAt <= STALE_MS;
 }
 
 const SECOND_FACTOR = `${ACCOUNT}/second-factor`;
 const PROOF_IS_OLD = { '': 'That took too long. Enter your password again.' };
-/** Readers need so much of white around (ISO/IEC 18004, 5.3.8). */
+/** The width of the white margin that scanners require, in modules (ISO/IEC 18004, 5.3.8). */
 const QUIET_MODULES = 4;
 
-/** Settings → Account → Two-factor authentication: a code of an authenticator beside the password. */
+/** Settings → Account → Two-factor authentication: a code from an authenticator app in addition to the password. */
 export function addSecondFactor(app: FastifyInstance, deps: DashboardDeps & SignInDeps, show: Show): void {
   const config = { ...OWN, showsSecret: true } as const;
 
@@ -207,7 +207,9 @@ export function addSecondFactor(app: FastifyInstance, deps: DashboardDeps & Sign
     return show(request, reply, { ...screen, ...asked });
   }
 
-  /** What changes how one logs in asks for the password again: a browser left open is not its owner. */
+  /**
+   * Changes to the login method require the password again: an unattended browser does not prove the user's identity.
+   */
   async function withPassword(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -228,7 +230,7 @@ export function addSecondFactor(app: FastifyInstance, deps: DashboardDeps & Sign
   app.post(`${SECOND_FACTOR}/confirm`, { config }, async (request, reply) => {
     const self = selfOf(request);
     const form = formOf(request);
-    // The offered secret is not shown again to who did not give the password.
+    // Do not show the offered secret again without the password.
     if (!isProven(deps, self, text(form, 'proof'))) {
       return askForPassword(request, reply, { action: `/dashboard${SECOND_FACTOR}`, faults: PROOF_IS_OLD });
     }
@@ -254,7 +256,7 @@ export function addSecondFactor(app: FastifyInstance, deps: DashboardDeps & Sign
 
 const API_KEYS = '/settings/api-keys';
 
-/** Settings → API keys: each shown whole once, when it is made. Owners alone make and revoke them. */
+/** Settings → API keys: each key is shown in full once, at creation. Only owners create and revoke keys. */
 export function addApiKeys(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   async function showKeys(request: FastifyRequest, reply: FastifyReply, shown: Record<string, unknown> = {}) {
     const { tenant } = memberOf(request);
@@ -277,7 +279,7 @@ export function addApiKeys(app: FastifyInstance, deps: DashboardDeps, show: Show
     const { tenant } = memberOf(request);
     const form = formOf(request);
     try {
-      // An owner may do everything, and so may hand out every scope.
+      // Owners have every permission, so they may grant every scope.
       const caller = { key: { tenantId: tenant.id, scopes: [...SCOPES] }, tenant };
       const { key, apiKey } = await createKey(deps, caller, inputOf(form));
       return await showKeys(request, reply, { made: { name: key.name, apiKey } });
@@ -302,7 +304,7 @@ const PRESET_WORDS = {
   admin: 'Full access',
 } as const satisfies Record<(typeof SCOPE_PRESETS)[number], string>;
 
-/** What a key may do, in a few words where that is a preset. */
+/** What a key may do, in a few words if its scopes match a preset. */
 function may(scopes: readonly string[]): string {
   const preset = SCOPE_PRESETS.find((name) => presetScopes(name)?.join() === scopes.join());
   return preset === undefined ? scopes.join(', ') : PRESET_WORDS[preset];
@@ -324,7 +326,7 @@ function inputOf(form: Form) {
 const DIGEST = '/settings/digest';
 const ZONES = Intl.supportedValuesOf('timeZone');
 
-/** Time, profiles and recipients of the digest; and each user's own subscription to it. */
+/** Time, profiles and recipients of the digest, and each user's own subscription to it. */
 export function addDigestSettings(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const { store } = deps;
   async function screen(

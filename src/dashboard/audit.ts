@@ -66,7 +66,7 @@ const ACTION_WORDS: Record<AuditAction, string> = {
   'webhook.update': 'Webhook changed',
 };
 
-/** Settings → Audit log: who changed what, for a year. */
+/** Settings → Audit log: who changed what, over the last year. */
 export function addAudit(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const { store } = deps;
   app.get(PATH, async (request, reply) => {
@@ -108,7 +108,7 @@ export function addAudit(app: FastifyInstance, deps: DashboardDeps, show: Show):
   });
 }
 
-/** What actors are called, by their ids: the list itself holds ids alone. */
+/** Display names of actors by ID: the log itself stores only IDs. */
 async function namesOf({ store }: DashboardDeps, tenantId: string): Promise<Map<string, string>> {
   const [members, keys] = await Promise.all([store.listMembers(tenantId), store.listKeys(tenantId)]);
   return new Map([
@@ -120,7 +120,7 @@ async function namesOf({ store }: DashboardDeps, tenantId: string): Promise<Map<
   ]);
 }
 
-/** What the entries of a page are about, by ids: what still exists, by its name and with its screen. */
+/** The subjects of a page of entries, by ID: those that still exist, with name and screen. */
 async function auditedSubjects(
   { store }: DashboardDeps,
   tenantId: string,

@@ -17,7 +17,7 @@ import { checked, memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
 import type { Show } from './screens.ts';
 
-/** What is drawn; the table of the screen has the rest. */
+/** The series in the chart; the table on the screen has the rest. */
 const DRAWN = [
   { name: 'sent', label: 'Sent', look: 'one' },
   { name: 'opened', label: 'Opened', look: 'two' },
@@ -27,7 +27,7 @@ const DRAWN = [
 
 type Params = { Params: { id: string } };
 
-/** `/dashboard/campaigns`: what runs, and how each performs, with the numbers behind its charts. */
+/** `/dashboard/campaigns`: active campaigns and their performance, with the numbers behind the charts. */
 export function addCampaigns(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   app.get('/campaigns', async (request, reply) => {
     const { tenant } = memberOf(request);
@@ -96,7 +96,7 @@ function campaignScreen({ store }: DashboardDeps, show: Show) {
   };
 }
 
-/** The events of a campaign over time, where there are at least two points to draw a line between. */
+/** A campaign's events over time, if there are at least two points to connect. */
 function chartOf({ series, interval }: CampaignStats): string {
   const days = series.map(({ date }) => date);
   const [first, last] = [days[0], days.at(-1)];

@@ -2,45 +2,45 @@ import { largestOf } from '../lib/lists.ts';
 import { escapeHtml } from '../lib/text.ts';
 
 /**
- * Charts as HTML with SVG inside, drawn on the server: no script, no motion. Shapes stretch to the width there is; axes are text
- * beside them, so that no letter is stretched. Every number stands in a table behind the picture, too.
+ * Charts as HTML with inline SVG, rendered on the server: no script, no motion. Shapes stretch to the available
+ * width; axis labels are separate text, so letters are never stretched. Each chart has a table with all its numbers.
  */
 
-/** The height of every drawing, and the width of one place along the axis, in units of the drawing. */
+/** The height of every drawing, and the width of one step along the axis, in drawing units. */
 const HEIGHT = 100;
 const STEP = 10;
-/** Ticks of the axis of values above 0: a half and the whole. */
+/** Ticks of the value axis above 0: the half and the maximum. */
 const ROUND = [1, 2, 4, 5, 10];
-/** Labels along the axis; more than these run into each other on a phone. */
+/** The maximum number of labels along the axis; on a phone, more would overlap. */
 const SHOWN_LABELS = 4;
 
-/** How a series is drawn: `look-…` of the stylesheet. */
+/** How a series is drawn: the `look-…` class of the stylesheet. */
 export type Look = 'hot' | 'warm' | 'cold' | 'one' | 'two' | 'three' | 'four' | 'good' | 'bad';
 
 export interface Series {
   name: string;
   look: Look;
-  /** One a label; null: not known, and not drawn. */
+  /** One value per label; null if unknown, and then not drawn. */
   values: readonly (number | null)[];
-  /** Of `ranges`: what each value may lie between. */
+  /** For `ranges`: the interval of each value. */
   between?: readonly ({ low: number; high: number } | null)[];
 }
 
 export interface Chart {
   title: string;
-  /** What is counted, over which time: "Signals per day, 24 Oct to 22 Nov 2026, UTC". */
+  /** What is counted, and over what period: "Signals per day, 24 Oct to 22 Nov 2026, UTC". */
   unit: string;
-  /** Heads the first column of the table: "Day". */
+  /** Heading of the table's first column, such as "Day". */
   along: string;
   labels: readonly string[];
   series: readonly Series[];
-  /** `bars` stand on each other; `ranges` are points with what they may lie between. */
+  /** `bars` are stacked; `ranges` are points with their intervals. */
   kind: 'bars' | 'lines' | 'ranges';
-  /** The end of the axis; left out: a round number above the largest value. */
+  /** The end of the axis. Default: a round number above the largest value. */
   most?: number;
-  /** A value in words; left out: grouped digits. */
+  /** Formats a value. Default: digits in groups of three. */
   show?: (value: number) => string;
-  /** Lines across the axis of labels, at a share of its length. */
+  /** Lines across the label axis, each at a fraction of its length. */
   marks?: readonly { name: string; at: number; look: Look }[];
 }
 
@@ -77,7 +77,7 @@ export function chartHtml(chart: Chart): string {
   ].join('');
 }
 
-/** What happened at each of so many times, newest last: a row of small marks, such as a source's runs. */
+/** Outcomes of a sequence of runs, oldest first, as a row of small marks, such as the runs of a source. */
 export function stripHtml(
   summary: string,
   marks: readonly { look: 'good' | 'bad' | 'none'; title: string }[],
@@ -93,11 +93,11 @@ export function stripHtml(
 export interface FunnelStep {
   name: string;
   count: number;
-  /** More cells of its row, as the heads name them. */
+  /** Further cells of its row, in the order of the headings. */
   cells?: readonly string[];
 }
 
-/** How many got how far, each step with its share of the one before it. */
+/** How many reached each step, with its share of the previous step. */
 export function funnelHtml(
   caption: string,
   steps: readonly FunnelStep[],
@@ -118,18 +118,18 @@ export function funnelHtml(
   return `<div class="table funnel"><table><caption class="hidden">${escapeHtml(caption)}</caption><thead><tr><th scope="col">Step</th><th scope="col"><span class="hidden">Share of the first step</span></th>${head.join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
 }
 
-/** A bar of a share, for a cell of a table that has the number beside it. */
+/** A bar for a share, for a table cell that also shows the number. */
 function barHtml(share: number, look: Look): string {
   const width = rounded(Math.max(0, Math.min(1, share)) * 100);
   return `<svg class="meter" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="look-${look}" width="${width}" height="8"/></svg>`;
 }
 
-/** "23 Nov" of a day as `2026-11-23`. */
+/** "23 Nov" for the day `2026-11-23`. */
 export function dayLabel(day: string): string {
   return DAY.format(Date.UTC(Number(day.slice(0, 4)), Number(day.slice(5, 7)) - 1, Number(day.slice(8, 10))));
 }
 
-/** "24 Oct to 22 Nov 2026" of two days. */
+/** "24 Oct to 22 Nov 2026" for two days. */
 export function spanLabel(from: string, to: string): string {
   const year = from.slice(0, 4) === to.slice(0, 4) ? '' : ` ${from.slice(0, 4)}`;
   return `${dayLabel(from)}${year} to ${dayLabel(to)} ${to.slice(0, 4)}`;
@@ -207,7 +207,7 @@ function tableOf({ along, labels, series, show }: Drawn): string {
     .join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div></details>`;
 }
 
-/** What a person who does not see the picture hears of it; the table has the rest. */
+/** The summary for screen readers; the table has the rest. */
 function summaryOf({ title, unit, series, show, kind }: Drawn): string {
   const parts = series.map(({ name, values }) => {
     const known = values.filter((value) => value !== null);
@@ -233,7 +233,7 @@ function largestValue({ kind, labels, series }: Chart): number {
   );
 }
 
-/** A number whose half is as round as itself; at least 2, so that no tick is a fraction of what is counted. */
+/** A round number, at least 2, whose half is equally round, so that no tick is a fraction of a count. */
 export function roundAbove(value: number): number {
   if (value <= 2) return 2;
   const scale = 10 ** Math.floor(Math.log10(value));
@@ -242,7 +242,7 @@ export function roundAbove(value: number): number {
   return factor * scale;
 }
 
-/** The first, the last, and as many between as fit. */
+/** The first label, the last, and as many between them as fit. */
 function someOf(labels: readonly string[]): string[] {
   if (labels.length <= SHOWN_LABELS) return [...labels];
   const last = labels.length - 1;

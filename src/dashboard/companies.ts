@@ -22,10 +22,10 @@ import { readScreenPage } from './paging.ts';
 import type { Show } from './screens.ts';
 import { namedSignal } from './shown-signal.ts';
 
-/** A quarter, as the longest of its counts. */
+/** One quarter, the longest period that companies are counted over. */
 const WEEKS_SHOWN = 13;
 
-/** `/dashboard/companies`: who the signals come from, and one of them with its people. */
+/** `/dashboard/companies`: the companies behind the signals, and the screen of one company with its people. */
 export function addCompanies(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   app.get('/companies', async (request, reply) => {
     const { tenant } = memberOf(request);
@@ -70,7 +70,7 @@ export function addCompanies(app: FastifyInstance, deps: DashboardDeps, show: Sh
   });
 }
 
-/** Its signals by week; empty where there was none in that time. */
+/** The company's signals per week; empty if there were none in that time. */
 async function weeksChart(
   { store, clock }: DashboardDeps,
   tenantId: string,
@@ -94,7 +94,7 @@ async function weeksChart(
 
 type Params = { Params: { company: string } };
 
-/** What is set by hand of a company: it stands above what was seen, which comes back where the field is emptied. */
+/** Facts set by hand override observed facts; clearing the field restores the observed one. */
 export function addCompanyEdit(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const path = '/companies/:company/edit';
   function screen(request: FastifyRequest, reply: FastifyReply, company: Company, shown: Shown = {}) {

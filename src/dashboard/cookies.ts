@@ -5,19 +5,19 @@ import { isHttps } from '../http/request-context.ts';
 import { DomainError } from '../model/errors.ts';
 import type { DashboardDeps } from './deps.ts';
 
-/** A browser keeps a `__Host-` cookie only where it came by https and for this very host. */
+/** Browsers accept a `__Host-` cookie only over HTTPS and only for that exact host. */
 function cookieNames(secure: boolean): { session: string; csrf: string } {
   return secure
     ? { session: '__Host-signalpost', csrf: '__Host-signalpost-form' }
     : { session: 'signalpost', csrf: 'signalpost-form' };
 }
 
-/** `Lax`: a link in a mail leads to a signed-in page, and no other site's form is sent with it. */
+/** `Lax`: links in mails open signed-in pages, but forms on other sites are sent without the cookie. */
 export function cookieOptions(secure: boolean) {
   return { path: '/', httpOnly: true, secure, sameSite: 'lax' } as const;
 }
 
-/** The session's cookie. */
+/** The session cookie. */
 export function sessionCookie({
   baseUrl,
   sessionLife = SESSION_LIFE,
@@ -38,7 +38,10 @@ export function sessionCookie({
   };
 }
 
-/** Changing requests of other sites are refused: by their `Origin`, and by a token that only our own pages hold. */
+/**
+ * Rejects state-changing requests from other sites, by their `Origin` and by a CSRF token that only our own pages
+ * contain.
+ */
 export async function addCsrf(app: FastifyInstance, deps: DashboardDeps): Promise<void> {
   const secure = isHttps(deps.baseUrl);
   const hmacKey = deps.seededRandom('dashboard csrf').bytes(32).toString('base64');
@@ -65,7 +68,7 @@ export async function addCsrf(app: FastifyInstance, deps: DashboardDeps): Promis
   });
 }
 
-/** The value of a form's hidden field. It counts for the session that it was made in. */
+/** The value of a form's hidden CSRF field. It is valid only for the session that it was created in. */
 export function csrfField(request: FastifyRequest, reply: FastifyReply): string {
   return reply.generateCsrf({ userInfo: sessionOf(request) });
 }
@@ -74,7 +77,10 @@ function sessionOf(request: FastifyRequest): string {
   return request.signedIn?.session.tokenHash ?? 'nobody';
 }
 
-/** By the address that is configured, or by the one that was asked for: behind a tunnel they differ. No `Origin` is no browser's. */
+/**
+ * Compares with the configured address, and with the requested one: behind a tunnel they differ. A request without
+ * `Origin` was not sent by a browser.
+ */
 function isOwnOrigin(request: FastifyRequest, ownOrigin: string): boolean {
   const { origin, host } = request.headers;
   if (request.headers['sec-fetch-site'] === 'cross-site') return false;

@@ -37,7 +37,7 @@ import { addToday } from './today.ts';
 import { addWebhookLogs } from './webhook-logs.ts';
 import { addWebhookActs, addWebhooks } from './webhooks.ts';
 
-/** Everything an account does, in a browser; registered under `/dashboard`. */
+/** Everything that an account can do, in a browser; registered under `/dashboard`. */
 export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Promise<void> {
   let show: Show | null = null;
   const shown = (): Show => {
@@ -46,7 +46,7 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
   };
   app.decorateRequest('signedIn', null);
   await app.register(cookie);
-  // JSON is for `/v1`: what is no form is 415 before it is read.
+  // JSON is for `/v1`: any other content type than a form gets 415 before its body is read.
   app.removeAllContentTypeParsers();
   await app.register(formbody, { bodyLimit: FORM_BYTES });
   app.addHook('onRoute', (route) => {
@@ -62,7 +62,8 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
   addCompression(app);
   show = createScreens({ clock: deps.clock, assets: await addAssets(app) });
 
-  // All that the screens are given: a handler has no other parts, and so changes nothing outside its request's trace.
+  // The only dependencies of the screens: a handler has no others, so every change it makes is part of its request's
+  // trace.
   const own = followTrace(app, {
     ...deps,
     passwords: createPasswords(deps.random),
@@ -99,7 +100,7 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
   addWebhookLogs(app, own, show);
 }
 
-/** What was refused or failed, as a page that says so. */
+/** Shows refused and failed requests as pages. */
 function addFaultPages(app: FastifyInstance, logger: Logger, show: () => Show): void {
   app.setErrorHandler((error, request, reply) => {
     const { status, title, detail } = describe(error, request.routeOptions.bodyLimit);
@@ -142,7 +143,7 @@ function describe(error: unknown, bodyLimit: number): { status: number; title: s
   };
 }
 
-/** Why a form was not read, by the code of the framework. */
+/** Why a form could not be read, by Fastify's error code. */
 const UNREAD: Readonly<Record<string, (bodyLimit: number) => string>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: (bodyLimit) =>
     `The form is larger than ${bodyLimit / 1024} KiB; nothing was changed. Go back and shorten it.`,

@@ -9,7 +9,7 @@ import type { AttemptTally } from '../store/delivery-log-store.ts';
 import { endpointResource } from '../webhooks/endpoints.ts';
 import type { DashboardDeps } from './deps.ts';
 
-/** What each event is called, and when it is sent. */
+/** The name of each event, and when it is sent. */
 export const EVENT_WORDS: Record<EventType, { label: string; when: string }> = {
   'signal.detected': {
     label: 'New signal',
@@ -47,7 +47,7 @@ export function eventLabel(type: string): string {
   return known === undefined ? 'Test delivery' : EVENT_WORDS[known].label;
 }
 
-/** What happened in an attempt that failed, and what to do about it. */
+/** Why an attempt failed, and what to do about it. */
 export const ERROR_WORDS: Record<AttemptErrorCode, string> = {
   http_status: 'Check the response and your endpoint’s logs.',
   redirect:
@@ -65,7 +65,7 @@ export const ERROR_WORDS: Record<AttemptErrorCode, string> = {
   internal: 'Something failed on our side. The delivery will be retried.',
 };
 
-/** Why an endpoint has, has not or will not get an event. */
+/** Why an endpoint received, did not receive or will not receive an event. */
 export const REASON_WORDS: Record<OutcomeReason, string> = {
   first_attempt_due: 'waiting for its first attempt',
   batch_due: 'waiting to be sent with others in one message',
@@ -104,7 +104,7 @@ export const PAUSE_WORDS: Record<PausedReason, string> = {
   plan: 'Paused because your plan has fewer webhooks. Pause another one or change the plan, then resume.',
 };
 
-/** How long the parts of an attempt took. A connection that was kept alive is not dialled: it has no time of its own. */
+/** How long each phase of an attempt took. An attempt over a kept-alive connection has no connect time. */
 export function timingWords(
   {
     timings: { connected_ms: connected, headers_ms: head },
@@ -122,10 +122,10 @@ export function timingWords(
 
 export const DAYS_SHOWN = 30;
 
-/** What stands for the address of an endpoint that has none. */
+/** Shown in place of the URL for an endpoint that has none. */
 const FEED = 'Pull feed';
 
-/** An endpoint as screens show it: always with something to call it by. */
+/** An endpoint as screens show it, always with a name. */
 export function shownEndpoint(endpoint: Endpoint) {
   const { url, ...resource } = endpointResource(endpoint);
   return { ...resource, url: url ?? FEED };
@@ -136,7 +136,7 @@ export function endpointName({ label, url }: { label: string; url: string }): st
   return label || hostOf(url);
 }
 
-/** How attempts to endpoints went in the last 24 hours and 30 days, by the endpoints' ids; one without any is left out. */
+/** Attempts to endpoints in the last 24 hours and 30 days, by endpoint ID; endpoints without attempts are omitted. */
 export async function attemptsOf(
   { store, clock }: Pick<DashboardDeps, 'store' | 'clock'>,
   tenantId: string,
@@ -152,12 +152,12 @@ export async function attemptsOf(
   return new Map([...ids].map((id) => [id, { lately: of(lately, id), month: of(month, id) }]));
 }
 
-/** The first of the thirty days that are shown, today among them; UTC. */
+/** The first of the thirty days shown, including today; UTC. */
 export function firstDay(now: number): number {
   return (Math.floor(now / DAY_MS) - (DAYS_SHOWN - 1)) * DAY_MS;
 }
 
-/** "99.4%, p95 about 120 ms"; no share is rounded up to all. Empty where there were no attempts. */
+/** "99.4%, p95 about 120 ms"; a share below 100% is never rounded up to it. Empty if there were no attempts. */
 export function attemptWords({ successRate, p95 }: AttemptSummary): string {
   if (successRate === null) return '';
   const rate = `${Math.floor(successRate * 1_000) / 10}%`;
@@ -166,7 +166,7 @@ export function attemptWords({ successRate, p95 }: AttemptSummary): string {
   return `${rate}, p95 about ${rounded < 1_000 ? `${rounded} ms` : `${rounded / 1_000} s`}`;
 }
 
-/** The host of an endpoint's address. */
+/** The host of an endpoint's URL. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : url;
 }

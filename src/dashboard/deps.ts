@@ -17,14 +17,17 @@ import type { Store } from '../store/store.ts';
 import type { EndpointDeps } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 
-/** What the dashboard needs of the process. */
+/** The dependencies of the dashboard. */
 export interface DashboardDeps extends LeadDeps, EndpointDeps {
   logger: Logger;
   cursors: Cursors;
-  /** Turns requests away while there are too many. */
+  /** Rejects requests while the server is overloaded. */
   load: LoadGate;
   seededRandom: SeededRandom;
-  /** Why a program may not read an address, null where it may or that is not known; left out: nobody can tell. */
+  /**
+   * Why crawlers may not read an address; null if they may, or if that is unknown. Omitted if it cannot be
+   * determined.
+   */
   refusalOf?: (address: string) => Promise<string | null>;
   /** What a source would have returned in the last 24 hours; omitted: it cannot be read. */
   previewSource?: (
@@ -32,43 +35,43 @@ export interface DashboardDeps extends LeadDeps, EndpointDeps {
     profileId: string,
     place: Pick<Place, 'kind' | 'settings'>,
   ) => Promise<SourcePreview>;
-  /** How much may be asked of it in a minute. */
+  /** Rate limits per minute. */
   dashboardLimits: DashboardLimits;
-  /** How long sessions last; as `SESSION_LIFE`, where it is left out. */
+  /** How long sessions last. Default: `SESSION_LIFE`. */
   sessionLife?: SessionLife;
   sendTest: SendTest;
   suggester: Suggester;
-  /** Whether there is a mail server; else mail is kept in the outbox alone. */
+  /** Whether a mail server is configured; otherwise mail stays in the outbox. */
   sendsMail: boolean;
-  /** Address ranges that deliveries come from, as published. */
+  /** The published address ranges that deliveries are sent from. */
   sourceIps: readonly string[];
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Assets that every page loads: they are cheap, and do not count. */
+    /** Assets that every page loads: they are cheap, and do not count towards the limits. */
     isAsset?: true;
   }
 }
 
-/** Requests in a minute. */
+/** Requests per minute. */
 export interface DashboardLimits {
-  /** Of one browser that is signed in. */
+  /** Per browser session. */
   session: number;
-  /** Of one client, signed in or not: more than a session, as an office shares an address. */
+  /** Per client address, signed in or not. Higher than for a session, because offices share an address. */
   client: number;
   /** For all users of a tenant together. */
   tenant(plan: Plan): number;
 }
 
-/** Those of a server, by what one browser may ask. */
+/** The limits of a server, derived from the limit of one browser session. */
 export function dashboardLimits(session: number): DashboardLimits {
   return { session, client: 2 * session, tenant: (plan) => planLimits(plan).requestsPerMinute };
 }
 
 /**
- * Counts each request for its client, and one with a session for that and for its tenant. To be added after the hook that
- * knows the session. What one limit refuses does not count for those after it.
+ * Counts each request against its client address and, with a session, against the session and its tenant. Register it
+ * after the hook that loads the session. A request that one limit refuses does not count towards the following ones.
  */
 export function addRequestLimits(
   app: FastifyInstance,

@@ -14,7 +14,7 @@ import { plainAmount } from './leads.ts';
 import { type ShownSignal, shownSignals } from './shown-signal.ts';
 import { signalsAsked } from './signals.ts';
 
-/** Rows that are read and written between two turns of the event loop. */
+/** Rows read and written per turn of the event loop. */
 const ROWS_AT_ONCE = 50;
 
 const FORMATS = ['csv', 'ndjson'] as const;
@@ -28,7 +28,9 @@ const TYPES: Record<Format, string> = {
 type Cell = string | number | null;
 type NamedLead = Lead & { called: string };
 
-/** Lists as files, with the filters of their screens: CSV for people, NDJSON with the resources of `/v1` for programs. */
+/**
+ * Lists as files, with the filters of their screens: CSV for people, NDJSON with the resources of `/v1` for programs.
+ */
 export function addExports(app: FastifyInstance, deps: DashboardDeps): void {
   const { store, clock, baseUrl } = deps;
   const send = (reply: FastifyReply, file: { name: string; format: Format; lines: AsyncIterable<string> }) =>
@@ -41,7 +43,7 @@ export function addExports(app: FastifyInstance, deps: DashboardDeps): void {
       .send(Readable.from(file.lines));
 
   for (const format of FORMATS) {
-    // A HEAD would read the whole list to measure it.
+    // A HEAD request would read the whole list to determine its length.
     app.get(`/leads.${format}`, { exposeHeadRoute: false }, (request, reply) => {
       const { tenant } = memberOf(request);
       const { filters, filterFaults } = filtersOf(leadFilters, queryOf(request));
@@ -77,7 +79,7 @@ export function addExports(app: FastifyInstance, deps: DashboardDeps): void {
   }
 }
 
-/** A filter left out would export more than was asked for. @throws DomainError */
+/** Ignoring an invalid filter would export more than was requested. @throws DomainError */
 function refuse(filterFaults: readonly string[]): void {
   if (filterFaults.length === 0) return;
   throw new DomainError('INVALID_REQUEST', `Nothing was exported: ${filterFaults.join(' ')}`);
@@ -85,7 +87,7 @@ function refuse(filterFaults: readonly string[]): void {
 
 type ReadPage<T> = (place: PageRequest) => Promise<Page<T>>;
 
-/** The whole list, a page at a time. All exports take turns, so that however many there are, other requests wait for one page. */
+/** The whole list, page by page. All exports take turns, so that other requests wait for one page at most. */
 async function* pagesOf<T>(read: ReadPage<T>): AsyncGenerator<T[]> {
   let after: Position | null = null;
   do {
@@ -96,7 +98,7 @@ async function* pagesOf<T>(read: ReadPage<T>): AsyncGenerator<T[]> {
   } while (after !== null);
 }
 
-/** Rows that are JSON already. */
+/** Rows that are already JSON. */
 async function* jsonLines(read: ReadPage<string>): AsyncGenerator<string> {
   for await (const rows of pagesOf(read)) yield rows.map(jsonLine).join('');
 }
@@ -106,13 +108,13 @@ async function* csvLines<T>(
   columns: Readonly<Record<string, (row: T) => Cell>>,
 ): AsyncGenerator<string> {
   const cells = Object.values(columns);
-  // Spreadsheets take a file for UTF-8 by its byte order mark alone.
+  // Spreadsheets recognise UTF-8 only by its byte order mark.
   yield `\uFEFF${csvLine(Object.keys(columns))}`;
   for await (const rows of pagesOf(read))
     yield rows.map((row) => csvLine(cells.map((cellOf) => cellOf(row)))).join('');
 }
 
-/** Characters that some readers take for the end of a line, or act on, stand escaped. */
+/** Escapes characters that some parsers treat as line ends or control codes. */
 function jsonLine(json: string): string {
   const escaped = json.replace(
     /[\u007f-\u009f\u2028\u2029\ufeff]/g,
@@ -127,8 +129,8 @@ export function csvLine(cells: readonly Cell[]): string {
 }
 
 /**
- * A cell that a spreadsheet would run as a formula begins with an apostrophe, as OWASP advises. Control characters become
- * spaces; line ends stay, within quotes.
+ * Prefixes a cell that a spreadsheet would run as a formula with an apostrophe, as OWASP recommends. Control
+ * characters become spaces; line breaks within quotes are kept.
  */
 function csvCell(cell: Cell): string {
   if (cell === null) return '';
@@ -164,7 +166,7 @@ const LEAD_COLUMNS = {
   ...texts(['created_at', 'updated_at']),
 } satisfies Record<string, (lead: NamedLead) => Cell>;
 
-/** As flattened payloads of webhooks name them, with what the screens say of a signal beside. */
+/** Columns named as in flattened webhook payloads, with the labels of the screens in addition. */
 const SIGNAL_COLUMNS = {
   signal_id: (signal) => signal.signal_id,
   timestamp: ({ timestamp }) => timestamp,
@@ -193,7 +195,7 @@ const SIGNAL_COLUMNS = {
   profile_url: (signal) => signal.profile_url,
 } satisfies Record<string, (signal: ShownSignal) => Cell>;
 
-/** Columns that are members of the lead by the same name. */
+/** Columns that are members of the lead with the same name. */
 function texts<const N extends keyof Lead>(names: readonly N[]) {
   return Object.fromEntries(names.map((name) => [name, (lead: NamedLead) => lead[name]])) as Record<
     N,

@@ -13,13 +13,13 @@ import { NAVIGATION, type Show } from './screens.ts';
 import { kindWords } from './source-form.ts';
 import { WEBHOOKS } from './webhooks.ts';
 
-/** Of each kind. */
+/** Results per kind. */
 const MOST = 5;
-/** A tenant may have any number of campaigns; so many of the newest are looked through. */
+/** A tenant may have any number of campaigns; only this many of the newest are searched. */
 const CAMPAIGNS_READ = 300;
 const MAX_CHARS = 200;
 
-/** Something that can be gone to. */
+/** A search result that links to a screen. */
 interface Found {
   kind: string;
   path: string;
@@ -27,7 +27,7 @@ interface Found {
   detail: string;
 }
 
-/** Where things are by the first letters of their ids. */
+/** The screen of each kind of resource, by ID prefix. */
 const PLACES: Readonly<Record<string, { kind: string; path: string }>> = {
   sig: { kind: 'Signal', path: '/dashboard/signals/' },
   led: { kind: 'Lead', path: '/dashboard/leads/' },
@@ -49,7 +49,10 @@ const MORE_PAGES = [
   { path: '/developers', label: 'Developers portal' },
 ];
 
-/** `/dashboard/find?q=`: whatever has such a name, text or id. The command palette shows what stands on this page. */
+/**
+ * `/dashboard/find?q=`: everything with a matching name, text or ID. The command palette shows the results of this
+ * page.
+ */
 export function addFind(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   app.get('/find', async (request, reply) => {
     const { tenant } = memberOf(request);
@@ -119,7 +122,7 @@ async function find({ store }: DashboardDeps, tenantId: string, q: string): Prom
   ];
 }
 
-/** Where an id leads, whether or not there is such a thing: its screen says so. */
+/** The screen for an ID. It shows an error itself if the resource does not exist. */
 function byId(q: string): Found[] {
   const [id, prefix = ''] = /^([a-z]{3})_[0-9a-z]{1,60}$/.exec(q) ?? [];
   const place = PLACES[prefix];

@@ -7,23 +7,29 @@ import { DomainError } from '../model/errors.ts';
 import type { ListFilters } from '../model/filters.ts';
 import { labelOf } from './screens.ts';
 
-/** A form as it was sent: one text or several for each name. */
+/** A submitted form: one or several texts per name. */
 export type Form = Record<string, string | string[]>;
 
-/** The largest form, where its route does not say otherwise; it is refused before it is parsed or its token is looked at. */
+/**
+ * The maximum size of a form unless its route sets another; larger ones are refused before parsing and before the
+ * CSRF check.
+ */
 export const FORM_BYTES = 16 * 1024;
-/** For routes whose form has text areas: lists of 200 terms in a script that takes nine bytes a letter, once it is encoded. */
+/**
+ * For routes whose forms have text areas: lists of 200 terms in a script that takes nine bytes per letter when
+ * URL-encoded.
+ */
 export const LARGE_FORM = { bodyLimit: 512 * 1024 } as const;
 
-/** The most values of a field, and the most lines of a text area, that are looked at; more than any schema allows. */
+/** The maximum number of values of a field, and lines of a text area, that are read; more than any schema allows. */
 const MOST_VALUES = 200;
 const MOST_LINES = 1_000;
 
-/** The form of a POST. Fields hold text alone: no NUL and no half of a surrogate pair reaches a store. */
+/** The form of a POST. NUL characters and lone surrogates never reach the store. */
 export function formOf(request: FastifyRequest): Form {
   const body = request.body;
   if (typeof body !== 'object' || body === null) return {};
-  // Without a prototype: a field called `__proto__` must not lend the form the members of a list.
+  // No prototype: a field named `__proto__` must not give the form the members of an array.
   const form: Form = Object.create(null);
   for (const [name, value] of Object.entries(body)) {
     if (typeof value === 'string') form[name] = clean(value);
@@ -36,24 +42,24 @@ export function formOf(request: FastifyRequest): Form {
   return form;
 }
 
-/** The first text of a field; empty where it was not sent. */
+/** The first value of a field; empty if it was not sent. */
 export function text(form: Form, name: string): string {
   const value = form[name];
   return (Array.isArray(value) ? value[0] : value) ?? '';
 }
 
-/** All texts of a field that are not empty. */
+/** All non-empty values of a field. */
 export function texts(form: Form, name: string): string[] {
   const value = form[name] ?? [];
   return (Array.isArray(value) ? value : [value]).filter((item) => item !== '');
 }
 
-/** Whether a box was ticked. */
+/** Whether a checkbox was checked. */
 export function ticked(form: Form, name: string): boolean {
   return text(form, name) !== '';
 }
 
-/** The lines of a text area that are not empty, and of the ticked boxes of the same name. */
+/** The non-empty lines of a text area, and of the checked boxes with the same name. */
 export function lines(form: Form, name: string): string[] {
   return texts(form, name)
     .flatMap((value) => value.split(/\r?\n/))
@@ -62,23 +68,23 @@ export function lines(form: Form, name: string): string[] {
     .slice(0, MOST_LINES);
 }
 
-/** A whole number; what is none stays text, for the schema to refuse. Null where the field is empty. */
+/** A whole number; other input is returned as text, for the schema to reject. Null if the field is empty. */
 export function number(form: Form, name: string): number | string | null {
   const value = text(form, name).trim();
   if (value === '') return null;
   return /^-?\d{1,9}$/.test(value) ? Number(value) : value;
 }
 
-/** The query of a screen as a form; a filter that is empty is none. */
+/** A screen's query as a form; empty filters are dropped. */
 export function queryOf(request: FastifyRequest): Form {
   const form = formOf({ body: request.query } as FastifyRequest);
   return Object.fromEntries(Object.entries(form).filter(([, value]) => value !== ''));
 }
 
-/** What is wrong with a form by its fields, and with the whole of it under `''`. */
+/** The faults of a form by field, with those of the form as a whole under `''`. */
 export type FormFaults = Record<string, string>;
 
-/** The faults of a refusal that a form can show; anything else is thrown on. */
+/** The faults of a domain error that a form can show; rethrows any other error. */
 export function faultsOf(error: unknown): FormFaults {
   if (!(error instanceof DomainError)) throw error;
   if (error.code === 'NOT_FOUND' && error.extra.errors === undefined) throw error;
@@ -93,7 +99,7 @@ export function faultsOf(error: unknown): FormFaults {
   return faults;
 }
 
-/** `"rate_limit" must be at least 1.` as a person says it; the names are those of the API's members. */
+/** Rephrases `"rate_limit" must be at least 1.`, which names members of the API, for a form. */
 function plainly(detail: string): string {
   return detail
     .replace(/^"([a-z_]+)"/, (_, name: string) => labelOf(name))
@@ -104,7 +110,9 @@ function clean(value: string): string {
   return value.toWellFormed().replaceAll('\0', '');
 }
 
-/** The filters of a list by the query of its screen. Those that are not valid are left out, and named in `filterFaults`. */
+/**
+ * Parses the filters of a list from a screen's query. Invalid filters are dropped, and reported in `filterFaults`.
+ */
 export function filtersOf<Q extends z.ZodRawShape, F>(
   { query: schema, toFilters }: ListFilters<Q, F>,
   query: Form,
@@ -119,14 +127,14 @@ export function filtersOf<Q extends z.ZodRawShape, F>(
     if (checked.ok) return { filters: toFilters(checked.value), filterFaults };
     const before = given.size;
     for (const { parameter = '', detail } of checked.faults) {
-      // The first fault of each: a list has one for every value.
+      // Only the first fault of each filter: a list has one fault per value.
       if (given.delete(parameter)) filterFaults.push(detail);
     }
     if (given.size === before) throw refusal(checked, 'querystring');
   }
 }
 
-/** A moment of a filter, Unix milliseconds. Null where it is none. */
+/** A time in a filter, Unix milliseconds. Null if it is invalid. */
 export function momentOf(query: Form, name: string): number | null {
   const given = text(query, name).trim();
   if (given === '') return null;
@@ -134,38 +142,38 @@ export function momentOf(query: Form, name: string): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** A browser's field sends a time without a zone, and often without seconds; it is taken as UTC. */
+/** Browser fields send times without a zone, and often without seconds; they are read as UTC. */
 function zoned(given: string): string {
   const [, minute, seconds = ':00'] =
     /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d+)?)?$/.exec(given.trim()) ?? [];
   return minute === undefined ? given : `${minute}${seconds}Z`;
 }
 
-/** The value of a filter that may be one of `allowed`; null where it is none of them. */
+/** The value of a filter if it is one of `allowed`; otherwise null. */
 export function oneOf<T extends string>(query: Form, name: string, allowed: readonly T[]): T | null {
   const given = text(query, name);
   return allowed.find((item) => item === given) ?? null;
 }
 
-/** Whether a query has any filter. */
+/** Whether a query contains any filter. */
 export function isFiltered(query: Form): boolean {
   return Object.keys(query).some((name) => !['cursor', 'done', 'sort'].includes(name));
 }
 
-/** What an address of a list says beside filters. */
+/** Query parameters of a list that are not filters. */
 export const NO_FILTERS: ReadonlySet<string> = new Set(['cursor', 'done', 'count', 'signal']);
 
-/** The filters of an address, without its place in the list. */
+/** The filters of an address, without its cursor. */
 export function kept(query: URLSearchParams): string {
   return new URLSearchParams(
     [...query].filter(([name, value]) => !NO_FILTERS.has(name) && value !== ''),
   ).toString();
 }
 
-/** A member that people name themselves, as a text area has it: one a line, `key = value`. */
+/** The value of a custom field, edited in a text area as lines of `key = value`. */
 type Value = string | number | boolean;
 
-/** The lines of a record. */
+/** The custom fields of a record as lines. */
 export function linesOfMembers(record: Readonly<Record<string, Value>>): string {
   return Object.entries(record)
     .map(([key, value]) => {
@@ -186,7 +194,7 @@ export function memberOfLine(line: string): [string, Value] {
   return [key, unquoted(value)];
 }
 
-/** Whether a text is read back as itself without quotes. */
+/** Whether an unquoted text is parsed back as the same text. */
 function isPlain(value: string): boolean {
   return value !== '' && memberOfLine(`k=${value}`)[1] === value && !/[\r\n]/.test(value);
 }

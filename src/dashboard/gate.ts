@@ -20,18 +20,18 @@ declare module 'fastify' {
     signedIn: OpenSession | null;
   }
   interface FastifyContextConfig {
-    /** A screen that needs no session. */
+    /** A screen that requires no session. */
     open?: true;
-    /** A change that every signed-in user may make, as it concerns only themselves. */
+    /** A change that every signed-in user may make, because it concerns only themselves. */
     forReaders?: true;
-    /** A change that owners alone may make. */
+    /** A change that only owners may make. */
     forOwners?: true;
-    /** A screen with nothing but the form of a change: users without the permission see that before they fill it in. */
+    /** A screen that consists of a form: users without the permission see the refusal before they fill it in. */
     onlyToChange?: true;
   }
 }
 
-/** Nothing is loaded from elsewhere, nothing runs or is styled in the page itself, no other page frames it. */
+/** Nothing is loaded from elsewhere, no inline script or style runs, and no other page may frame it. */
 const HEADERS = {
   'content-security-policy': [
     "default-src 'none'",
@@ -52,10 +52,10 @@ const HEADERS = {
 };
 
 const NAMED_OWNERS = 3;
-/** A company's screen has its domain for an id (RFC 1035, section 2.3.4). */
+/** A company's screen uses its domain as ID (RFC 1035, section 2.3.4). */
 const MAX_PARAM_CHARS = 255;
 
-/** Every request: who asks, whether the screen is there, and whether it may be seen. */
+/** Runs before every request: loads the session, and checks that the screen exists and that the user may see it. */
 export function addGate(app: FastifyInstance, deps: DashboardDeps, show: () => Show): void {
   const methods = collectMethods(app);
   const cookie = sessionCookie(deps);
@@ -77,7 +77,7 @@ export function addGate(app: FastifyInstance, deps: DashboardDeps, show: () => S
         sendAllow(reply, allow);
         return reply;
       }
-      // The address of a form's answer, loaded again or kept as a bookmark: the screen that the form stands on is above it.
+      // The address of a form's response, reloaded or bookmarked: redirect to the parent screen, which has the form.
       if (request.method === 'GET') return reply.redirect(screenAbove(bare, methods), 303);
       reply.header('allow', allow);
       throw new DomainError('METHOD_NOT_ALLOWED', `${request.method} is not supported here. Use ${allow}.`);
@@ -108,7 +108,7 @@ export function addGate(app: FastifyInstance, deps: DashboardDeps, show: () => S
   );
 }
 
-/** The nearest address above that shows something. */
+/** The nearest parent path that has a screen. */
 function screenAbove(path: string, methods: MethodTable): string {
   let above = path;
   do above = above.slice(0, above.lastIndexOf('/'));
@@ -116,40 +116,43 @@ function screenAbove(path: string, methods: MethodTable): string {
   return above;
 }
 
-/** Who asks on a screen behind the gate. */
+/** The session of a request behind the gate. */
 export function memberOf(request: FastifyRequest): OpenSession {
   if (request.signedIn === null) throw new Error('the screen is not behind the gate');
   return request.signedIn;
 }
 
-/** No id is that long, nor is any domain or suggestion: schemas refuse it with a fault that no screen has a field for. */
+/**
+ * No ID, domain or suggestion is that long: schemas would reject it with a fault that belongs to no field of the
+ * screen.
+ */
 function refuseLongIds({ params }: FastifyRequest): void {
   const values: unknown[] = Object.values(params ?? {});
   if (values.every((value) => typeof value !== 'string' || value.length <= MAX_PARAM_CHARS)) return;
   throw new DomainError('NOT_FOUND', 'This page does not exist. The address is too long.');
 }
 
-/** Why this role may not make a change; null if it may. Checked by route, so that no handler can forget it. */
+/** Why this role may not make a change; null if it may. Checked per route, so that no handler can forget it. */
 function refusalFor(role: Role, { open, forReaders, forOwners }: FastifyContextConfig): string | null {
   if (open === true || forReaders === true || role === 'owner') return null;
   if (role === 'reader') return 'You have read-only access.';
   return forOwners === true ? 'Only an owner of this account can do that.' : null;
 }
 
-/** Says who can do what this user may not. */
+/** An error that names the owners who can do what this user may not. */
 async function notAllowed({ store }: DashboardDeps, tenantId: string, detail: string): Promise<DomainError> {
   const owners = (await store.listMembers(tenantId)).filter(({ role }) => role === 'owner');
   const names = owners.slice(0, NAMED_OWNERS).map(({ email }) => email);
   return new DomainError('INSUFFICIENT_SCOPE', detail, { hint: `Ask an owner: ${names.join(', ')}.` });
 }
 
-/** Who changes a lead: the person, as the history names them. */
+/** The user who changes a lead, as its history shows them. */
 export function leadCallerOf(request: FastifyRequest): LeadCaller {
   const { tenant, user } = memberOf(request);
   return { tenantId: tenant.id, actor: { id: user.id, name: user.email } };
 }
 
-/** What a form says, held to the schema that the API holds bodies to. @throws DomainError `INVALID_REQUEST` */
+/** Validates form data with the schema that the API uses for bodies. @throws DomainError `INVALID_REQUEST` */
 export function checked<S extends z.ZodType>(schema: S, data: unknown): z.output<S> {
   const result = check(schema, data, 'body');
   if (result.ok) return result.value;

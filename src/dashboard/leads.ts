@@ -89,7 +89,7 @@ const ORIGIN_WORDS: Record<FactSource, string> = {
 
 type Params = { Params: { id: string } };
 
-/** One lead: each fact with its source, its signals and history; moving it, its deal, and erasing the person. */
+/** One lead: each fact with its source, signals and history; changing its stage, its deal, and erasing the person. */
 export function addLeadScreen(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const showLead = leadScreen(deps, show);
   app.get<Params>('/leads/:id', (request, reply) => showLead(request, reply, request.params.id));
@@ -138,7 +138,7 @@ export function addLeadScreen(app: FastifyInstance, deps: DashboardDeps, show: S
       const patch = checked(leadPatchSchema, {
         owner: text(form, 'owner'),
         notes: text(form, 'notes'),
-        // A date alone is a step without words: refused, and not dropped.
+        // A due date without a text is rejected, not dropped.
         next_step: step === '' && due_date === null ? null : { text: step, due_date },
       });
       await changeLead(deps, leadCallerOf(request), { id, patch });
@@ -148,7 +148,7 @@ export function addLeadScreen(app: FastifyInstance, deps: DashboardDeps, show: S
     return reply.redirect(`${addressOf(id)}?done=saved`, 303);
   });
 
-  // From Today, where the step that is shown may be another by now: then nothing is changed.
+  // Posted from Today, where the displayed step may be outdated: then nothing is changed.
   app.post<Params>('/leads/:id/step', async (request, reply) => {
     const { tenant } = memberOf(request);
     const { id } = request.params;
@@ -188,7 +188,7 @@ interface Shown {
   moveFaults?: FormFaults;
   dealFaults?: FormFaults;
   followFaults?: FormFaults;
-  /** What was typed. */
+  /** The submitted values. */
   form?: Form;
 }
 
@@ -237,9 +237,9 @@ function leadScreen({ store }: DashboardDeps, show: Show) {
   };
 }
 
-/** What is known of the lead, with where it came from. */
+/** The known facts of a lead, with their sources. */
 function factsOf(lead: Lead) {
-  // Both names again, where they say no more than the whole one.
+  // First and last name are left out if they only repeat the full name.
   const isWhole = lead.name === `${lead.first_name} ${lead.last_name}`;
   return FACT_FIELDS.map((field) => {
     const from = lead.provenance[field] ?? null;
@@ -263,7 +263,7 @@ const PERSON = ['name', 'first_name', 'last_name', 'email', 'linkedin_url', 'tit
 const COMPANY = ['name', 'domain', 'industry', 'headcount', 'location'] as const;
 const CHOICES = ['seniority', 'department'] as const;
 
-/** What is known of a lead, changed by hand: facts, tags, own fields. What is emptied is not known any more. */
+/** Edits the facts, tags and custom fields of a lead. Cleared fields become unknown. */
 export function addLeadEdit(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const path = '/leads/:id/edit';
   async function screen(request: FastifyRequest, reply: FastifyReply, id: string, shown: ShownForm = {}) {
@@ -316,7 +316,7 @@ function formOfLead(lead: Lead): Form {
   return form;
 }
 
-/** What is other than it was: what was concluded of a fact that stays is not set by hand by saving it. */
+/** Only the changed fields: saving an unchanged, inferred fact must not mark it as set by hand. */
 function patchOf(form: Form, lead: Lead): unknown {
   const before = formOfLead(lead);
   const isChanged = (name: string) => text(form, name).trim() !== text(before, name);
@@ -342,7 +342,7 @@ function patchOf(form: Form, lead: Lead): unknown {
   return patch;
 }
 
-/** To make one takes 50 us, and a board of leads shows a hundred amounts. */
+/** Creating a formatter takes 50 us, and a board of leads shows a hundred amounts. */
 const formats = new LRUCache<string, Intl.NumberFormat>({ max: 100 });
 
 function formatOf(currency: string, isWhole: boolean): Intl.NumberFormat {
@@ -357,20 +357,23 @@ function formatOf(currency: string, isWhole: boolean): Intl.NumberFormat {
   return format;
 }
 
-/** An amount in the smallest unit of a currency, in words: 129900 USD is "USD 1,299". */
+/** Formats an amount in the smallest unit of a currency: 129900 USD is "USD 1,299". */
 export function money(amountMinor: number, currency: string): string {
   const digits = digitsOf(currency);
   const shown = formatOf(currency, amountMinor % 10 ** digits === 0);
   return shown.format(amountMinor / 10 ** digits).replace(/\s/gu, ' ');
 }
 
-/** An amount as a form holds it, such as "1299.50". */
+/** An amount as a form field shows it, such as "1299.50". */
 export function plainAmount(amountMinor: number, currency: string): string {
   const digits = digitsOf(currency);
   return (amountMinor / 10 ** digits).toFixed(digits);
 }
 
-/** What a form says in whole units, in the smallest unit; text that is no amount of that currency stays text. */
+/**
+ * Converts an amount typed in whole units to the smallest unit; text that is not an amount of that currency is
+ * returned as is.
+ */
 function minorAmount(typed: string, currency: string): number | string {
   const plain = typed.trim().replaceAll(/[,\s]/g, '');
   const [, whole = '', part = ''] = /^(\d{1,12})(?:\.(\d{1,4}))?$/.exec(plain) ?? [];

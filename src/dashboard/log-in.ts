@@ -48,7 +48,7 @@ export function addLogIn(
 }
 
 function addLogInScreen(app: FastifyInstance, deps: DashboardDeps & SignInDeps, show: Show): void {
-  /** What to do if there is no account yet. */
+  /** Instructions if there is no account yet. */
   async function firstSteps(): Promise<{ lead: string; command: string } | null> {
     if (await deps.store.anyPassword()) return null;
     return (await isUnfounded(deps.store))
@@ -112,7 +112,7 @@ function addLogInScreen(app: FastifyInstance, deps: DashboardDeps & SignInDeps, 
   });
 }
 
-/** Who tries to log in, as they are counted and named. */
+/** The client of a log-in attempt, for rate limits and the audit log. */
 function tryingOf(deps: DashboardDeps, request: FastifyRequest, reply: FastifyReply): Trying {
   const fault = 'a refused log-in could not be written into the audit list';
   return {
@@ -122,7 +122,7 @@ function tryingOf(deps: DashboardDeps, request: FastifyRequest, reply: FastifyRe
   };
 }
 
-/** Gives the browser its new session; one that it had before ends. */
+/** Starts a new session in the browser, and ends its previous one. */
 async function enter(
   deps: DashboardDeps,
   { request, reply, token }: { request: FastifyRequest; reply: FastifyReply; token: string },
@@ -133,7 +133,7 @@ async function enter(
   cookie.set(reply, token);
 }
 
-/** What a refused log-in shows. Anything that is no refusal is thrown on. */
+/** The message for a refused log-in. Rethrows any error that is not a refusal. */
 function refusedLogIn(reply: FastifyReply, error: unknown): { fault: string; status: number } {
   if (!(error instanceof DomainError)) throw error;
   const wait = error.extra.retryAfterSeconds;
@@ -145,11 +145,11 @@ interface LinkScreen {
   path: string;
   title: string;
   after: string;
-  /** What is done with a form without a link. */
+  /** Handles a form submitted without a link token. */
   otherwise?: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 }
 
-/** The token stands behind the `#`, which browsers do not send; the script puts it into the form, or its owner does. */
+/** The token follows the `#`, which browsers do not send; the script copies it into the form, or the user does. */
 function addLinkScreen(
   app: FastifyInstance,
   deps: DashboardDeps & SignInDeps,
@@ -166,7 +166,7 @@ function addLinkScreen(
     least: MIN_PASSWORD_CHARACTERS,
     command: path === '/reset' ? COMMANDS.reset : COMMANDS.link,
   };
-  /** What the first account is asked besides; null where there is one. */
+  /** The extra fields for the first account; null if an account exists. */
   async function founding(name = '', email = ''): Promise<{ name: string; email: string } | null> {
     return path === '/setup' && (await isUnfounded(deps.store)) ? { name, email } : null;
   }
@@ -198,7 +198,10 @@ function addLinkScreen(
   });
 }
 
-/** An address of this dashboard, or its start: what is in a link must not lead to another site (`//evil`, `/\evil`). */
+/**
+ * An address within this dashboard, or its start page: a link's target must not lead to another site (`//evil`,
+ * `/\evil`).
+ */
 function ownPath(next: string): string {
   return /^\/dashboard(?:[/?][^\\\s]*)?$/.test(next) && !next.startsWith('/dashboard/log')
     ? next
@@ -206,8 +209,8 @@ function ownPath(next: string): string {
 }
 
 /**
- * Has a link for a new password sent to an address. The answer is the same whether the address is known or not, and so is
- * how long it takes: the mail is written once the answer is on its way.
+ * Sends a link for a new password to an address. Response and response time are the same whether the address is known
+ * or not: the mail is written after the response has been sent.
  */
 function createResetAsker(deps: DashboardDeps & { mailLimits: MailLimits }) {
   const tries = createWrongPasswords(deps.clock, RESET_TRIES);
@@ -224,8 +227,8 @@ function createResetAsker(deps: DashboardDeps & { mailLimits: MailLimits }) {
 }
 
 /**
- * Runs work once the answer is on its way, as nobody's doing: how long it takes, and whether there is any, must not be seen
- * from outside. Where it fails, `fault` says in the log what came of it.
+ * Runs work after the response has been sent, outside the request's trace: neither its duration nor its existence may
+ * be observable from outside. If it fails, `fault` is the message in the log.
  */
 function afterAnswer(
   { store, logger }: Pick<DashboardDeps, 'store' | 'logger'>,
@@ -253,7 +256,7 @@ const SYSTEMS: [mark: RegExp, name: string][] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** What a browser calls itself, as people call it: "Firefox on Linux"; empty where it says nothing that is known. */
+/** A readable name for a browser, such as "Firefox on Linux"; empty if the user agent is unknown. */
 function browserWords(userAgent: string | undefined): string {
   const named = (list: typeof BROWSERS) => list.find(([mark]) => mark.test(userAgent ?? ''))?.[1];
   return [named(BROWSERS), named(SYSTEMS)].filter((name) => name !== undefined).join(' on ');

@@ -4,17 +4,17 @@ import type { Cursors } from '../lib/cursor.ts';
 import type { PageRequest, Position } from '../model/filters.ts';
 import { memberOf } from './gate.ts';
 
-/** Rows on a screen. */
+/** Rows per screen. */
 export const PAGE_ROWS = 25;
 
-/** A list on a screen: what its cursors count for, and how a page of it is read. */
+/** A list on a screen: the scope of its cursors, and how to read one page. */
 export interface ScreenList<P> {
   name: string;
   filters: unknown;
   read(page: PageRequest): Promise<P>;
 }
 
-/** A page of a list, and the addresses of the next one and of the first; null where there is none. */
+/** One page of a list, and the addresses of the next and the first page, or null. */
 export async function readScreenPage<P extends { last: Position | null }>(
   { cursors }: { cursors: Cursors },
   request: FastifyRequest,
@@ -31,7 +31,7 @@ export async function readScreenPage<P extends { last: Position | null }>(
   };
 }
 
-/** The address of the request with another cursor, its filters kept. */
+/** The address of the request with another cursor and the same filters. */
 function withCursor(request: FastifyRequest, cursor: string | null): string {
   const url = new URL(request.originalUrl, 'http://dashboard');
   url.searchParams.delete('done');

@@ -15,22 +15,22 @@ import { checked, leadCallerOf, memberOf } from './gate.ts';
 import { money } from './leads.ts';
 import type { Show } from './screens.ts';
 
-/** Leads that a column shows; a link leads to the rest. */
+/** Leads shown per column; a link leads to the rest. */
 const COLUMN_LEADS = 20;
-/** What the funnel looks at: the newest leads of so many days. */
+/** The funnel covers leads created in this many days. */
 const FUNNEL_DAYS = 90;
 const FUNNEL_LEADS = 5_000;
-/** How far leads come; `lost` is no step on the way. */
+/** The stages that leads progress through; `lost` is not one of them. */
 const STEPS: readonly Stage[] = STAGES.filter((stage) => stage !== 'lost');
 
 /** A move that needs a reason first, or that was refused. */
 interface Refused {
   fault: string;
-  /** What is asked: why this lead was lost. */
+  /** Asks why this lead was lost. */
   asking: { lead: Lead; name: string } | null;
 }
 
-/** `/dashboard/pipeline`: the board. Leads move by a form, which the script sends when a card is dragged. */
+/** `/dashboard/pipeline`: the board. Leads are moved with a form, which the script submits when a card is dropped. */
 export function addPipeline(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const { store, clock } = deps;
 
@@ -104,7 +104,7 @@ function cardOf(lead: Lead, headline: string, now: number) {
   };
 }
 
-/** How far leads have come, and how long they stayed on the way. */
+/** The furthest stage that leads have reached, and the average time in each stage. */
 function flowHtml({ furthest, stayed }: StageFlow): string {
   const reached = (stage: Stage) =>
     STEPS.slice(STEPS.indexOf(stage)).reduce((sum, later) => sum + (furthest[later] ?? 0), 0);

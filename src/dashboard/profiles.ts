@@ -35,14 +35,16 @@ import { type Form, faultsOf, formOf, LARGE_FORM, lines, number, text, texts, ti
 import { checked, memberOf } from './gate.ts';
 import type { Show } from './screens.ts';
 
-/** Stored posts that a draft is tried on. */
+/** The number of stored posts that a draft is tried on. */
 const TRIED = 50;
 const WEEKS_SHOWN = 12;
 const DAYS_SHOWN = 30;
-/** Points of a bar of the histogram, as they are counted. */
+/** The points that each bar of the histogram covers. */
 const SCORES = 5;
 
-/** Ideal customer profiles: the list, a new one from a sentence, and an editor that shows what a change would do. */
+/**
+ * Ideal customer profiles: the list, creation from a sentence, and an editor that previews the effect of a change.
+ */
 export function addProfiles(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   app.get('/profiles', async (request, reply) => {
     const profiles = await deps.store.listProfiles(memberOf(request).tenant.id);
@@ -88,7 +90,7 @@ function addNew(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
         const { draft, review } = await draftForSeller(deps, tenant.id, asked.value);
         return await screen(request, reply, { offer, form: formOfProfile(draft), review });
       }
-      // What has no name yet can be tried all the same.
+      // A profile without a name can be previewed, too.
       const input = inputOf(act === 'preview' ? { ...form, name: text(form, 'name') || 'Draft' } : form);
       if (act === 'preview') {
         const preview = await previewProfile(deps, tenant.id, { ...input, limit: TRIED });
@@ -162,14 +164,14 @@ function inputOf(form: Form): IcpInput {
   return checked.value;
 }
 
-/** Empty where there was no signal in that time. */
+/** Empty if there were no signals in that time. */
 function scoresChart(
   scores: readonly { score: number; count: number }[],
   { hot, warm }: { hot: number; warm: number },
 ): string {
   if (scores.length === 0) return '';
   const steps = Array.from({ length: 100 / SCORES }, (_, i) => i * SCORES);
-  // 100 stands with the best.
+  // The last bar includes a score of 100.
   const within = (from: number) =>
     scores
       .filter(({ score }) => Math.min(score, 100 - SCORES) === from)
@@ -188,7 +190,7 @@ function scoresChart(
   });
 }
 
-/** Empty where nothing that was shown has been judged in that time. */
+/** Empty if no signal shown in that time was rated. */
 function precisionChart(judged: readonly Judgement[], now: number): string {
   const weeks = qualityByWeek(judged, { now, weeks: WEEKS_SHOWN });
   if (weeks.every((week) => week.judged === 0)) return '';
@@ -221,7 +223,7 @@ const LISTS = [
   'muted_sources',
 ] as const;
 
-/** The types of signals as a form offers them. */
+/** Types of signals as a form labels them. */
 export const SIGNAL_TYPE_WORDS: Record<SignalType, string> = {
   intent_post: 'Requests',
   qa_forum: 'Questions',
@@ -230,7 +232,7 @@ export const SIGNAL_TYPE_WORDS: Record<SignalType, string> = {
   funding_event: 'Funding rounds',
 };
 
-/** The editor's fields of a profile, or of a draft of one. */
+/** The editor's fields for a profile or a draft. */
 export function formOfProfile(profile: Omit<IcpResource, 'id' | 'created_at' | 'updated_at'>): Form {
   const ranges = profile.headcount_ranges.map(({ min, max }) => (max === null ? `${min}+` : `${min}-${max}`));
   const form: Form = {
@@ -248,12 +250,12 @@ export function formOfProfile(profile: Omit<IcpResource, 'id' | 'created_at' | '
   return form;
 }
 
-/** The editor of a profile that is not there yet. */
+/** The editor's fields for a new profile. */
 function emptyProfileForm(): Form {
   return { ...formOfProfile(icpResource(defaultProfile('', '', 0))), name: '', description: '', phrases: '' };
 }
 
-/** What the editor says, as `/v1` takes it; to be checked. */
+/** The editor's fields as a `/v1` body, not yet validated. */
 export function wishOf(form: Form): unknown {
   const lists = Object.fromEntries(LISTS.map((name) => [name, lines(form, name)]));
   const weights = Object.fromEntries(
@@ -264,7 +266,7 @@ export function wishOf(form: Form): unknown {
     name: text(form, 'name'),
     description: text(form, 'description'),
     offer: text(form, 'offer'),
-    // All of them is said as none: a type that is added later then counts, too.
+    // All types are stored as an empty list, so that types added later count, too.
     signal_types: types.length === SIGNAL_TYPES.length ? [] : types,
     ...lists,
     phrases: [...lines(form, 'phrases'), ...lines(form, 'more_phrases')],
@@ -276,7 +278,7 @@ export function wishOf(form: Form): unknown {
 
 const DONE = { accept: 'accepted', dismiss: 'dismissed', undo: 'undone' } as const;
 
-/** What is decided of the changes that feedback suggests, on a profile's screen. */
+/** Accepts, dismisses and reverts the changes suggested by feedback, on a profile's screen. */
 function addProfileSuggestions(app: FastifyInstance, deps: DashboardDeps): void {
   app.post<{ Params: { id: string; suggestion: string } }>(
     '/profiles/:id/suggestions/:suggestion',
@@ -289,7 +291,7 @@ function addProfileSuggestions(app: FastifyInstance, deps: DashboardDeps): void 
   );
 }
 
-/** What a suggestion would have done to the signals judged so far, in words. */
+/** The effect that a suggestion would have had on the signals rated so far, in words. */
 function effectOf({ status, effect: { shown_before: before, shown_after: after } }: IcpSuggestion): string {
   const of = (shown: typeof before) => `${shown.relevant} of ${shown.relevant + shown.not_relevant}`;
   if (status === 'open')
@@ -298,7 +300,7 @@ function effectOf({ status, effect: { shown_before: before, shown_after: after }
   return `Of the hot and warm signals rated by then, ${of(before)} were relevant without this change; ${otherwise} ${of(after)}.`;
 }
 
-/** What the editor calls what a suggestion changes. */
+/** The editor's label for the member that a suggestion changes. */
 function memberLabel(member: string): string {
   const weight = WEIGHT_KEYS.find((key) => member === `weights.${key}`);
   if (weight !== undefined) return `Weight of “${WEIGHT_LABELS[weight]}”`;
@@ -307,7 +309,7 @@ function memberLabel(member: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** "83% precision, likely 61% to 94%"; null where none was rated. */
+/** "83% precision, likely 61% to 94%"; null if nothing was rated. */
 function shareOf({ precision, interval }: Share): string | null {
   if (precision === null || interval === null) return null;
   const percent = (value: number) => Math.round(value * 100);

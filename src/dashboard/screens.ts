@@ -9,7 +9,7 @@ import { type Clock, DAY_MS, fromIso, HOUR_MS, toIso } from '../lib/clock.ts';
 import { csrfField } from './cookies.ts';
 import { eventLabel } from './delivery-words.ts';
 
-/** One screen: its template, its title, and whatever the template shows. */
+/** One screen: its template, its title, and the data of the template. */
 export interface Screen {
   template: string;
   title: string;
@@ -17,10 +17,10 @@ export interface Screen {
   [shown: string]: unknown;
 }
 
-/** Shows a screen as HTML. */
+/** Renders a screen as HTML. */
 export type Show = (request: FastifyRequest, reply: FastifyReply, screen: Screen) => FastifyReply;
 
-/** What was done, shown on the next screen; by code, so that no address puts its own words on a page. */
+/** Notices shown on the next screen, by code, so that a URL cannot place its own text on a page. */
 const DONE: Readonly<Record<string, string>> = {
   saved: 'Saved.',
   created: 'Created.',
@@ -60,7 +60,7 @@ const DONE: Readonly<Record<string, string>> = {
   resent: 'The email is being resent.',
 };
 
-/** Compiles the templates; everything that they print is escaped unless a template says otherwise. */
+/** Compiles the templates; all output is escaped unless a template opts out. */
 export function createScreens({ clock, assets }: { clock: Clock; assets: Assets }): Show {
   const views = fileURLToPath(new URL('./templates', import.meta.url));
   const eta = new Eta({ views, cache: true });
@@ -89,7 +89,7 @@ export function createScreens({ clock, assets }: { clock: Clock; assets: Assets 
   };
 }
 
-/** What was done, with how many there were where the address says so. */
+/** The notice for a code, with the count from the URL if there is one. */
 function wordsOfDone({ done, count }: { done?: unknown; count?: unknown }): string | null {
   if (typeof done !== 'string' || !Object.hasOwn(DONE, done)) return null;
   if (done !== 'replayed' || typeof count !== 'string' || !/^[1-9]\d{0,8}$/.test(count))
@@ -101,7 +101,7 @@ function isCurrent(link: string, path: string): boolean {
   return link === '/dashboard' ? path === link : path === link || path.startsWith(`${link}/`);
 }
 
-/** What stands beside every screen. */
+/** The navigation on every screen. */
 export const NAVIGATION = [
   {
     name: 'Work',
@@ -146,13 +146,13 @@ const STEPS: [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
   ['second', 1_000],
 ];
 
-/** How the templates put numbers and moments into words. What returns HTML has `Html` in its name. */
+/** How templates format numbers and times. Functions that return HTML have `Html` in their names. */
 export interface Words {
-  /** `<time>` with words relative to now; the script adds the moment in the viewer's own zone. */
+  /** `<time>` with a relative time; the script adds the time in the viewer's own zone. */
   timeHtml(moment: string | number | null | undefined): string;
   /** "3 hours ago", "in 5 minutes". */
   ago(moment: string | number): string;
-  /** Whether a moment has come. */
+  /** Whether a time has passed. */
   isPast(moment: string | number): boolean;
   /** "1 retry", "2 retries". */
   count(n: number, one: string, many?: string): string;
@@ -212,24 +212,24 @@ function createWords(now: number): Words {
   };
 }
 
-/** In the order in which later rules win. */
+/** The order matters: later rules win. */
 const STYLES = [
   ...['tokens.css', 'base.css', 'frame.css', 'parts.css', 'forms.css', 'tables.css'],
   ...['screens.css', 'work.css', 'lists.css', 'inbox.css', 'find.css', 'plots.css'],
 ];
 
-/** Addresses of the stylesheet, the scripts and the icon, each made of the file's bytes. */
+/** Addresses of the stylesheet, the scripts and the icon, each with a hash of the file's bytes. */
 interface Assets {
   style: string;
   scripts: string[];
-  /** The script of the board, which only its screen loads. */
+  /** The script of the board; loaded on that screen only. */
   board: string;
-  /** The script of the inbox, which only its screen loads. */
+  /** The script of the inbox; loaded on that screen only. */
   inbox: string;
   icon: string;
 }
 
-/** Serves what pages load besides themselves; without a session, as it tells nothing. */
+/** Serves the assets of the pages; no session is required, because they contain no data. */
 export async function addAssets(app: FastifyInstance): Promise<Assets> {
   const styles = await Promise.all([readPalette(), ...STYLES.map((name) => read(`./styles/${name}`))]);
   return {

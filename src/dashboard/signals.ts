@@ -63,7 +63,7 @@ const STATES: readonly { state: (typeof TRIAGE_STATES)[number]; mine: boolean; l
 ];
 type Asked = Omit<SignalQuery, 'limit' | 'after' | 'explain'>;
 
-/** The inbox of signals, one signal, and what a person says or makes of them. */
+/** The inbox, the screen of one signal, and ratings, snoozing, assigning and adding leads. */
 export function addSignals(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const { store } = deps;
   const showInbox = inboxScreen(deps, show);
@@ -94,7 +94,7 @@ export function addSignals(app: FastifyInstance, deps: DashboardDeps, show: Show
     }
   });
 
-  // One signal by its own buttons (`one`, "relevant sig_…"), or all that are ticked by `act`.
+  // One signal by its own buttons (`one`, "relevant sig_…"), or all checked signals by `act`.
   app.post('/signals/triage', async (request, reply) => {
     const form = formOf(request);
     const [oneAct, oneId] = text(form, 'one').split(' ', 2);
@@ -126,7 +126,7 @@ export function addSignals(app: FastifyInstance, deps: DashboardDeps, show: Show
   });
 }
 
-/** `/settings/reply`: what replies are drafted from. */
+/** `/settings/reply`: the template that replies are drafted from. */
 export function addReplyTemplate(app: FastifyInstance, { store }: DashboardDeps, show: Show): void {
   const showTemplate = (
     request: FastifyRequest,
@@ -159,7 +159,7 @@ export function addReplyTemplate(app: FastifyInstance, { store }: DashboardDeps,
   });
 }
 
-/** What a person does with signals; returns what is said of it. @throws DomainError */
+/** Applies an action to signals; returns the notice to show. @throws DomainError */
 async function triage(
   deps: DashboardDeps,
   request: FastifyRequest,
@@ -266,7 +266,7 @@ function inboxScreen(deps: DashboardDeps, show: Show) {
   };
 }
 
-/** A page of the list; words without an order of their own bring the best match first. */
+/** A page of the list. A search without an explicit order returns the best match first. */
 async function readList(
   deps: DashboardDeps,
   request: FastifyRequest,
@@ -294,8 +294,8 @@ async function readList(
 }
 
 /**
- * What the list is asked by an address. The inbox shows hot and warm signals that nobody has dealt with; who searches, or
- * names a state, sees all classes.
+ * The list filters of a query. By default, the inbox shows hot and warm signals that nobody has triaged; a search, or
+ * a filter by state, includes all classes.
  */
 export function signalsAsked(
   query: Form,
@@ -330,7 +330,7 @@ function sameFilters(a: Form, b: Form): boolean {
   return plain(a) === plain(b);
 }
 
-/** Back to the list as it was filtered, to Today, or to the signal's own page. */
+/** Redirects back to the filtered list, to Today, or to the signal's own page. */
 function backTo(back: string, done: string): string {
   if (back === 'today') return `/dashboard?done=${done}`;
   const [, signal] = /^signal (sig_\w{1,60})$/.exec(back) ?? [];
@@ -343,10 +343,10 @@ function reasonOf(form: Form): string {
   return text(form, 'reason').trim().slice(0, 1_000);
 }
 
-/** Events about a signal that its screen shows. */
+/** The maximum number of a signal's events on its screen. */
 const MOST_EVENTS = 10;
 
-/** The screen of one signal: its text with the evidence marked, its points, and its deliveries. */
+/** The screen of one signal: its text with marked evidence, its points, and its deliveries. */
 async function showSignal(
   deps: DashboardDeps,
   show: Show,
@@ -408,15 +408,15 @@ async function showSignal(
   });
 }
 
-/** A piece of a text, marked where it is evidence. */
+/** A piece of a text, marked if it is evidence. */
 export interface Piece {
   text: string;
   marked: boolean;
 }
 
 /**
- * Cuts a text where evidence begins and ends, and leaves out its mark-up. Offsets are Unicode code points, and may overlap or
- * stand anywhere.
+ * Splits a text where evidence begins and ends, and removes markup. Offsets are Unicode code points; they may overlap
+ * and occur anywhere.
  */
 export function highlight(text: string, evidence: readonly { start: number; end: number }[]): Piece[] {
   const units = unitsOf(text);
@@ -441,7 +441,7 @@ export function highlight(text: string, evidence: readonly { start: number; end:
   return pieces;
 }
 
-/** Where each code point begins, and where the last one ends. */
+/** The UTF-16 offset of each code point, followed by the end of the text. */
 function unitsOf(text: string): number[] {
   const units: number[] = [];
   let at = 0;

@@ -12,7 +12,7 @@ import { showWebhook } from './webhooks.ts';
 
 const PATH = '/settings/integrations/slack';
 
-/** Slack in two fields: an address and which signals. It is an endpoint as any other, and gets its test at once. */
+/** Slack in two fields: a URL, and which signals to send. It is an ordinary endpoint, and is tested at once. */
 export function addSlack(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const screen = (request: FastifyRequest, reply: FastifyReply, shown: object = {}) =>
     show(request, reply, {
@@ -48,7 +48,7 @@ function wishOf(form: Form): unknown {
   };
 }
 
-/** What came of the test; that it could not be sent does not take the endpoint back. */
+/** Sends the test delivery. A failed test does not delete the endpoint. */
 async function testOf(deps: DashboardDeps, endpoint: Parameters<typeof testEndpoint>[1]) {
   try {
     const result = testResource(await testEndpoint(deps, endpoint));

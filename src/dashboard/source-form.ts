@@ -31,7 +31,7 @@ const KIND_WORDS: Readonly<Record<SourceKind, string>> = {
   reddit: 'Reddit',
 };
 
-/** What people call a kind of source. */
+/** The label of a kind of source. */
 export function kindWords(kind: SourceKind): string {
   return KIND_WORDS[kind];
 }
@@ -50,7 +50,10 @@ const LABELS: Readonly<Record<SettingName, string>> = {
   key: 'Key (optional, for a larger quota)',
 };
 
-/** The fields of all kinds, each with the kinds that take it: without a script, those of other kinds cannot be hidden. */
+/**
+ * The fields of all kinds, each with the kinds that have it: without a script, fields of other kinds cannot be
+ * hidden.
+ */
 export const SOURCE_FIELDS = (Object.keys(LABELS) as SettingName[]).map((name) => ({
   name,
   label: LABELS[name],
@@ -58,12 +61,12 @@ export const SOURCE_FIELDS = (Object.keys(LABELS) as SettingName[]).map((name) =
   isSecret: isSecret(name),
 }));
 
-/** The fields of a source that is there; its kind stays. */
+/** The fields of an existing source; its kind cannot change. */
 export function fieldsOf(kind: SourceKind) {
   return SOURCE_FIELDS.filter(({ kinds }) => kinds.includes(kind));
 }
 
-/** The form of a source that is there. Secrets are never shown: an empty field leaves them as they are. */
+/** The form of an existing source. Secrets are never shown: an empty field keeps the stored one. */
 export function formOfSource(source: SourceResource): Form {
   const form: Form = {
     name: source.name,
@@ -78,7 +81,7 @@ export function formOfSource(source: SourceResource): Form {
   return form;
 }
 
-/** What a form says of a source of a kind, as `/v1` takes it; to be checked. An empty field is left out. */
+/** The form of a new source as a `/v1` body, not yet validated. Empty fields are omitted. */
 export function newSourceOf(form: Form, kind: SourceKind): unknown {
   const given = SETTINGS_OF[kind].takes.flatMap((name) => {
     const value = settingOf(form, name);
@@ -87,7 +90,10 @@ export function newSourceOf(form: Form, kind: SourceKind): unknown {
   return { kind, ...commonOf(form), ...Object.fromEntries(given) };
 }
 
-/** What a form changes of a source; an emptied field is none, but a secret stays. */
+/**
+ * The changes to a source that a form contains. A cleared field unsets its setting, except for secrets, which are
+ * kept.
+ */
 export function sourcePatchOf(form: Form, kind: SourceKind): unknown {
   const given = SETTINGS_OF[kind].takes
     .map((name) => [name, settingOf(form, name)] as const)
@@ -146,8 +152,8 @@ export interface Guess {
 }
 
 /**
- * Fills in the form of a new source from an address or a subject: a known place by its kind, any other address as a feed,
- * and words as a search of Hacker News.
+ * Fills in the form of a new source from an address or a subject: known places get their own kind, other addresses
+ * are read as feeds, and words become a search on Hacker News.
  */
 export function guessSource(typed: string): Guess {
   const given = typed.trim();
@@ -196,7 +202,7 @@ function formOfPlace(url: URL): Form | null {
   return null;
 }
 
-/** A forum or instance of the catalogue: its address alone does not say what runs there. */
+/** A forum or instance in the catalogue: its address alone does not reveal the software it runs. */
 function formOfKnownHost(url: URL): Form | null {
   const known = readPlaces().find(
     ({ kind, settings }) =>
@@ -212,7 +218,7 @@ function formOfTag(url: URL): Form | null {
   return { kind: 'mastodon', name: `#${decode(tag)} on ${url.host}`, url: url.origin, tag: decode(tag) };
 }
 
-/** An address, with or without its scheme; null where it is words. */
+/** An address, with or without a scheme; null if the text is not an address. */
 function addressOf(given: string): URL | null {
   if (/\s/.test(given)) return null;
   if (/^https?:\/\//i.test(given)) return URL.parse(given);

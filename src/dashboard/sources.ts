@@ -49,7 +49,7 @@ const RUNS_SHOWN = 10;
 const RUNS_IN_STRIP = 24;
 const EMPTY_FORM: Form = { kind: 'rss', interval: '15', max_age_days: '7' };
 
-/** Where posts come from: health of each source, a new one, pause, resume and a run by hand. */
+/** Sources: their health, adding one, pause, resume and manual runs. */
 export function addSources(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   addList(app, deps, show);
   addNew(app, deps, show);
@@ -98,12 +98,12 @@ function addNew(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
     };
     return show(request, reply, { ...common, form: EMPTY_FORM, faults: {}, ...shown });
   }
-  /** The form filled in by an address or a subject, and for the profile that a suggestion was made for. */
+  /** The form filled in from an address or a subject, and for the profile of the suggestion. */
   function showGuess(request: FastifyRequest, reply: FastifyReply, asked: Form) {
     const place = text(asked, 'place').trim().slice(0, 2_048);
     if (place === '') return showForm(request, reply);
     const guess = guessSource(place);
-    // A place that cannot be read leaves the form empty: adding it would fail.
+    // If the place cannot be read, the form stays empty: adding it would fail.
     const filled = guess.refusal === null ? guess.form : {};
     const form = { ...EMPTY_FORM, ...filled, icp_profile_ids: texts(asked, 'icp') };
     return showForm(request, reply, { place, guess, form });
@@ -226,11 +226,11 @@ function stripOf(newestFirst: readonly EndedRun[]): string {
 }
 
 const PROPOSED = 6;
-/** Sources that are known not to be proposed again; a tenant with more knows its way. */
+/** The maximum number of existing sources that suggestions are compared with. */
 const MOST_SOURCES = 200;
 const PATH = '/sources/suggested';
 
-/** Places that fit a profile, each with what its last 24 hours would have brought, and a source of it by one click. */
+/** Places that fit a profile, each with a preview of its last 24 hours, and a button that adds it as a source. */
 function addSourceSuggestions(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   async function screen(
     request: FastifyRequest,
@@ -290,7 +290,7 @@ function addSourceSuggestions(app: FastifyInstance, deps: DashboardDeps, show: S
   });
 }
 
-/** The profile that is asked for, else the first that says what is sold. */
+/** The requested profile; otherwise the first one that states what is sold. */
 function chosenOf(profiles: readonly IcpProfile[], asked: string): IcpProfile | null {
   const named = profiles.find(({ id }) => id === asked);
   return named ?? profiles.find(({ offer }) => offer !== '') ?? profiles[0] ?? null;
@@ -321,7 +321,7 @@ function shownPlace(place: Place) {
     where: url ?? site ?? '',
     asks: asks ?? '',
     needsApp: NEEDS_OWN_APP.includes(place.kind),
-    // Read as posts are written: there is no last day to look at.
+    // Read live as posts are published: it has no last 24 hours to preview.
     isLive: place.kind === 'bluesky',
   };
 }

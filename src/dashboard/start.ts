@@ -15,8 +15,8 @@ import { shownSignals } from './shown-signal.ts';
 const MOST_SAMPLES = 12;
 
 /**
- * First run, after the password: what is sold → a drafted profile → made-up posts scored by it → next steps. It may be gone
- * through again at any time: it then changes the oldest profile.
+ * First run, after the password: what is sold → a drafted profile → made-up posts scored with it → next steps. It can
+ * be repeated at any time; it then changes the oldest profile.
  */
 export function addStart(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const { store } = deps;
@@ -97,7 +97,7 @@ export function addStart(app: FastifyInstance, deps: DashboardDeps, show: Show):
   });
 }
 
-/** The profile that a tenant begins with becomes the draft, and shows at once what it makes of posts. */
+/** Replaces the tenant's initial profile with the draft, and shows how it scores posts. */
 async function useDraft(deps: DashboardDeps, request: FastifyRequest, form: Form): Promise<void> {
   const { tenant } = memberOf(request);
   const [first] = await deps.store.listProfiles(tenant.id);

@@ -25,7 +25,7 @@ const MAY: Record<Role, string> = {
 
 type ById = { Params: { id: string } };
 
-/** Settings → Team: who may sign in, and what they may do. Owners alone change it. */
+/** Settings → Team: who may sign in, and their roles. Only owners change it. */
 export function addTeam(app: FastifyInstance, deps: DashboardDeps & TeamDeps, show: Show): void {
   const { store, baseUrl } = deps;
 
@@ -130,7 +130,7 @@ function addMemberActs(
   );
 }
 
-/** What is no role may do least. */
+/** An unknown role is read as the one with the fewest permissions. */
 function roleOf(form: ReturnType<typeof formOf>): Role {
   return oneOf(form, 'role', ROLES) ?? 'reader';
 }

@@ -22,17 +22,17 @@ import type { Show } from './screens.ts';
 import { explained, shownSignal } from './shown-signal.ts';
 
 const HOT_SHOWN = 6;
-/** How many of the newest hot signals are read: those already dealt with are skipped. */
+/** How many of the newest hot signals are read, because triaged ones are skipped. */
 const HOT_LOOKED_AT = 24;
 const SOURCES_LOOKED_AT = 100;
 const PAUSED_SHOWN = 5;
 const DEAD_LOOKED_AT = 26;
 const STEPS_SHOWN = 8;
 const DAYS_SHOWN = 30;
-/** Figures end here. */
+/** The highest number shown in full. */
 const MOST_COUNTED = 10_000;
 
-/** `/dashboard`: the hot signals, what needs a person, and the next steps of a new account. */
+/** `/dashboard`: hot signals, everything that needs attention, and the next steps of a new account. */
 export function addToday(app: FastifyInstance, { store, clock, baseUrl }: DashboardDeps, show: Show): void {
   app.get('/', async (request, reply) => {
     const { tenant, user } = memberOf(request);
@@ -80,7 +80,7 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
     const today = dateIn(settings?.timezone ?? 'UTC', now.at);
     const due = await store.listDueSteps(tenant.id, { until: today, limit: STEPS_SHOWN + 1 });
     const dueLeads = due.slice(0, STEPS_SHOWN).map((wire) => JSON.parse(wire) as Lead);
-    // What a batch stored late has an earlier time than others that are shown already: the last stored come first.
+    // A batch stored late has an earlier time than signals already shown: order by commit.
     const newest = onceEach([...explained(latestHot), ...explained(hotPage.json)]).slice(0, HOT_LOOKED_AT);
     const hotSignals = await stillWanted(store, tenant.id, { signals: newest, now: now.at });
     const hasSignals = anyPage.json.length > 0;
@@ -88,7 +88,7 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
     return show(request, reply, {
       template: 'today',
       title: 'Today',
-      // The newest, so that none is missed; of these the best first.
+      // Take the newest, so that none is missed, and show the best of them first.
       signals: hotSignals
         .slice(0, HOT_SHOWN)
         .sort((a, b) => b.signal.icp_score - a.signal.icp_score)
@@ -98,7 +98,7 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       month,
       hasSignals,
       hasSamples,
-      // Nothing was found yet, and there is no profile to search with: that comes first.
+      // Nothing has been found yet, and there is no profile to search with: creating one comes first.
       isFresh: !hasSignals && profiles.length === 1 && profiles[0]?.phrases.length === 0,
       offer: '',
       domain: '',
@@ -139,7 +139,7 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
   });
 }
 
-/** What came of the last thirty days, in figures and as a chart; null where nothing came and nothing was done. */
+/** Figures and a chart of the last thirty days; null if there was no activity. */
 async function lastMonth(store: Store, tenantId: string, now: number) {
   const since = (Math.floor(now / DAY_MS) - (DAYS_SHOWN - 1)) * DAY_MS;
   const days = Array.from({ length: DAYS_SHOWN }, (_, i) => toIso(since + i * DAY_MS).slice(0, 10));
@@ -174,7 +174,9 @@ async function lastMonth(store: Store, tenantId: string, now: number) {
   };
 }
 
-/** Without those marked as not relevant, snoozed or added to the pipeline. What a lead writes anew is news. */
+/**
+ * Removes signals that were marked as not relevant, snoozed or added to the pipeline. New posts of a lead are kept.
+ */
 async function stillWanted<T extends Signal>(
   store: Store,
   tenantId: string,
@@ -205,23 +207,23 @@ function onceEach<T extends Signal>(signals: readonly T[]): T[] {
   return [...new Map(signals.map((signal) => [signal.signal_id, signal])).values()];
 }
 
-/** A visit ends where nothing is opened for so long. */
+/** A visit ends after this long without a request. */
 const VISIT_MS = 30 * 60_000;
 const KEPT_SECONDS = 90 * 86_400;
-/** Counted no further: "more than". */
+/** The maximum count; above it, "more than" is shown. */
 const MOST_NEW = 100;
-/** Where few of the signals fit, so many pages are looked through for them: "more than" what they hold. */
+/** If few signals match, at most this many pages are read; then the count is shown as "more than". */
 const MOST_PAGES = 5;
 
-/** When a visit ended, Unix milliseconds, and the place in the order by commit at that moment. */
+/** The end of a visit, Unix milliseconds, and the position in commit order at that time. */
 export interface Visit {
   at: number;
   position: number;
 }
 
 /**
- * The end of the visit before this one; null where it is not known. It is kept in the browser: a
- * convenience that no other device has to know, and that costs the store nothing.
+ * The end of the previous visit; null if unknown. It is kept in the browser: a convenience that other devices do not
+ * need, and that costs the store nothing.
  */
 function lastVisit(
   request: FastifyRequest,
@@ -244,13 +246,13 @@ function lastVisit(
   return previous.at === 0 ? null : previous;
 }
 
-/** A count that stops somewhere. */
+/** A count with an upper bound. */
 export interface Count {
   count: number;
   isMore: boolean;
 }
 
-/** What has happened since a moment, each with the address of its list. */
+/** What has happened since a given time, each item with the address of its list. */
 export interface Change extends Count {
   one: string;
   many: string;
@@ -263,7 +265,7 @@ const TOLD: [type: EventType, one: string, many: string, path: string][] = [
   ['deal.changed', 'deal changed', 'deals changed', '/dashboard/pipeline'],
 ];
 
-/** Signals that were stored after a visit, and from which time on their list has them all. */
+/** Signals stored after a visit, and the start time from which their list includes all of them. */
 async function signalsSince(store: Store, tenantId: string, since: Visit, classification: string) {
   const query = { ...signalFilters.of({ classification }), limit: MOST_NEW, explain: false };
   let found: Count = NONE;
@@ -279,7 +281,7 @@ async function signalsSince(store: Store, tenantId: string, since: Visit, classi
   return { ...found, from: toIso(from) };
 }
 
-/** What has happened after `since`; only what has. */
+/** Everything that happened after `since`; kinds without changes are omitted. */
 async function changesSince(store: Store, tenantId: string, since: Visit): Promise<Change[]> {
   const page = { limit: MOST_NEW, after: null };
   const start = since.at + 1;

@@ -45,14 +45,16 @@ import { readScreenPage } from './paging.ts';
 import type { Show } from './screens.ts';
 
 const LOGS = '/webhook-logs';
-/** Deliveries that are sent again by one form. */
+/** The maximum number of deliveries that one form can resend. */
 const MOST_REPLAYED = 100;
-/** What a delivery can have ended as and be sent again all the same. */
+/** Final states of a delivery that allow a replay. */
 export const REPLAYABLE = ['dead', 'discarded', 'delivered'] as const;
-/** No control characters, and no host. */
+/** Neither control characters nor a host. */
 const LISTS = /^\/dashboard\/(?:webhook-logs|dead-letters)(?:\?[\x21-\x7e]{0,2000})?$/;
 
-/** Webhook Logs: every delivery with its attempts, dead letters, and why an event did not go to an endpoint. */
+/**
+ * Webhook Logs: every delivery with its attempts, dead letters, and why an event was not delivered to an endpoint.
+ */
 export function addWebhookLogs(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   addList(app, deps, show, { path: LOGS, template: 'webhook-logs', title: 'Webhook Logs' });
   addList(app, deps, show, { path: '/dead-letters', template: 'dead-letters', title: 'Dead letters' });
@@ -169,7 +171,7 @@ function addOne(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
 }
 
 function addReplays(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
-  /** What was delivered is sent again only where that was asked for: a receiver acts on it a second time. */
+  /** Asks before resending delivered deliveries: the receiver would process them a second time. */
   async function askFirst(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -211,7 +213,7 @@ function addReplays(app: FastifyInstance, deps: DashboardDeps, show: Show): void
     if (asked !== null) return asked;
     let count = 0;
     for (const id of ids) {
-      // One that cannot be sent again any more does not keep the others from it.
+      // One delivery that can no longer be replayed does not stop the others.
       const isSent = await replayDelivery(deps, tenant.id, id).then(() => true, toFalse);
       if (isSent) count++;
     }
@@ -235,7 +237,7 @@ function addReplays(app: FastifyInstance, deps: DashboardDeps, show: Show): void
   });
 }
 
-/** The list that a form stands on, with its filters. */
+/** The list that a form is part of, with its filters. */
 function placeOf({ originalUrl }: FastifyRequest): string {
   const url = new URL(originalUrl, 'http://here');
   url.searchParams.delete('done');
@@ -243,7 +245,7 @@ function placeOf({ originalUrl }: FastifyRequest): string {
   return url.pathname + url.search;
 }
 
-/** Where a form says that it stands, where that is a list of deliveries. */
+/** The list to return to from a form's hidden field, if it is a list of deliveries. */
 function backOf(form: Form): string {
   const given = text(form, 'back');
   return LISTS.test(given) ? given : `/dashboard${LOGS}`;
@@ -253,7 +255,7 @@ function withDone(place: string, done: string): string {
   return `${place}${place.includes('?') ? '&' : '?'}${done}`;
 }
 
-/** What a screen says after a replay of so many. */
+/** The notice after replaying this many deliveries. */
 export function doneReplaying(count: number): string {
   return count === 0 ? 'done=replayed-none' : `done=replayed&count=${count}`;
 }
@@ -263,19 +265,19 @@ function toFalse(error: unknown): false {
   throw error;
 }
 
-/** The names of endpoints by their ids; a deleted one has its id. */
+/** Names of endpoints by ID; the name of a deleted endpoint is its ID. */
 function namesOf(endpoints: { id: string; label: string; url: string }[]): (id: string) => string {
   const names = new Map(endpoints.map((endpoint) => [endpoint.id, endpointName(endpoint)]));
   return (id) => names.get(id) ?? id;
 }
 
-/** What an event is about, as a person knows it. */
+/** The subject of an event, as shown to people. */
 export interface Subject {
   label: string;
   path: string;
 }
 
-/** The subjects of a page of deliveries or events by their ids: signals, leads and campaigns that still are there. */
+/** The subjects of a page of deliveries or events by ID: existing signals, leads and campaigns. */
 export async function subjectsOf(
   store: Store,
   tenantId: string,

@@ -70,7 +70,7 @@ import { doneReplaying, REPLAYABLE, subjectsOf } from './webhook-logs.ts';
 
 export const WEBHOOKS = '/settings/integrations/webhooks';
 
-/** Settings → Integrations → Webhooks: the list, a new one, and changing one. */
+/** Settings → Integrations → Webhooks: the list, and creating and changing endpoints. */
 export function addWebhooks(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   addList(app, deps, show);
   addNew(app, deps, show);
@@ -178,7 +178,7 @@ function statusOf(error: unknown): number {
 const RECENT = 5;
 const MOST_COUNTED = 1_000;
 
-/** The screen of one endpoint; `shown` is what came of a form that was sent to it. */
+/** The screen of one endpoint; `shown` is the result of a submitted form. */
 export async function showWebhook(
   deps: DashboardDeps,
   show: Show,
@@ -253,7 +253,7 @@ const BATCHING_WORDS: Record<(typeof BATCHINGS)[number], string> = {
   daily: 'Daily: one message, at the time of the digest',
 };
 
-/** What the form of an endpoint offers to choose from. */
+/** The options in the form of an endpoint. */
 const WEBHOOK_CHOICES = {
   events: EVENT_TYPES.map((name) => ({ name, ...EVENT_WORDS[name] })),
   signalTypes: SIGNAL_TYPES,
@@ -264,7 +264,7 @@ const WEBHOOK_CHOICES = {
   batchings: BATCHINGS.map((name) => ({ name, words: BATCHING_WORDS[name] })),
 };
 
-/** The form of an endpoint as its template shows it: what was typed is kept, right or wrong. */
+/** The form of an endpoint as its template shows it; submitted values are kept, valid or not. */
 function formOfSettings(settings: WebhookInput, { ordered = false } = {}): Form {
   const format = settings.payload_format;
   const custom = format !== null && !isPreset(format) ? format : null;
@@ -303,7 +303,7 @@ function emptyWebhookForm(): Form {
   return formOfSettings(webhookInputSchema.parse({ url: '-' }));
 }
 
-/** What a form says of a new endpoint. @throws DomainError `INVALID_REQUEST` with a fault for each field */
+/** Parses the form of a new endpoint. @throws DomainError `INVALID_REQUEST` with a fault for each field */
 function createdOf(form: Form): WebhookCreate {
   const mode = text(form, 'mode') || undefined;
   return held(webhookCreateSchema, {
@@ -316,7 +316,7 @@ function createdOf(form: Form): WebhookCreate {
 }
 
 /**
- * The settings that a form says, whole. Headers cannot be shown again, so that those of before stay where none is written.
+ * Parses all settings from a form. Headers are never shown again, so an empty field keeps the stored ones.
  * @throws DomainError `INVALID_REQUEST` with a fault for each field
  */
 function settingsOf(form: Form): WebhookPatch {
@@ -351,7 +351,7 @@ function membersOf(form: Form) {
   };
 }
 
-/** `Name: value`, one a line; undefined where none is written. */
+/** `Name: value`, one per line; undefined if there are none. */
 function headersOf(form: Form): Record<string, string> | undefined {
   const given = lines(form, 'headers');
   if (given.length === 0) return undefined;
@@ -368,7 +368,7 @@ function held<S extends z.ZodType>(schema: S, data: unknown): z.output<S> {
   return checked.value;
 }
 
-/** The payload format that a form says. @throws DomainError `INVALID_REQUEST` */
+/** The payload format that a form selects. @throws DomainError `INVALID_REQUEST` */
 function formatOf(form: Form) {
   const checked = check(payloadFormatSchema.nullable(), wishedFormat(form), 'body', '/payload_format');
   if (!checked.ok) throw refusal(checked, 'body');
@@ -393,7 +393,7 @@ function wishedFormat(form: Form): unknown {
 
 type Act = (request: FastifyRequest, reply: FastifyReply, endpoint: Endpoint) => Promise<FastifyReply>;
 
-/** What is done to an endpoint besides changing its settings. What is refused is said on its screen. */
+/** Actions on an endpoint other than changing its settings. A refusal is shown on its screen. */
 export function addWebhookActs(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const back = (reply: FastifyReply, { id }: Endpoint, done: string) =>
     reply.redirect(`/dashboard${WEBHOOKS}/${id}?${done}`, 303);
