@@ -42,7 +42,7 @@ import type { SiteContent } from './site/content/site-content.ts';
 import { pages, publicApi } from './site/site.ts';
 import type { OpenedStore } from './store/store.ts';
 
-/** What the faces need of the process. */
+/** The dependencies of the faces. */
 export interface AppDeps
   extends Omit<
       ApiDeps,
@@ -55,31 +55,31 @@ export interface AppDeps
   logger: Logger;
   /** The public site's pages and identity. */
   content: SiteContent;
-  /** Reads documents of other hosts, such as the keys of authorization servers; left out where nothing is read. */
+  /** Reads documents of other hosts, such as the keys of authorization servers; omitted if nothing is read. */
   readDocument?: ReadDocument;
-  /** How the dispatcher is doing; left out where none runs. */
+  /** The state of the dispatcher; omitted if none runs. */
   dispatcherPulse?(): DispatcherPulse;
-  /** Dead letters that expired since the process began. */
+  /** Dead letters expired since the process started. */
   expiredCount?(): number;
-  /** Those in force, where it is left out. */
+  /** Default: those in force. */
   deprecations?: readonly Deprecation[];
-  /** What connections may take; as {@link CONNECTION_LIMITS}, where it is left out. */
+  /** Limits on connections. Default: {@link CONNECTION_LIMITS}. */
   connections?: ConnectionLimits;
-  /** How much is taken on at once; as {@link LOAD_LIMITS}, where it is left out. */
+  /** How much work is accepted at once. Default: {@link LOAD_LIMITS}. */
   loadLimits?: LoadLimits;
-  /** What the dashboard is asked in a minute; by the configuration, where it is left out. */
+  /** Request limits of the dashboard. Default: from the configuration. */
   dashboardLimits?: DashboardLimits;
-  /** How many requests may wait; as {@link LONG_POLL_LIMITS}, where it is left out. */
+  /** How many requests may wait. Default: {@link LONG_POLL_LIMITS}. */
   longPollLimits?: LongPollLimits;
-  /** Null or left out: nothing is traced. */
+  /** Null or omitted: no tracing. */
   tracer?: Tracer | null;
 }
 
 const BODY_BYTES = 1024 * 1024;
-/** As long as a header may be: a longer path parameter would be answered outside all hooks. */
+/** The maximum size of a header: the router would respond to a longer path parameter outside all hooks. */
 const MAX_PARAM_LENGTH = 16 * 1024;
 
-/** The HTTP server, not yet listening: every face in order, each given its services. */
+/** The HTTP server, not yet listening: every face in order, each with its dependencies. */
 export function buildApp(deps: AppDeps): FastifyInstance {
   const { config, logger, connections = CONNECTION_LIMITS } = deps;
   const problems = createProblems(config.baseUrl);
@@ -89,7 +89,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
 
   const app = Fastify({
     loggerInstance: baseLogger,
-    // One line of our own for each request; a child logger for each costs as much as the request itself.
+    // Requests are logged in one line of our own; a child logger per request costs as much as the request itself.
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (parent) => parent,
     genReqId: createRequestIds(deps.newId),
@@ -97,7 +97,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     bodyLimit: BODY_BYTES,
     ...connectionOptions(connections),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    // A request that comes while the server closes is served; Fastify's own 503 would be no problem document.
+    // Requests during shutdown are served; Fastify's own 503 is not a problem document.
     return503OnClosing: false,
     rewriteUrl: (request) => routableTarget(request.url ?? '/'),
     frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
@@ -120,7 +120,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const requests = createRequestTally();
   const load = createLoadGate({ ...deps, limits: deps.loadLimits ?? LOAD_LIMITS });
   const longPolls = createLongPolls({ ...deps, load, limits: deps.longPollLimits ?? LONG_POLL_LIMITS });
-  // Before the server waits for its requests: those that only wait are answered now.
+  // Runs before the server waits for its requests: waiting requests get their response now.
   app.addHook('preClose', async () => longPolls.close());
   addRequestLog(app, { logger, tally: requests });
   const deprecations = deps.deprecations ?? DEPRECATIONS;
@@ -153,7 +153,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   });
   const told = Promise.withResolvers<() => Document>();
   app.register(publicApi, { ...site, onDescribed: told.resolve, prefix: '/api' });
-  // The site tells of the signal API, and faces do not know each other: what it needs is handed on here.
+  // The site describes the signal API, but faces do not import each other: the description is passed on here.
   const signalTold = Promise.withResolvers<DescribedApi>();
   app.register(v1, { ...site, onDescribed: signalTold.resolve, prefix: '/v1' });
   app.register(mcp, { ...site, eventErrors: config.mcpEventErrors, prefix: '/mcp' });

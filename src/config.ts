@@ -5,21 +5,21 @@ import { inPackage } from './lib/package.ts';
 import { SOURCE_KINDS } from './model/source.ts';
 import { formatKeys, type KeyRing, parseKeys } from './secrets-key.ts';
 
-/** Everything the environment decides, checked and frozen. Paths are absolute. */
+/** The settings from the environment, validated and frozen. Paths are absolute. */
 export interface Config {
   host: string;
   port: number;
   /** Without a trailing slash. */
   baseUrl: string;
   dataDir: string;
-  /** `postgres://…`, which holds a password; null: the store is a file in `dataDir`. */
+  /** `postgres://…`, which contains a password; null: the store is a file in `dataDir`. */
   databaseUrl: string | null;
-  /** The master key and those before it (32 bytes each), or null: then `DATA_DIR/secrets.key` holds them. */
+  /** The master key and its predecessors (32 bytes each); null: they are read from `DATA_DIR/secrets.key`. */
   secretsKey: KeyRing | null;
   contentDir: string;
   trustProxy: Cidr[];
   publicRateLimit: number;
-  /** Requests in 60 s of one browser in the dashboard; a client has twice as many. */
+  /** Requests per 60 s for one browser session in the dashboard; a client address has twice as many. */
   dashboardRateLimit: number;
   /** How long a dashboard session lasts without use, and at most, in days. */
   sessionLife: { idleDays: number; longestDays: number };
@@ -30,33 +30,33 @@ export interface Config {
   webhookSourceIps: Cidr[];
   webhookLocalAddress: string | null;
   enrichmentUrl: string | null;
-  /** Questions to the enrichment provider in a day. */
+  /** Maximum number of requests to the enrichment provider per day. */
   enrichmentDailyLimit: number;
-  /** Kinds of sources to where they are read instead, without a trailing slash. */
+  /** Alternative addresses by kind of source, without a trailing slash. */
   sourceSites: Readonly<Partial<Record<string, string>>>;
-  /** Stands in the User-Agent that sources are read with. */
+  /** Included in the User-Agent that sources are read with. */
   sourceContact: string | null;
   adminMetricsToken: string | null;
   signalEncoder: EncoderMode;
-  /** Numbers of refusals of MCP Events. */
+  /** The set of error codes of MCP Events. */
   mcpEventErrors: (typeof EVENT_ERRORS)[number];
-  /** Issuers whose access tokens MCP accepts, exactly as their `iss` claim spells them. */
+  /** Issuers whose access tokens MCP accepts, exactly as in their `iss` claim. */
   mcpAuthorizationServers: string[];
-  /** Null: nothing is traced. */
+  /** Null: no tracing. */
   tracing: TracingConfig | null;
 }
 
 const ENCODER_MODES = ['auto', 'off'] as const;
-/** Whether the sentence encoder helps to score: `auto` where it is installed. */
+/** Whether the sentence encoder is used for scoring: `auto`, if it is installed. */
 export type EncoderMode = (typeof ENCODER_MODES)[number];
 
-/** The numbers of the draft, which ChatGPT reads, and those that SEP-3415 ended with. */
+/** The codes of the draft, which ChatGPT uses, and those of the final SEP-3415. */
 const EVENT_ERRORS = ['draft', 'sep-3415'] as const;
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** All faults of the environment at once, each naming its variable and the way out. */
+/** All faults of the environment, each with its variable and a solution. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly faults: readonly string[];
@@ -69,8 +69,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads the environment (docs/configuration.md). `own` are this machine's addresses, where they matter: of a command the
- * server's own environment may be used elsewhere.
+ * Reads the environment (docs/configuration.md). `own` are this machine's addresses; null if they do not matter: a
+ * command may run elsewhere with the server's environment.
  * @throws ConfigError
  */
 export function loadConfig(env: NodeJS.ProcessEnv, own: AddressSet | null = null): Config {
@@ -119,13 +119,13 @@ export function loadConfig(env: NodeJS.ProcessEnv, own: AddressSet | null = null
 const NO_KEYS: KeyRing = { newest: Buffer.alloc(0), older: [] };
 const bare = (base64: string) => base64.replace(/=+$/, '');
 
-/** Labels with dots between them; a last one of digits alone would be an IPv4 address, and a wrong one. */
+/** Labels separated by dots; a last label of digits only would be an invalid IPv4 address. */
 const HOST_NAME =
   /^(?!.*(?:^|\.)\d+$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i;
-/** `post@example.com`, or with a name before it: `Volt & Sons <post@example.com>`. */
+/** `post@example.com`, optionally with a name: `Volt & Sons <post@example.com>`. */
 const SENDER = /^(?:[^\s<>@]+@[^\s<>@]+|[^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>)$/;
 
-/** RFC 8414, section 2; plain HTTP for addresses of WEBHOOK_ALLOW_TARGETS, which is checked when one is read. */
+/** RFC 8414, section 2; plain HTTP for addresses in WEBHOOK_ALLOW_TARGETS, which are checked on connecting. */
 function isIssuer(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || /[?#]/.test(text) || url.username + url.password !== '') return false;
@@ -135,7 +135,7 @@ function isIssuer(text: string): boolean {
   );
 }
 
-/** Values never appear in a fault where they may be secret (URLs with passwords, keys, tokens). */
+/** Values that may be secret (URLs with passwords, keys, tokens) never appear in a fault. */
 function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
   const text = (name: string): string | null => env[name]?.trim() || null;
 
@@ -176,7 +176,7 @@ function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
       );
       return null;
     },
-    /** The address that links begin with: what would stand behind a path, or before the host, would break them all. */
+    /** The base URL of links: anything after its path or before its host would break all of them. */
     base(name: string): string | null {
       const value = this.url(name, ['http:', 'https:']);
       const { search, hash, username, password } = new URL(value ?? 'http://localhost');
@@ -210,7 +210,7 @@ function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
         return cidr ?? [];
       });
     },
-    /** Kept as they are written: the trailing slash that some issuers end with counts. */
+    /** Kept exactly as written: the trailing slash of some issuers matters. */
     issuers(name: string): string[] {
       const issuers = this.list(name);
       if (!issuers.every(isIssuer))
@@ -221,7 +221,7 @@ function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
     },
     address(name: string, own: AddressSet | null): string | null {
       const value = text(name);
-      const [address = ''] = (value ?? '').split('%'); // what follows names the interface
+      const [address = ''] = (value ?? '').split('%'); // the zone index
       if (value !== null && (isIP(value) === 0 || own?.has(address) === false))
         faults.push(
           `${name}: must be an IP address of this machine, not "${value}"; \`ip addr\` lists them.`,
@@ -252,11 +252,11 @@ function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
   };
 }
 
-/** Kinds that are read at the address they are given; there is nothing to point elsewhere. */
+/** Kinds that are read at the configured address itself; they have no other site. */
 const OWN_ADDRESS = ['rss', 'discourse', 'lemmy', 'mastodon'];
 const KINDS = SOURCE_KINDS.filter((kind) => !OWN_ADDRESS.includes(kind));
 
-/** `SOURCE_SITES` as kinds and their base addresses; what is wrong with it goes into `faults`. */
+/** Parses `SOURCE_SITES` into kinds and their base addresses; errors are added to `faults`. */
 function readSites(name: string, value: string | null, faults: string[]): Partial<Record<string, string>> {
   if (value === null) return {};
   const given = parsed(value);
@@ -289,7 +289,7 @@ function parsed(text: string): Record<string, unknown> | null {
 /** How requests and deliveries are traced. */
 export interface TracingConfig {
   sampler: SamplerName;
-  /** Of the traces that begin here, in [0, 1]; of the `traceidratio` samplers. */
+  /** The share of new traces that is sampled, in [0, 1]; for the `traceidratio` samplers. */
   ratio: number;
 }
 
@@ -306,7 +306,7 @@ type SamplerName = (typeof SAMPLERS)[number];
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
 const PROTOCOLS = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'];
 
-/** What the settings are read with, each of which takes down its own faults. */
+/** Reads settings, and collects their faults. */
 interface Reader {
   text(name: string): string | null;
   url(name: string, protocols: string[]): string | null;
@@ -314,8 +314,8 @@ interface Reader {
 }
 
 /**
- * The usual variables of OpenTelemetry, as far as this program reads them itself; null where nothing is to be traced. Where
- * no endpoint is set nothing is, unlike the specification's default of localhost:4318.
+ * The OpenTelemetry variables that this program reads itself; null if nothing is traced. Without an endpoint, nothing
+ * is, unlike the specification's default of localhost:4318.
  */
 function readTracing(read: Reader, faults: string[]): TracingConfig | null {
   const endpoints = ENDPOINTS.map((name) => read.url(name, ['http:', 'https:']));

@@ -9,9 +9,9 @@ import { refuseOtherKey } from './store/driver.ts';
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
-/** The database with SQLite's companion files, and the key. Other files in the folder are not ours. */
+/** The database with SQLite's companion files, and the key. Other files in the folder are not touched. */
 const OURS = /^(signalpost\.db|secrets\.key)/;
-/** A folder of ours, with whatever is in it. */
+/** A folder of this program, with all its contents. */
 const CACHE = 'cache';
 
 /** The data folder cannot be used. */
@@ -19,21 +19,21 @@ export class DataFolderError extends Error {
   override readonly name = 'DataFolderError';
 }
 
-/** A data folder that may be used. */
+/** A usable data folder. */
 export interface DataFolder {
-  /** Path of the database, which may not be there yet. */
+  /** The path of the database, which may not exist yet. */
   file: string;
   masterKey: Buffer;
-  /** Those before it, newest first. */
+  /** Previous keys, newest first. */
   olderKeys: readonly Buffer[];
   keyProof: KeyProof;
-  /** What an operator should hear of it, in words. */
+  /** Warnings for the operator. */
   warnings: string[];
 }
 
 /**
- * Makes the folder and its key where they are missing, and closes them to others. A database that belongs to another key is
- * refused before anything is touched, and none that holds secrets is given a new key.
+ * Creates the folder and its key if they are missing, and restricts access to them. A database that belongs to
+ * another key is refused before anything is changed, and a database with secrets never gets a new key.
  * @throws DataFolderError, SecretsKeyError, StoreOpenError
  */
 export function openDataFolder(
@@ -44,7 +44,7 @@ export function openDataFolder(
   const source = secretsKey === null ? secretsKeyFile(dataDir) : 'SECRETS_KEY';
   try {
     const found = secretsKey ?? readSecretsKey(dataDir);
-    // A database of PostgreSQL is asked as it is opened.
+    // A PostgreSQL database is checked when it is opened.
     if (databaseUrl === null)
       refuseOtherKey(file, found && createKeyProof(found.newest, source, found.older));
     const warnings = closeDataFolder(dataDir);
@@ -61,10 +61,10 @@ export function openDataFolder(
 }
 
 /**
- * Makes the data folder, and closes it and our files in it to other users, however they were made (0700 and 0600).
- * Returns, in words for the operator, what stays open because it belongs to somebody else: where the system that mounts
- * the folder owns it, the files are still ours to close.
- * @throws the system's error where the folder cannot be made or read
+ * Creates the data folder, and restricts it and our files in it to this user, however they were created (0700 and
+ * 0600). Returns warnings for the operator about paths that stay accessible because another user owns them: if the
+ * system that mounts the folder owns it, the files can still be restricted.
+ * @throws the system's error if the folder cannot be created or read
  */
 export function closeDataFolder(folder: string, chmod = chmodSync): string[] {
   makeFolder(folder, FOLDER_MODE);
@@ -80,10 +80,10 @@ function filesOfOurs(folder: string): string[] {
   ];
 }
 
-/** What is wrong with the path's mode and could not be mended, or null. */
+/** What is wrong with the path's mode and could not be fixed; otherwise null. */
 function closeToOthers(path: string, chmod: typeof chmodSync): string | null {
   const found = statSync(path, { throwIfNoEntry: false });
-  // The files beside the database come and go with the processes that use it.
+  // SQLite's companion files appear and disappear with the processes that use the database.
   if (found === undefined) return null;
   const wanted = found.isDirectory() ? FOLDER_MODE : FILE_MODE;
   const mode = found.mode & 0o777;

@@ -5,18 +5,18 @@ import type { Clock, Timer } from './lib/clock.ts';
 const GATHERED_CHARS = 16_000;
 const LONGEST_WAIT_MS = 200;
 
-/** What pino writes to, and flushes before the process ends. */
+/** The stream that pino writes to; it is flushed before the process ends. */
 export interface LogDestination extends DestinationStream {
   flush(done: (error?: Error) => void): void;
 }
 
 /**
- * stdout, written asynchronously and many lines at a time: a system call for each line costs as much as the request it
- * tells of. pino's own gathering (`minLength`) measures all that it holds again at each line: with 16 KB of it the log
- * took up to a quarter of the processor time of a health answer.
+ * stdout, written asynchronously and in batches: one system call per line costs as much as the request that the line
+ * is about. pino's own batching (`minLength`) measures its whole buffer again for each line: with 16 KB, logging took
+ * up to a quarter of the processor time of a health response.
  */
 export function createLogDestination(clock: Clock): LogDestination {
-  // With no least length a flush would not wait for what is being written.
+  // Without a minimum length, a flush would not wait for a write in progress.
   const stdout = pino.destination({ fd: 1, sync: false, minLength: 1 });
   let lines = '';
   let timer: Timer | null = null;
@@ -29,7 +29,7 @@ export function createLogDestination(clock: Clock): LogDestination {
     lines = '';
     stdout.write(gathered);
   };
-  // Whatever ends the process, its last lines are those that tell why. A write begun now would not be waited for.
+  // However the process ends, its last log lines explain why. An asynchronous write would not be completed.
   process.once('exit', () => {
     attempt(() => stdout.flushSync());
     attempt(() => writeSync(1, lines));
@@ -52,6 +52,6 @@ function attempt(write: () => void): void {
   try {
     write();
   } catch {
-    // The log is no longer read, or its reader is too far behind: no reason to change the exit code.
+    // The log's reader is gone or too far behind: no reason to change the exit code.
   }
 }

@@ -21,29 +21,29 @@ import type { SiteContent } from './site/content/site-content.ts';
 const EXIT_UNEXPECTED = 70; // sysexits.h EX_SOFTWARE
 const EXIT_CONFIG = 78; // EX_CONFIG
 
-/** The server drains for at most 30 s; what takes longer is stuck, and is cut off. */
+/** Draining takes at most 30 s; whatever takes longer hangs, and is aborted. */
 const STOP_DEADLINE_MS = 35_000;
-/** Under npm one Ctrl-C arrives twice, from the terminal and from npm: only a later one means "at once". */
+/** Under npm, one Ctrl-C arrives twice, from the terminal and from npm: only a later one means "immediately". */
 const SAME_KEYSTROKE_MS = 1_000;
 
 /**
- * Faults whose message is for the operator and names the way out. Known by name, so that `health` and `listen` need
- * not load the server to tell them.
+ * Errors whose message is for operators and states the solution. Listed by name, so that `health` and `listen` need
+ * not load the server to report them.
  */
 const OPERATOR_ERRORS = new Set(['DataFolderError', 'StoreOpenError', 'StoreUpkeepError', 'DomainError']);
 
-/** Opens what the environment describes. The server's modules load here, where they are needed. */
+/** Opens data folder and store according to the environment. The server's modules are imported here, on demand. */
 async function open({
   env = process.env,
   log,
   existing = false,
   takesPosts = false,
 }: OpenOptions): Promise<Opened> {
-  const serving = log === 'requests'; // only the server asks for its own log
+  const serving = log === 'requests'; // only the server uses its own log
   const config = loadConfig(env, serving ? ownAddresses() : null);
   if (existing) requireDatabase(config);
   const [content, { openRuntime, startServer }, { pino }] = await Promise.all([
-    // Before the data folder is touched: a fault of a page stops the start with nothing opened.
+    // Before the data folder is opened: a fault in a page stops the start without side effects.
     serving ? loadContent(config) : null,
     import('./runtime.ts'),
     import('pino'),
@@ -59,7 +59,7 @@ async function open({
   return { ...runtime, baseUrl: config.baseUrl, start };
 }
 
-/** A mistyped DATA_DIR must not become an empty database that looks as if everything were gone. */
+/** A mistyped DATA_DIR must not create an empty database, as if all data were lost. */
 function requireDatabase({ dataDir, databaseUrl }: Config): void {
   if (databaseUrl !== null || existsSync(join(dataDir, 'signalpost.db'))) return;
   throw new CommandError(
@@ -96,8 +96,8 @@ async function migrate(): Promise<{ place: string; from: number; to: number }> {
 }
 
 /**
- * However many signals it receives, the process drains once: supervisors send SIGTERM to the whole group, and npm passes
- * its own on. Only a second Ctrl-C, which a person pressed, means "at once".
+ * The process drains once, however many signals it receives: supervisors send SIGTERM to the whole group, and npm
+ * forwards its own. Only a second Ctrl-C, pressed by a person, means "immediately".
  */
 function onStop(stop: (reason: string) => Promise<void>): void {
   let stoppingSince: number | null = null;
@@ -105,7 +105,7 @@ function onStop(stop: (reason: string) => Promise<void>): void {
     if (stoppingSince !== null) return;
     stoppingSince = systemClock.monotonic();
     systemClock.after(STOP_DEADLINE_MS, () => {
-      process.stderr.write(`Not stopped after ${STOP_DEADLINE_MS / 1_000} s; cutting off what is left.\n`);
+      process.stderr.write(`Not stopped after ${STOP_DEADLINE_MS / 1_000} s; aborting.\n`);
       process.exit(1);
     });
     stop(signal).then(() => process.exit(0), fail);
@@ -119,7 +119,7 @@ function onStop(stop: (reason: string) => Promise<void>): void {
   });
 }
 
-/** The message and exit code of whatever ended the process. */
+/** The message and exit code for an error that ended the process. */
 function explain(error: unknown): { exitCode: number; message: string } {
   if (error instanceof ConfigError) return { exitCode: EXIT_CONFIG, message: error.message };
   if (error instanceof Error && isOfConfiguration(error)) {
@@ -132,13 +132,13 @@ function explain(error: unknown): { exitCode: number; message: string } {
     if (listening !== null) return { exitCode: 1, message: listening };
   }
   const text = error instanceof Error ? error.message : String(error);
-  const message = `Unexpected error: ${text}\nSet SIGNALPOST_DEBUG=1 to see where it came from.`;
+  const message = `Unexpected error: ${text}\nSet SIGNALPOST_DEBUG=1 to see the stack trace.`;
   return { exitCode: EXIT_UNEXPECTED, message };
 }
 
 const FAULTS_OF_SETTINGS = new Set<unknown>(['other_key', 'no_driver', 'unfit_server']);
 
-/** What is mended in the environment or in the files that it names, as no second start would mend it. */
+/** Errors in the environment or in files that it names, which a restart does not fix. */
 function isOfConfiguration(error: Error): boolean {
   const isOfStore = 'fault' in error && FAULTS_OF_SETTINGS.has(error.fault);
   return error.name === 'ContentError' || error.name === 'SecretsKeyError' || isOfStore;
@@ -161,7 +161,7 @@ function fail(error: unknown): never {
   process.exit(exitCode);
 }
 
-/** One line, written over again and again; gone when the work has ended. */
+/** A single line that is overwritten, and erased when the work has ended. */
 function showProgress(text: string | null): void {
   process.stderr.write(`\r\u001b[K${text ?? ''}`);
 }
@@ -184,7 +184,7 @@ const ports: Ports = {
   onStop,
 };
 
-// A reader such as `head` may close the pipe early; that is its right, not a fault.
+// A reader such as `head` may close the pipe early, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();

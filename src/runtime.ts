@@ -40,10 +40,10 @@ import { housekeepingJobs } from './webhooks/housekeeping.ts';
 import { createLookup } from './webhooks/target-lookup.ts';
 import type { Lookup } from './webhooks/targets.ts';
 
-/** How long flights may take to land once the process was asked to stop (docs/configuration.md, "Stopping"). */
+/** How long attempts in progress may take to complete during shutdown (docs/configuration.md, "Stopping"). */
 export const DRAIN_MS = 30_000;
 
-/** Everything a process opens once and every part is handed: nothing else holds state. */
+/** Everything that a process opens once and passes to its parts: no other state exists. */
 export interface Runtime {
   config: Config;
   clock: Clock;
@@ -53,10 +53,10 @@ export interface Runtime {
   store: OpenedStore;
   matchers: Matchers;
   suggester: Suggester;
-  /** Null: without the encoder nothing is learned. */
+  /** Null without the encoder: nothing is learned. */
   learner: Learner | null;
   intakeTally: IntakeTally;
-  /** Null: words decide alone. */
+  /** Null: posts are scored by words alone. */
   encoder: Encoder | null;
   secretBox: SecretBox;
   cursors: Cursors;
@@ -64,22 +64,25 @@ export interface Runtime {
   seededRandom: SeededRandom;
   allowTargets: AddressSet;
   lookup: Lookup;
-  /** Ends the store; after it nothing of the runtime may be used. */
+  /** Closes the store; the runtime must not be used afterwards. */
   close(): Promise<void>;
 }
 
 export interface RuntimeOptions {
   logger?: Logger;
-  /** Writes to the store in a thread of its own; worth its start for a server, not for a command's one write. */
+  /**
+   * Writes to the store in a separate thread; worth its start-up time for a server, not for the one write of a
+   * command.
+   */
   writerThread?: boolean;
-  /** Waits for a storage that cannot be reached, and refuses requests meanwhile. */
+  /** Waits for a storage that is unreachable, and refuses requests in the meantime. */
   isServer?: boolean;
-  /** False: no post is read, and no sentence encoder started. */
+  /** False: no posts are scored, and no sentence encoder is started. */
   takesPosts?: boolean;
 }
 
 /**
- * Opens data folder, master key and store; nothing listens and nothing is delivered yet.
+ * Opens data folder, master key and store; does not listen or deliver yet.
  * @throws DataFolderError, SecretsKeyError, StoreOpenError
  */
 export async function openRuntime(config: Config, options: RuntimeOptions = {}): Promise<Runtime> {
@@ -125,21 +128,21 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
   };
 }
 
-/** A running server: the site, the API, the dispatcher and the poller of sources on one runtime. */
+/** A running server: site, API, dispatcher and poller on one runtime. */
 export interface Server {
-  /** Where it listens, e.g. `http://127.0.0.1:3000`. */
+  /** The address that it listens on, e.g. `http://127.0.0.1:3000`. */
   url: string;
   /**
-   * Takes no more requests, claims no more deliveries, lets flights land, and closes the runtime. `reason` is logged, such
-   * as the signal that came.
+   * Stops accepting requests and claiming deliveries, waits for attempts in progress, and closes the runtime.
+   * `reason` is logged, such as the signal received.
    */
   stop(reason?: string): Promise<void>;
 }
 
-/** Between two looks for jobs that were taken on, and for erasures that another process left undone. */
+/** How often to look for accepted jobs, and for erasures that another process left unfinished. */
 const JOBS_EVERY_MS = 1_000;
 const ERASURES_EVERY_MS = 15_000;
-/** Between two looks for profiles that have something to learn. */
+/** How often to look for profiles with new feedback to learn from. */
 const LESSONS_EVERY_MS = 5_000;
 
 /** Listens first, then delivers: a process that cannot have its port must not touch another's deliveries. */
@@ -215,7 +218,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
   const housekeeping = await createHousekeeping(runtime, (count) => {
     expired += count;
   });
-  // Before anybody can ask for a run of one of them, which then is not put off any more.
+  // Before anyone can request a run, which would then no longer be postponed.
   const brokenOff = await runtime.store.recoverSources({ own: false, now: runtime.clock.now() });
   const url = await app.listen({ host: config.host, port: config.port });
   const waiting = await dispatcher.start();
@@ -251,7 +254,9 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
   };
 }
 
-/** Leases keep two servers on one folder from sending twice, but limits, throttles and figures are each one's own. */
+/**
+ * Leases prevent two servers on one folder from sending twice, but each has limits, throttles and metrics of its own.
+ */
 async function warnOfOthers({ store, config: { dataDir, databaseUrl }, logger }: Runtime): Promise<void> {
   if (databaseUrl !== null) return;
   const others = await store.countOthers();
@@ -262,7 +267,7 @@ async function warnOfOthers({ store, config: { dataDir, databaseUrl }, logger }:
   );
 }
 
-/** Of several nodes one runs them. */
+/** With several nodes, only one runs these jobs. */
 function onDuty({ store }: Pick<Runtime, 'store'>, jobs: PeriodicJob[]): PeriodicJob[] {
   return jobs.map((job) => ({
     ...job,
@@ -281,13 +286,13 @@ function warnOfClock({ store, logger }: Runtime): void {
   );
 }
 
-/** OpenTelemetry's packages load only where something is traced. */
+/** OpenTelemetry's packages are loaded only if tracing is configured. */
 async function createTracing({ config: { tracing }, logger }: Runtime): Promise<Tracing | null> {
   if (tracing === null) return null;
   return (await import('./operation/tracing.ts')).startTracing(tracing, logger);
 }
 
-/** The provider that the operator has set; null: none. */
+/** The configured provider, or null. */
 function openEnrichment(runtime: Runtime): Enrichment | null {
   const { config, logger: log } = runtime;
   const { enrichmentUrl: url, enrichmentDailyLimit: dailyLimit } = config;
@@ -296,7 +301,7 @@ function openEnrichment(runtime: Runtime): Enrichment | null {
   return createEnrichment({ ...runtime, baseUrl: config.baseUrl, provider, log });
 }
 
-/** What time brings about beside deliveries. The mail library loads only where there is a mail server. */
+/** Periodic jobs other than deliveries. The mail library is loaded only if a mail server is configured. */
 async function createHousekeeping(
   { config, logger, store, clock, newId, feedbackLinks, secretBox }: Runtime,
   onExpired: (count: number) => void,
@@ -314,7 +319,7 @@ async function createHousekeeping(
       }),
     ),
     onError: (job, err) => {
-      // That the storage fails is said once, below, and not by every job again.
+      // A storage failure is logged once, below, instead of by every job.
       const level = storageFaultOf(err) === null ? 'error' : 'debug';
       logger[level]({ err, job }, 'housekeeping failed; trying again');
     },
@@ -325,7 +330,7 @@ function driverOf({ databaseUrl }: Config): 'sqlite' | 'postgres' {
   return databaseUrl === null ? 'sqlite' : 'postgres';
 }
 
-/** Distinguishes the starts in a log. */
+/** Identifies the configuration of a start in the log. */
 function descriptionOf({ config, store, encoder }: Runtime): Record<string, string | number> {
   return {
     version: PACKAGE.version,
@@ -357,7 +362,7 @@ function logStorageChange(logger: Logger, change: StorageChange, config: Config)
   else logger.error({ lasted_ms: Math.round(change.lastedMs) }, 'the database is writable again');
 }
 
-/** One line of JSON an event, on stdout. */
+/** One line of JSON per event, on stdout. */
 function createLogger(config: Config, clock: Clock): Logger {
   return pino(
     { level: config.logLevel, base: null, timestamp: createTimestamp(clock) },
@@ -365,7 +370,9 @@ function createLogger(config: Config, clock: Clock): Logger {
   );
 }
 
-/** Under load many lines share a millisecond; formatting the time for each was 3 % of what a small answer cost. */
+/**
+ * Under load, many lines share a millisecond; formatting the time for each took 3 % of the cost of a small response.
+ */
 function createTimestamp(clock: Clock): () => string {
   let lastMs = Number.NaN;
   let text = '';

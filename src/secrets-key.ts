@@ -5,28 +5,31 @@ import type { Random } from './lib/random.ts';
 
 const KEY_BYTES = 32;
 
-/** The master key is there but no key. */
+/** The file of the master key exists but contains no valid key. */
 class SecretsKeyError extends Error {
   override readonly name = 'SecretsKeyError';
 }
 
-/** Where the master key lies in a data folder. */
+/** The path of the master key in a data folder. */
 export function secretsKeyFile(folder: string): string {
   return join(folder, 'secrets.key');
 }
 
-/** The master key, and those before it, newest first: they still open what they closed. */
+/** The master key and its predecessors, newest first, which still decrypt what they encrypted. */
 export interface KeyRing {
   newest: Buffer;
   older: Buffer[];
 }
 
-/** The keys in `folder/secrets.key` (base64, one a line, newest first), or null where there are none. @throws SecretsKeyError */
+/**
+ * The keys in `folder/secrets.key` (base64, one per line, newest first); null if there are none. @throws
+ * SecretsKeyError
+ */
 export function readSecretsKey(folder: string): KeyRing | null {
   return readKey(secretsKeyFile(folder));
 }
 
-/** Keys as `secrets.key` has them: base64, one a line, newest first. Null where one is not 32 bytes. */
+/** Parses the format of `secrets.key`: base64, one key per line, newest first. Null if one is not 32 bytes long. */
 export function parseKeys(text: string): KeyRing | null {
   const keys = text
     .split(/[\s,]+/)
@@ -36,12 +39,12 @@ export function parseKeys(text: string): KeyRing | null {
   return newest !== undefined && keys.every((key) => key.length === KEY_BYTES) ? { newest, older } : null;
 }
 
-/** The text of {@link parseKeys}. */
+/** The inverse of {@link parseKeys}. */
 export function formatKeys({ newest, older }: KeyRing): string {
   return [newest, ...older].map((key) => `${key.toString('base64')}\n`).join('');
 }
 
-/** Puts `text` into the place of `folder/secrets.key` at once and whole (mode 0600), kept through a power cut. */
+/** Replaces `folder/secrets.key` (mode 0600) by `text`, atomically and durably. */
 export function writeSecretsKey(folder: string, text: string): void {
   const file = secretsKeyFile(folder);
   const draft = `${file}.${process.pid}`;
@@ -50,14 +53,14 @@ export function writeSecretsKey(folder: string, text: string): void {
   renameSync(draft, file);
 }
 
-/** A new key before those that there are. */
+/** Adds a new key before the existing ones. */
 export function addKey({ newest, older }: KeyRing, random: Random): KeyRing {
   return { newest: random.bytes(KEY_BYTES), older: [newest, ...older] };
 }
 
 /**
- * Makes the master key in `folder/secrets.key` (mode 0600). It is linked into place whole, so that of two processes that
- * start at once both end up with the same key and neither reads half of one.
+ * Creates the master key in `folder/secrets.key` (mode 0600). The file is linked into place when complete, so that
+ * two processes that start at the same time end up with the same key, and neither reads half of one.
  */
 export function makeSecretsKey(folder: string, random: Random): KeyRing {
   const file = secretsKeyFile(folder);

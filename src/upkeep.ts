@@ -29,7 +29,7 @@ import { StoreUpkeepError } from './store/errors.ts';
 
 type Restored = Awaited<ReturnType<Upkeep['restore']>>;
 
-/** Upkeep of what the environment describes. @throws ConfigError */
+/** Maintenance of the data folder and store in the environment. @throws ConfigError */
 export function createUpkeep(env: NodeJS.ProcessEnv): Upkeep {
   const config = loadConfig(env);
   const file = join(config.dataDir, 'signalpost.db');
@@ -39,7 +39,7 @@ export function createUpkeep(env: NodeJS.ProcessEnv): Upkeep {
       requireDatabase(file);
       const keys = findKeys(config);
       refuseOtherKey(file, keys && proofOf(keys, config));
-      if (withKey && keys === null) throw new StoreUpkeepError('There is no master key to pack.');
+      if (withKey && keys === null) throw new StoreUpkeepError('There is no master key to include.');
       const path = resolve(target);
       const key = withKey && keys !== null ? formatKeys(keys) : null;
       return { target: path, ...(await backUp({ file, target: path, key, onProgress })) };
@@ -60,7 +60,7 @@ export function createUpkeep(env: NodeJS.ProcessEnv): Upkeep {
   };
 }
 
-/** Of a database of PostgreSQL, whose own tools copy and check it. */
+/** For PostgreSQL, whose own tools back up and check the database. */
 function createPostgresUpkeep(config: Config, file: string): Upkeep {
   const refuse = (command: string, instead: string) => (): never => {
     throw new StoreUpkeepError(
@@ -137,13 +137,13 @@ function noKeyYet(): StoreUpkeepError {
   return new StoreUpkeepError('There is no master key yet. The first start creates one.');
 }
 
-/** Copies the store of `DATA_DIR` into PostgreSQL, with the key that it belongs to. @throws StoreUpkeepError, StoreOpenError */
+/** Copies the store of `DATA_DIR` to PostgreSQL, with its master key. @throws StoreUpkeepError, StoreOpenError */
 export async function copyStoreTo(
   to: string,
   env: NodeJS.ProcessEnv,
   onProgress: (progress: CopyProgress) => void,
 ): Promise<CopyReport> {
-  // The command names the target, whatever the environment says.
+  // The command names the target; DATABASE_URL is ignored.
   const { DATABASE_URL: _, ...rest } = env;
   const config = loadConfig(rest);
   const file = join(config.dataDir, 'signalpost.db');

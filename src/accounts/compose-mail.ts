@@ -10,19 +10,19 @@ import type { LeadStore } from '../store/lead-store.ts';
 import type { SignalStore } from '../store/signal-store.ts';
 import { FEEDBACK_LINK_MS, type FeedbackLinks, type LinkAct, linkContext } from './links.ts';
 
-/** One signal of a digest's mail. */
+/** One signal in a digest email. */
 export interface DigestLine {
   classification: Classification;
   score: number;
-  /** What the post is called. */
+  /** The title of the post. */
   headline: string;
-  /** Who wrote it; empty where nothing is known. */
+  /** The author; empty if unknown. */
   who: string;
-  /** Where it stands: "r/SaaS on Reddit". */
+  /** Where the post was published: "r/SaaS on Reddit". */
   where: string;
-  /** Why it is a signal, in a sentence. */
+  /** Why it is a signal, in one sentence. */
   reason: string;
-  /** The post itself; empty where it has no address. */
+  /** The URL of the post; empty if there is none. */
   postUrl: string;
   /** The signal in the dashboard. */
   url: string;
@@ -32,11 +32,11 @@ export interface DigestLine {
 /** A next step that is due. */
 interface DueStep {
   text: string;
-  /** What its lead is called. */
+  /** The name of its lead. */
   lead: string;
   /** Email address of the owner; empty if unassigned. */
   owner: string;
-  /** The day, and whether it is over. */
+  /** The due date, and whether it has passed. */
   due: string;
   isLate: boolean;
   /** The lead in the dashboard. */
@@ -51,11 +51,11 @@ interface DigestContent {
 
 type DigestFacts = Extract<MailFacts, { kind: 'digest' }>;
 
-/** More would be too long for a phone; the rest is a number with a link. */
+/** The maximum number of signals: more would be too long on a phone; the rest is a count with a link. */
 const MOST_LINES = 10;
 const MOST_STEPS = 10;
 
-/** The subject line: how many signals are in it. */
+/** The subject line, with the number of signals. */
 function digestSubject({ date, counts, frequency = 'daily' }: DigestFacts): string {
   const span = frequency === 'weekly' ? `Week to ${date}` : date;
   if (counts.hot + counts.warm === 0) return `Next steps due · ${span}`;
@@ -68,7 +68,7 @@ export interface DigestFoot {
   unsubscribeUrl: string;
 }
 
-/** The mail as plain text. */
+/** The email as plain text. */
 function digestText(facts: DigestFacts, { steps, lines }: DigestContent, foot: DigestFoot): string {
   const due = steps.flatMap((step) => [step.text, dueOf(step), `Lead: ${step.url}`, '\n']);
   const entries = lines.flatMap((line) => [
@@ -99,13 +99,13 @@ function digestText(facts: DigestFacts, { steps, lines }: DigestContent, foot: D
     .join('\n');
 }
 
-/** Each colour has a contrast of at least 4.5 on the ground of its theme. */
+/** Each colour has a contrast of at least 4.5 with the background of its theme. */
 const LIGHT = { ground: '#ffffff', ink: '#1d2939', soft: '#475467', line: '#d0d5dd', link: '#175cd3' };
 const LIGHT_CLASSES = { hot: '#b42318', warm: '#93370d', cold: '#475467' } as const;
 const DARK = { ground: '#101828', ink: '#f2f4f7', soft: '#b8c0cc', line: '#475467', link: '#84caff' };
 const DARK_CLASSES = { hot: '#fda29b', warm: '#fec84b', cold: '#b8c0cc' } as const;
 
-/** For mail programs with themes; all others show the light one, whose styles are inline. */
+/** For mail clients that support themes; the others show the light theme, whose styles are inline. */
 const DARK_STYLE = `@media (prefers-color-scheme:dark){
 .ground{background:${DARK.ground}!important;color:${DARK.ink}!important}
 .ink{color:${DARK.ink}!important}.soft{color:${DARK.soft}!important}.line{border-color:${DARK.line}!important}
@@ -114,8 +114,8 @@ const DARK_STYLE = `@media (prefers-color-scheme:dark){
 }`;
 
 /**
- * The mail as HTML: one column of at most 600 px, text of 16 px, links as large as a thumb, styles in the elements, as many mail
- * programs drop everything else; no picture and nothing that is loaded.
+ * The email as HTML: one column of at most 600 px, text of 16 px, links large enough for a thumb, inline styles,
+ * because many mail clients drop all others; no images and no external resources.
  */
 function digestHtml(facts: DigestFacts, { steps, lines }: DigestContent, foot: DigestFoot): string {
   const subject = escapeHtml(digestSubject(facts));
@@ -190,15 +190,15 @@ function moreOf({ counts }: DigestFacts, lines: readonly DigestLine[]): string {
   return more > 0 ? `And ${more} more.` : '';
 }
 
-/** A mail as its reader sees it. */
+/** A rendered email. */
 export interface MailText {
   subject: string;
   text: string;
-  /** The same as HTML, where it has one. */
+  /** The HTML version, if there is one. */
   html?: string;
 }
 
-/** Where the dashboard has the endpoints. */
+/** The dashboard's path of the endpoints. */
 const WEBHOOKS = '/dashboard/settings/integrations/webhooks';
 
 const REASONS = {
@@ -207,8 +207,8 @@ const REASONS = {
 } as const;
 
 /**
- * The words of an email. `baseUrl` is where the product is reached; `token` is that of the one-time link in it, left out
- * where the email is shown to anyone but its recipient.
+ * The text of an email. `baseUrl` is the address of this server; `token` is that of the one-time link, omitted when
+ * the email is shown to anyone but its recipient.
  */
 export function mailText(facts: MailFacts, baseUrl: string, token?: string): MailText {
   switch (facts.kind) {
@@ -235,7 +235,7 @@ export function mailText(facts: MailFacts, baseUrl: string, token?: string): Mai
   }
 }
 
-/** Without its signals, which are read when it is sent, and without anybody's own link. */
+/** Without its signals, which are read when it is sent, and without personal links. */
 function digestInShort(facts: FactsOf<'digest'>, settingsUrl: string): MailText {
   const foot = { settingsUrl, unsubscribeUrl: settingsUrl };
   return { subject: digestSubject(facts), text: digestText(facts, { steps: [], lines: [] }, foot) };
@@ -408,7 +408,7 @@ function linkText(address: string, token: string | undefined): string {
   return token === undefined ? '(The link is only in the email itself.)' : `${address}#token=${token}`;
 }
 
-/** What the words of a mail are made with. */
+/** The dependencies for rendering emails. */
 export interface ComposeDeps {
   store: Pick<SignalStore, 'getSignal' | 'getFeedback'> &
     Pick<LeadStore, 'findLeadSignals' | 'listDueSteps' | 'listSignalsOfLead'>;
@@ -417,10 +417,10 @@ export interface ComposeDeps {
   secretBox: SecretBox;
 }
 
-/** A mail with the address that ends it, where it has one. */
+/** An email with its unsubscribe URL, if it has one. */
 export type ComposedMail = MailText & { unsubscribeUrl?: string };
 
-/** The whole mail, with what is read for it now: signals whose author was erased meanwhile are left out. */
+/** Renders an email with current data: signals whose author has been erased in the meantime are omitted. */
 export async function composeMail(
   deps: ComposeDeps,
   { tenantId, facts, createdAt }: Pick<Mail, 'tenantId' | 'facts' | 'createdAt'>,
@@ -448,7 +448,7 @@ export async function composeMail(
   return userId === undefined ? mail : { ...mail, unsubscribeUrl };
 }
 
-/** Next steps of open leads that are due, as they are now: the longest overdue first. */
+/** Due next steps of open leads, as of now, longest overdue first. */
 async function dueSteps(
   { store, baseUrl }: ComposeDeps,
   tenantId: string,
@@ -466,7 +466,7 @@ async function dueSteps(
   });
 }
 
-/** One signal as it is now; null where its author was erased, or somebody has dealt with it since. */
+/** One signal as of now; null if its author was erased or it has been triaged. */
 async function digestLine(
   { store, feedbackLinks }: ComposeDeps,
   { tenantId, signalId, expiresAt }: { tenantId: string; signalId: string; expiresAt: number },

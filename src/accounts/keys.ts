@@ -19,7 +19,7 @@ import type { KeyStore } from '../store/account-store.ts';
 import type { Store } from '../store/store.ts';
 import { beyondPlan, effectivePlan, planLimits } from './plans.ts';
 
-/** What accounts need of the process. */
+/** The dependencies of accounts. */
 export interface AccountDeps {
   store: Store;
   clock: Clock;
@@ -55,26 +55,26 @@ const CHECK_CHARS = 6;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const FORMAT = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_CHARS + CHECK_CHARS}}$`);
 
-/** A new secret key: `sp_live_` + 30 random base62 characters + CRC32 of them in 6. */
+/** A new secret key: `sp_live_`, 30 random base62 characters, and their CRC32 in 6 more. */
 export function generateApiKey(random: Random): string {
   let body = '';
   while (body.length < RANDOM_CHARS) {
     for (const byte of random.bytes(RANDOM_CHARS)) {
-      // 248 = 4 x 62: bytes above it would favour the first characters.
+      // 248 = 4 x 62: higher bytes would favour the first characters.
       if (byte < 248 && body.length < RANDOM_CHARS) body += BASE62[byte % 62];
     }
   }
   return `${PREFIX}${body}${checkOf(body)}`;
 }
 
-/** Whether a string can be one of our keys, without a look-up: a typo fails the check characters. */
+/** Whether a string has the form of an API key, without a query: typos fail the check characters. */
 export function isWellFormedApiKey(key: string): boolean {
   if (!FORMAT.test(key)) return false;
   const body = key.slice(PREFIX.length, -CHECK_CHARS);
   return checkOf(body) === key.slice(-CHECK_CHARS);
 }
 
-/** The form a key is stored and looked up in: SHA-256, hex. 178 random bits need no slow hash. */
+/** The hash that a key is stored and looked up by: SHA-256, hex. 178 random bits need no slow hash. */
 export function hashApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
@@ -89,7 +89,7 @@ function checkOf(body: string): string {
   return text;
 }
 
-/** Why a stored key does not open the door now, or null where it does. */
+/** Why a stored key is not valid now; null if it is. */
 export function keyRefusal(key: ApiKey, now: number): 'revoked' | 'expired' | null {
   if (key.revokedAt !== null) return 'revoked';
   return key.expiresAt !== null && key.expiresAt <= now ? 'expired' : null;
@@ -101,19 +101,23 @@ export function allows(scopes: readonly Scope[], needed: Scope): boolean {
   return needed.endsWith(':read') && scopes.includes(needed.replace(/:read$/, ':write') as Scope);
 }
 
-/** A comma list of scopes and presets (`read`, `write`: all but keys, `admin`), or the names that are neither. */
+/**
+ * Parses a comma-separated list of scopes and presets (`read`, `write`: all but keys, `admin`); returns the unknown
+ * names, if any.
+ */
 export function parseScopes(text: string): { scopes: Scope[] } | { unknown: string[] } {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.filter((name) => presetScopes(name) === null && !SCOPES.includes(name as Scope));
   return unknown.length > 0 ? { unknown } : { scopes: scopesNamed(names) };
 }
 
-/** Who manages keys: another key, or a person with all its scopes. */
+/** The manager of keys: another key, or a user with all scopes. */
 export type KeyManager = Pick<ApiKey, 'tenantId' | 'scopes'>;
 
 /**
- * Makes a key for the tenant of `caller`, the calling key. The secret is returned only here.
- * @throws DomainError `INSUFFICIENT_SCOPE` where it would be able to do more than `caller`, `PLAN_REQUIRED` (too many)
+ * Creates a key for the tenant of `caller`, the calling key. The secret is returned only here.
+ * @throws DomainError `INSUFFICIENT_SCOPE` if it would have more permissions than `caller`, `PLAN_REQUIRED` (too
+ * many)
  */
 export async function createKey(
   deps: AccountDeps,
@@ -134,7 +138,7 @@ export async function createKey(
   return made;
 }
 
-/** Stores a new key where the plan has room for it. @throws DomainError `PLAN_REQUIRED` */
+/** Stores a new key if the plan allows another one. @throws DomainError `PLAN_REQUIRED` */
 export async function storeKey(
   { store, clock }: Pick<AccountDeps, 'store' | 'clock'>,
   tenant: Tenant,
@@ -146,7 +150,7 @@ export async function storeKey(
   throw beyondPlan(plan, { counted: 'keys', fact: `The ${plan} plan has at most ${limit} API keys.` });
 }
 
-/** Changes what `patch` names. @throws DomainError `NOT_FOUND`, `CONFLICT` for a revoked key, `INSUFFICIENT_SCOPE` */
+/** Applies `patch`. @throws DomainError `NOT_FOUND`, `CONFLICT` for a revoked key, `INSUFFICIENT_SCOPE` */
 export async function changeKey(
   deps: Pick<AccountDeps, 'clock'> & { store: KeyStore },
   caller: KeyManager,
@@ -170,7 +174,7 @@ export async function changeKey(
   });
 }
 
-/** Ends a key at once and for good; again changes nothing. @throws DomainError `NOT_FOUND`, `INSUFFICIENT_SCOPE` */
+/** Revokes a key immediately and permanently; idempotent. @throws DomainError `NOT_FOUND`, `INSUFFICIENT_SCOPE` */
 export async function revokeKey(
   { store, clock }: Pick<AccountDeps, 'store' | 'clock'>,
   caller: KeyManager,

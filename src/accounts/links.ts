@@ -10,9 +10,9 @@ import type { CredentialsChange, NewMail } from '../model/mail.ts';
 import type { User } from '../model/tenant.ts';
 import type { Store } from '../store/store.ts';
 
-/** How long a one-time link is good. */
+/** How long a one-time link is valid. */
 export const LINK_MS = 7 * DAY_MS;
-/** One address may belong to several tenants. */
+/** The maximum number of tenants per email address. */
 export const MOST_OF_AN_ADDRESS = 5;
 
 export interface LinkDeps {
@@ -21,19 +21,19 @@ export interface LinkDeps {
   random: Random;
 }
 
-/** The token of a one-time link, which is returned here and not stored. */
+/** A one-time link for a password. The token is returned only here, and not stored. */
 export interface PasswordLink {
   user: User;
   token: string;
 }
 
-/** A new link for a tenant's owner; the one before counts no more. Null where there is no such tenant. */
+/** Creates a new link for a tenant's owner; the previous one becomes invalid. Null if there is no such tenant. */
 export async function renewSetupLink(deps: LinkDeps, tenantId: string): Promise<PasswordLink | null> {
   const user = await deps.store.firstOwner(tenantId);
   return user === null ? null : await linkFor(deps, user);
 }
 
-/** New links for an email address: one for each tenant that it belongs to. */
+/** Creates new links for an email address: one per tenant that it belongs to. */
 export async function renewResetLinks(deps: LinkDeps, email: string): Promise<PasswordLink[]> {
   const links: PasswordLink[] = [];
   for (const user of await deps.store.usersByEmail(email, MOST_OF_AN_ADDRESS)) {
@@ -42,7 +42,7 @@ export async function renewResetLinks(deps: LinkDeps, email: string): Promise<Pa
   return links;
 }
 
-/** Only commands return links of existing people; links by mail are sent with the mail. */
+/** Only commands return links for existing users; links by email are created when the email is sent. */
 async function linkFor({ store, clock, random }: LinkDeps, user: User): Promise<PasswordLink> {
   const { token, link } = newLink(clock, random, LINK_MS);
   const actor = { tenantId: user.tenantId, actor: OTHER_ACTORS.command };
@@ -50,30 +50,30 @@ async function linkFor({ store, clock, random }: LinkDeps, user: User): Promise<
   return { user, token };
 }
 
-/** A one-time link that is not stored yet: its token, and what is kept of it. */
+/** A new one-time link: its token, and the record to store. */
 export function newLink(clock: Clock, random: Random, lifeMs: number) {
   const token = random.bytes(32).toString('base64url');
   return { token, link: { tokenHash: hashToken(token), expiresAt: clock.now() + lifeMs } };
 }
 
-/** A one-time token as a mail keeps it: the outbox must not open accounts to who reads it. */
+/** Encrypts the token of an email: access to the outbox must not give access to accounts. */
 export function sealToken(secretBox: SecretBox, userId: string, token: string): string {
   return secretBox.seal(token, linkContext(userId)).toString('base64');
 }
 
-/** What a token of a mail is bound to. */
+/** The context that the encrypted token of an email is bound to. */
 export function linkContext(userId: string): string {
   return `one-time link of ${userId}`;
 }
 
-/** How long the links of a mail count. */
+/** How long the links in an email are valid. */
 export const FEEDBACK_LINK_MS = 30 * DAY_MS;
 
-/** What a link does to a signal: says whether it was relevant, or adds it to the pipeline. */
+/** What a link does to a signal: rates it as relevant or not, or adds it to the pipeline. */
 const LINK_ACTS = ['not_relevant', 'relevant', 'add'] as const;
 export type LinkAct = (typeof LINK_ACTS)[number];
 
-/** What a link of a mail or a message says when it is acted on. */
+/** The action of a link in an email or message. */
 export interface MailedAct {
   tenantId: string;
   signalId: string;
@@ -82,19 +82,19 @@ export interface MailedAct {
   expiresAt: number;
 }
 
-/** Whose digest ends by a link. */
+/** The user whose digest a link unsubscribes. */
 export interface MailedUnsubscription {
   tenantId: string;
   userId: string;
 }
 
-/** Signed links, which let anyone who has one do exactly that. */
+/** Signed links: anyone who has one can perform its action, and nothing else. */
 export interface FeedbackLinks {
-  /** Its address under `baseUrl`. */
+  /** The URL of a link, under `baseUrl`. */
   make(act: MailedAct): string;
-  /** What a token says, expired or not; null where it is damaged or forged. */
+  /** The action of a token, expired or not; null if it is damaged or forged. */
   read(token: string): MailedAct | null;
-  /** Where a person's digest ends; it counts for as long as the person is there. */
+  /** A user's unsubscribe URL; it is valid as long as the user exists. */
   makeUnsubscribe(who: MailedUnsubscription): string;
   readUnsubscribe(token: string): MailedUnsubscription | null;
 }
@@ -102,7 +102,7 @@ export interface FeedbackLinks {
 const SCOPE = 'feedback by mail';
 const UNSUBSCRIBE = 'digest ends';
 
-/** Signed as page positions are, in scopes of their own. */
+/** Signed like list cursors, with scopes of their own. */
 export function createFeedbackLinks(cursors: Cursors, baseUrl: string): FeedbackLinks {
   return {
     make: ({ tenantId, signalId, act, expiresAt }) =>
@@ -127,15 +127,15 @@ export function createFeedbackLinks(cursors: Cursors, baseUrl: string): Feedback
   };
 }
 
-/** Where a user is who logs in or changes their credentials. */
+/** The client of a user who logs in or changes their credentials. */
 export interface Whence {
-  /** The client's address, as it is counted. */
+  /** The client's address, as used for limits. */
   client: string;
-  /** The browser in words. */
+  /** The browser in readable form. */
   browser: string;
 }
 
-/** A person as the doer of what they do before they are signed in. */
+/** A user as the actor of changes made before they are signed in. */
 export function selfOf(
   { tenantId, id }: Pick<User, 'tenantId' | 'id'>,
   { client }: Pick<Whence, 'client'>,
@@ -143,7 +143,7 @@ export function selfOf(
   return { tenantId, actor: id, client: networkOf(client) };
 }
 
-/** The mail that tells a person that what they log in with was changed, to be stored with that change. */
+/** The email that notifies a user of a change to their login, to be stored with that change. */
 export function credentialsMail(
   { clock, newId }: { clock: Clock; newId: NewId },
   { id: userId, tenantId }: User,
@@ -162,8 +162,9 @@ export function credentialsMail(
 }
 
 /**
- * Tells the audit list of each person's tenant that somebody was refused in their name. To be called once the answer is on its
- * way: for who is not known there is nothing to write, and the time that it takes would tell them apart.
+ * Adds a refused log-in attempt to the audit log of the tenant of each user with that address. Call it after the
+ * response has been sent: unknown addresses need no write, and the difference in time would reveal which addresses
+ * are known.
  */
 export async function noteRefusals(
   store: Pick<Store, 'as' | 'noteRefusal'>,
@@ -176,7 +177,10 @@ export async function noteRefusals(
   }
 }
 
-/** What a browser, a link or a recovery code holds, as it is kept and looked up: SHA-256, hex. 80 random bits need no slow hash. */
+/**
+ * The hash that session tokens, link tokens and recovery codes are stored and looked up by: SHA-256, hex. 80 random
+ * bits need no slow hash.
+ */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }

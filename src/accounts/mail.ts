@@ -5,22 +5,22 @@ import type { Mail } from '../model/mail.ts';
 import type { MailQuota, MailStore } from '../store/mail-store.ts';
 import { type ComposeDeps, composeMail } from './compose-mail.ts';
 
-/** A mail on its way to the mail server. */
+/** An email to be handed to the mail server. */
 export interface OutgoingMail {
-  /** The same for every try, so that a receiver can tell a mail that comes twice. */
+  /** The same for every attempt, so that the receiver can detect duplicates. */
   messageId: string;
   to: string;
   subject: string;
   text: string;
-  /** The same as HTML, where it has one. */
+  /** The HTML version, if there is one. */
   html?: string;
-  /** Where one click ends such mail. */
+  /** The one-click unsubscribe URL. */
   unsubscribeUrl?: string;
   /** When it was written, Unix milliseconds. */
   writtenAt: number;
 }
 
-/** Hands a mail to the mail server; rejects where that did not take it. */
+/** Hands an email to the mail server; rejects if the server did not accept it. */
 export type SendMail = (mail: OutgoingMail) => Promise<void>;
 
 export interface MailLog {
@@ -31,13 +31,16 @@ export interface MailLog {
 export interface MailDeps extends ComposeDeps {
   store: MailStore & ComposeDeps['store'];
   clock: Clock;
-  /** Null where there is no mail server: mail then stays in the outbox. */
+  /** Null if no mail server is configured: mail then stays in the outbox. */
   send: SendMail | null;
   log: MailLog;
 }
 
 const AT_ONCE = 20;
-/** Waits between tries. Once they are used up the mail is two days old and given up; it stays in the outbox. */
+/**
+ * Delays between attempts. After the last one, the email is two days old: sending is given up, and it stays in the
+ * outbox.
+ */
 const WAITS_MS = [
   MINUTE_MS,
   5 * MINUTE_MS,
@@ -47,10 +50,13 @@ const WAITS_MS = [
   12 * HOUR_MS,
   24 * HOUR_MS,
 ];
-/** Older mail is not worth sending: it waited for a mail server to be set up. */
+/** Older mail is not sent: it has been waiting for a mail server to be configured. */
 export const STALE_MS = 7 * 24 * HOUR_MS;
 
-/** Sends what is due, or says once of each mail that it waits. Addresses and texts never reach the log. */
+/**
+ * Sends due mail; without a mail server, logs once per email that it is waiting. Addresses and texts are never
+ * logged.
+ */
 export async function workOutbox(deps: MailDeps, isStopping: () => boolean = () => false): Promise<void> {
   if (deps.send === null) {
     await announceWaiting(deps);
@@ -99,30 +105,30 @@ async function announceWaiting({ store, log }: MailDeps): Promise<void> {
   await store.markMailAnnounced(waiting.map(({ id }) => id));
 }
 
-/** What went wrong, without the address: a mail server's own words repeat it. */
+/** The cause of an error without its message, which may repeat the address. */
 function faultOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const { code, responseCode } = error as Error & { code?: unknown; responseCode?: unknown };
   return [code, responseCode].filter((part) => part !== undefined).join(' ') || error.name;
 }
 
-/** Mail that people of a tenant may have sent in an hour: invitations, and what they send again. */
+/** Maximum number of emails that the users of a tenant can trigger per hour: invitations and resent mail. */
 const OF_A_TENANT = 20;
-/** Invitations that one address may get in a day, from whichever tenants. */
+/** Maximum number of invitations per address and day, for all tenants together. */
 const TO_A_STRANGER = 3;
-/** Links for a new password that one address may get in a day. */
+/** Maximum number of password reset links per address and day. */
 const RESETS = 10;
 
 /**
- * Keeps people from filling a mailbox, or the outbox that all tenants share, over restarts too. What is refused counts
- * nothing.
+ * Prevents users from flooding a mailbox, or the outbox that all tenants share; also across restarts. Refused emails
+ * do not count.
  */
 export interface MailLimits {
   /** @throws DomainError `RATE_LIMITED` */
   invite(tenantId: string, email: string): Promise<void>;
   /** @throws DomainError `RATE_LIMITED` */
   resend(tenantId: string): Promise<void>;
-  /** Milliseconds to wait for another link; null where it may be sent, and is counted. */
+  /** Milliseconds until another link may be sent; null if it may be sent now, which is counted. */
   reset(email: string): Promise<number | null>;
 }
 
@@ -152,7 +158,7 @@ export function createMailLimits(store: Pick<MailStore, 'countMail'>, clock: Clo
   };
 }
 
-/** An address is known again by it, and cannot be read from it: strangers' addresses are kept nowhere else. */
+/** A hash that identifies an address without revealing it: addresses of strangers are not stored anywhere else. */
 function keyOf(what: string, email: string): string {
   const address = email.trim().toLowerCase().slice(0, 254);
   return `${what} ${createHash('sha256').update(address).digest('base64url')}`;

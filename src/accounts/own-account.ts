@@ -16,19 +16,19 @@ export interface OwnAccountDeps {
   store: Store;
   clock: Clock;
   newId: NewId;
-  /** Signs that the password was given just now. */
+  /** Signs the proof that the password has just been entered. */
   cursors: Cursors;
   passwords: Passwords;
   wrongPasswords: WrongPasswords;
 }
 
-/** Who is signed in, and from where they ask. */
+/** A signed-in user, with their client. */
 export interface Self extends OpenSession {
   client: string;
 }
 
 /**
- * Changes one's own password; every other session ends.
+ * Changes the user's own password; all other sessions end.
  * @throws DomainError `INVALID_REQUEST` at `/old_password` or `/password`, `RATE_LIMITED`
  */
 export async function changeOwnPassword(
@@ -54,7 +54,7 @@ export function mailOf(
   return credentialsMail(deps, user, { change, client, browser: session.client });
 }
 
-/** Lets go on who knows their own password. @throws DomainError `INVALID_REQUEST` at `pointer`, `RATE_LIMITED` */
+/** Checks the user's own password. @throws DomainError `INVALID_REQUEST` at `pointer`, `RATE_LIMITED` */
 export async function askPassword(
   { store, passwords, wrongPasswords }: Pick<OwnAccountDeps, 'store' | 'passwords' | 'wrongPasswords'>,
   { user, client }: Self,
@@ -72,18 +72,18 @@ export async function askPassword(
   wrongPasswords.forgive(user.email, client);
 }
 
-/** Where one is signed in, the last used first. */
+/** The user's own sessions, most recently used first. */
 export function listOwnSessions({ store, clock }: OwnAccountDeps, { user }: Self): Promise<Session[]> {
   return store.listSessions(user.id, clock.now());
 }
 
-/** Ends one of one's own sessions. @throws DomainError `NOT_FOUND` */
+/** Ends one of the user's own sessions. @throws DomainError `NOT_FOUND` */
 export async function endOwnSession({ store }: OwnAccountDeps, self: Self, id: string): Promise<void> {
   if (await store.endSessionOf(self.user.id, id, self.session.tokenHash)) return;
   throw new DomainError('NOT_FOUND', 'This session does not exist. It may already have ended.');
 }
 
-/** Ends all of one's own sessions but this one. */
+/** Ends all of the user's own sessions except the current one. */
 export async function endOtherSessions({ store }: OwnAccountDeps, self: Self): Promise<void> {
   await store.endSessionOf(self.user.id, null, self.session.tokenHash);
 }
@@ -97,7 +97,7 @@ export function proofOf({ clock, cursors }: Pick<OwnAccountDeps, 'clock' | 'curs
   return cursors.encode(PROOF_SCOPE, [session.id, passwordMark(user), clock.now() + PROOF_MS]);
 }
 
-/** Whether it is a proof of this session that is still good. */
+/** Whether a proof belongs to this session and is still valid. */
 export function isProven(
   { clock, cursors }: Pick<OwnAccountDeps, 'clock' | 'cursors'>,
   { user, session }: Self,
@@ -118,8 +118,8 @@ export interface ResetDeps {
 }
 
 /**
- * Sends a one-time link to each user of an email address who has a password: an invitation link
- * must not be revoked by a stranger. Its duration reveals who is known, so the request must be answered first.
+ * Sends a one-time link to each user of an email address who has a password: strangers must not be able to revoke an
+ * invitation link. Its duration reveals whether the address is known, so the response must be sent first.
  */
 export async function mailResetLinks(
   { store, clock, random, newId, secretBox }: ResetDeps,

@@ -9,31 +9,34 @@ import { codePointLength, normalised } from '../lib/text.ts';
 import { createWindows } from '../lib/windows.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 
-/** OWASP's least for argon2id: 19 MiB, two passes, one lane; 130 ms on a slow core. */
+/** OWASP's minimum for argon2id: 19 MiB, two passes, one lane; 130 ms on a slow core. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
 const SALT_BYTES = 16;
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/;
-/** Each takes a thread and 19 MiB: two at a time leave threads for DNS lookups, and beyond this many waiting, requests are refused. */
+/**
+ * Each hash takes a thread and 19 MiB: two at a time leave threads for DNS lookups. If too many wait, requests are
+ * refused.
+ */
 const AT_ONCE = 2;
 const MOST_WAITING = 50;
 
-/** Makes and checks password hashes, a bounded number at a time. */
+/** Computes and verifies password hashes, with bounded concurrency. */
 export interface Passwords {
   refuseWeak: RefuseWeak;
   /**
-   * Argon2id in PHC form, with a salt of its own or, where the same person has passwords elsewhere, with theirs.
-   * @throws DomainError `UNAVAILABLE` where too many wait, `INVALID_REQUEST` at `/password` where it is too long
+   * Argon2id in PHC form, with its own salt or, if the same user has passwords in other tenants, with theirs.
+   * @throws DomainError `UNAVAILABLE` if too many are waiting, `INVALID_REQUEST` at `/password` if it is too long
    */
   hash(password: string, others?: readonly string[]): Promise<string>;
   /**
-   * Which of the hashes is of that password, by its place; null where none is. One computation for all that share a salt, and
-   * one where there are none or where the password is longer than any can be, so that the time taken does not reveal who is
-   * known, nor in how many tenants.
+   * The index of the hash that matches the password; null if none does. Hashes that share a salt take one
+   * computation, and so do an empty list and a password above the maximum length, so that the duration reveals
+   * neither whether the user exists nor in how many tenants.
    */
   find(hashes: readonly string[], password: string): Promise<number | null>;
 }
 
-/** A hash in PHC form, taken apart. */
+/** A parsed hash in PHC form. */
 interface PasswordHash {
   cost: Omit<Argon2Parameters, 'message'>;
   nonce: Buffer;
@@ -80,7 +83,7 @@ export function createPasswords(random: Random): Passwords {
   };
 }
 
-/** Null where it is no hash of ours. */
+/** Null if it is not one of our hashes. */
 function parse(hash: string): PasswordHash | null {
   const [, memory, passes, parallelism, salt, encoded] = PHC.exec(hash) ?? [];
   if (salt === undefined || encoded === undefined) return null;
@@ -90,7 +93,7 @@ function parse(hash: string): PasswordHash | null {
   return { cost: { ...cost, nonce, tagLength: tag.length }, nonce, tag };
 }
 
-/** Two keyboards may write the same character in two ways (NIST SP 800-63B, 3.1.1.2). */
+/** Normalises the password: two keyboards may encode the same character in two ways (NIST SP 800-63B, 3.1.1.2). */
 function derive(password: string, cost: Omit<Argon2Parameters, 'message'>): Promise<Buffer> {
   const message = normalised(password, 'NFKC');
   return new Promise((resolve, reject) => {
@@ -105,9 +108,9 @@ function unpadded(bytes: Buffer): string {
 export const MIN_PASSWORD_CHARACTERS = 10;
 const MAX_PASSWORD_CHARACTERS = 200;
 
-/** The minimum number of characters in a password beyond words that attackers guess first. */
+/** The minimum number of characters in a password besides the words that attackers guess first. */
 const MIN_OWN_CHARACTERS = 6;
-/** Shorter parts of an address or a name are too common to refuse. */
+/** Shorter parts of an address or name are too common to refuse. */
 const MIN_WORD_CHARACTERS = 4;
 /** With fewer distinct characters, or fewer runs such as `abc` and `999`, a password falls to simple enumeration. */
 const MIN_VARIETY = 5;
@@ -120,10 +123,13 @@ export interface PasswordOwner {
   firm: string;
 }
 
-/** Refuses what is too short, too long, or guessed early. @throws DomainError `INVALID_REQUEST` at `/password` */
+/**
+ * Refuses passwords that are too short, too long or easy to guess. @throws DomainError `INVALID_REQUEST` at
+ * `/password`
+ */
 type RefuseWeak = (password: string, owner: PasswordOwner) => void;
 
-/** The rules for new passwords. The list of common ones is read when it is first needed. */
+/** The rules for new passwords. The list of common passwords is read on first use. */
 export function createRefuseWeak(): RefuseWeak {
   const isListed = createListed();
   return (password, owner) => refuseWeak(password, owner, isListed);
@@ -162,7 +168,7 @@ function tooLong(): DomainError {
   return invalidAt('/password', `Choose a password of at most ${MAX_PASSWORD_CHARACTERS} characters.`);
 }
 
-/** What a guess at this person's password is made of, longest first, so that a part is not taken out of a whole. */
+/** Words that attackers guess for this user, longest first, so that a part is not removed before the whole. */
 function wordsOf({ email, firm }: PasswordOwner): string[] {
   const name = normalised(firm, 'NFKC').toLowerCase();
   const parts = `${email.toLowerCase()} ${name}`.split(/[^\p{L}\p{N}]+/u);
@@ -171,7 +177,7 @@ function wordsOf({ email, firm }: PasswordOwner): string[] {
     .sort((a, b) => b.length - a.length);
 }
 
-/** Whether it is a common password, that word over and over, or one with a few digits or signs before and behind. */
+/** Whether it is a common password, repetitions of one, or one with a few digits or symbols before or after it. */
 function isCommon(folded: string, isListed: Listed): boolean {
   const unit = /^(.+?)\1+$/su.exec(folded)?.[1] ?? folded;
   const core = unit.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, '');
@@ -183,7 +189,7 @@ function isLittle(text: string): boolean {
   return codePointLength(text.replace(/(.)\1+/gsu, '$1')) < MIN_OWN_CHARACTERS;
 }
 
-/** Runs of characters that follow one another in the same step: `abc`, `321` and `aaa` are one each. */
+/** Counts runs of characters with a constant step: `abc`, `321` and `aaa` are one run each. */
 function countRuns(text: string): number {
   const codes = Array.from(text, (character) => character.codePointAt(0) ?? 0);
   let runs = 0;
@@ -203,10 +209,13 @@ function countRuns(text: string): number {
 
 const LIST = new URL('./common-passwords/list.txt.br', import.meta.url);
 
-/** Whether a word is among the passwords that are used most. */
+/** Whether a word is among the most common passwords. */
 type Listed = (word: string) => boolean;
 
-/** The list has one a line, with a line break before the first: to open it takes 5 ms, a search 0.4 ms, and no table of 97,000. */
+/**
+ * The list has one password per line, with a leading line break: opening it takes 5 ms, a search 0.4 ms, without a
+ * table of 97,000 entries.
+ */
 function createListed(): Listed {
   let list: string | null = null;
   return (word) => {
@@ -217,22 +226,22 @@ function createListed(): Listed {
 
 const WINDOW_MS = 15 * 60_000;
 
-/** Counts tries of passwords, and says when there were too many. */
+/** Counts password attempts, and refuses further ones when there were too many. */
 export interface WrongPasswords {
-  /** Counts a try before it is made. Where there were too many nothing is counted, and it says how long to wait. */
+  /** Counts an attempt before it is made. If there were too many, nothing is counted, and the wait is returned. */
   take(email: string, client: string): Wait | null;
-  /** The try was right: it and what went before from there counts no more. */
+  /** After a correct password: resets the count of this attempt and the previous ones. */
   forgive(email: string, client: string): void;
 }
 
-/** The refusal of a try. */
+/** The refusal of an attempt. */
 export interface Wait {
   ms: number;
-  /** Whether it is the first that this window refuses: the moment in which the door was locked. */
+  /** Whether it is the first refusal in this window: the moment of the lockout. */
   isFirst: boolean;
 }
 
-/** Tries in 15 minutes: at one name from one client, at one name from anywhere, from one client. */
+/** Attempts in 15 minutes: for one name from one client, for one name from any client, and from one client. */
 interface TryLimits {
   pair: number;
   email: number;
@@ -240,14 +249,17 @@ interface TryLimits {
 }
 
 const PASSWORDS: TryLimits = { pair: 5, email: 50, client: 50 };
-/** Who tries codes has the password. Three of a million codes count at a time: ten tries hit one with 0.003 %. */
+/**
+ * An attacker at this step knows the password. Three of a million codes are valid at a time: ten attempts succeed
+ * with 0.003 %.
+ */
 export const CODE_TRIES: TryLimits = { pair: 5, email: 10, client: 50 };
-/** Each sends a mail: strangers must not be able to fill a mailbox. */
+/** Each attempt sends an email: strangers must not be able to flood a mailbox. */
 export const RESET_TRIES: TryLimits = { pair: 3, email: 5, client: 20 };
 
 /**
- * Names that nobody has are counted like those that somebody has, so that being refused tells nothing. A refused try makes
- * no window, and no open window is dropped for others: neither frees a name that was tried too often.
+ * Unknown names are counted like known ones, so that a refusal reveals nothing. A refused attempt creates no window,
+ * and no open window is evicted for another: neither can reset the count of a name.
  */
 export function createWrongPasswords(clock: Clock, limits = PASSWORDS): WrongPasswords {
   const windows = createWindows(clock, WINDOW_MS);

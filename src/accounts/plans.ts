@@ -5,26 +5,26 @@ import type { AccountStore, StoredRows } from '../store/account-store.ts';
 
 export const TRIAL_MS = 14 * DAY_MS;
 
-/** What a plan includes (docs/configuration.md, "Plans"). Null means no limit. */
+/** The limits of a plan (docs/configuration.md, "Plans"). Null means unlimited. */
 export interface PlanLimits {
   endpoints: number | null;
   sourceIps: boolean;
-  /** The most that an endpoint can be set to send. */
+  /** The highest rate that an endpoint can be configured with. */
   maxRatePerMinute: number;
-  /** Requests to `/v1` of all keys together. */
+  /** Requests to `/v1` with all keys together. */
   requestsPerMinute: number;
   /** Keys that are not revoked. */
   keys: number;
-  /** Every post is matched with each that is active. */
+  /** Every post is matched with each active profile. */
   profiles: number;
-  /** Phrases of all profiles together. */
+  /** Phrases in all profiles together. */
   profilePhrases: number;
   sources: number;
-  /** Rows that are kept, each a ceiling of its own ({@link requireRoom}). */
+  /** Stored rows, each with a limit of its own ({@link requireRoom}). */
   signals: number;
   leads: number;
   campaignEvents: number;
-  /** A payload format as JSON; 0: the standard payload alone. */
+  /** Maximum size of a payload format as JSON; 0: only the standard payload. */
   payloadFormatBytes: number;
 }
 
@@ -78,7 +78,7 @@ const LIMITS = {
   },
 } satisfies Record<Plan, PlanLimits>;
 
-/** The plan in force: a trial that has ended is `starter`. */
+/** The effective plan: a trial that has ended is `starter`. */
 export function effectivePlan(tenant: Tenant, now: number): Plan {
   const ended = tenant.plan === 'trial' && tenant.trialEndsAt !== null && tenant.trialEndsAt <= now;
   return ended ? 'starter' : tenant.plan;
@@ -88,12 +88,12 @@ export function planLimits(plan: Plan): PlanLimits {
   return LIMITS[plan];
 }
 
-/** A limit that is a number. */
+/** A numeric limit. */
 type Counted = Exclude<keyof PlanLimits, 'sourceIps'>;
 
 /**
- * The refusal of what goes beyond a plan's number. `fact` tells that number ("The pro plan has at most 100 API keys."),
- * `needed` is what would have to be allowed; the answer names the first plan that does.
+ * The error for exceeding a numeric limit of a plan. `fact` states the limit ("The pro plan has at most 100 API
+ * keys."), `needed` is the number required; the response names the smallest plan that allows it.
  */
 export function beyondPlan(
   plan: Plan,
@@ -109,7 +109,7 @@ export function beyondPlan(
   });
 }
 
-/** A refusal that names the plan which would allow it. */
+/** The error for a feature that the named plan includes. */
 export function planRequired(plan: Plan, fact: string, members: Record<string, unknown> = {}): DomainError {
   return new DomainError('PLAN_REQUIRED', `${fact} The ${plan} plan allows more.`, {
     members: { required_plan: plan, ...members },
@@ -123,8 +123,8 @@ const NAMES: Record<keyof StoredRows, string> = {
 };
 
 /**
- * Refuses what would be stored where the plan's ceiling on its rows is reached. Asked once a request or run, before its
- * first commit, so that none is stored in part: the last request before the ceiling may go over it by its own items.
+ * Refuses to store rows if the plan's limit is reached. Call it once per request or run, before its first commit, so
+ * that nothing is stored in part: the last request below the limit may exceed it by its own items.
  * @throws DomainError `PLAN_REQUIRED` with the number
  */
 export async function requireRoom(

@@ -9,10 +9,10 @@ import type { Factor } from '../store/account-store.ts';
 import type { Store } from '../store/store.ts';
 import { hashToken } from './links.ts';
 
-/** As long as the hash behind it (RFC 4226, section 4, R6). */
+/** As long as the underlying hash (RFC 4226, section 4, R6). */
 const SECRET_BYTES = 20;
 const CODES = 10;
-/** 80 bits: too many to try out, so that a fast hash is enough. */
+/** 80 bits: too many for brute force, so a fast hash is sufficient. */
 const CODE_BYTES = 10;
 const ISSUER = 'Signalpost';
 
@@ -32,15 +32,15 @@ export interface FactorDeps {
   secretBox: SecretBox;
 }
 
-/** A secret for an authenticator: as its key in words, and as the address that a picture holds. */
+/** A secret for an authenticator app: as a typed key, and as the URL in a QR code. */
 export interface FactorOffer {
   key: string;
   uri: string;
 }
 
 /**
- * The secret that is to be confirmed by a code: the one that was offered before, or a new one.
- * @throws DomainError `CONFLICT` where a second factor is in force
+ * The secret to be confirmed with a code: the one offered before, or a new one.
+ * @throws DomainError `CONFLICT` if two-factor authentication is already on
  */
 export async function offerFactor(deps: FactorDeps, user: User): Promise<FactorOffer> {
   const { store, random, secretBox } = deps;
@@ -58,8 +58,9 @@ export async function offerFactor(deps: FactorDeps, user: User): Promise<FactorO
 }
 
 /**
- * Puts the offered secret in force: the code shows that an authenticator has it. Every session but the one of `keep` ends.
- * Returns the recovery codes, of which only hashes are stored. @throws DomainError `INVALID_REQUEST` at `/code`, `CONFLICT` where nothing is offered
+ * Enables the offered secret: a code proves that an authenticator has it. Every session except `keep` ends. Returns
+ * the recovery codes, of which only hashes are stored. @throws DomainError `INVALID_REQUEST` at `/code`, `CONFLICT`
+ * if nothing was offered
  */
 export async function confirmFactor(
   deps: FactorDeps,
@@ -89,7 +90,7 @@ export async function renewRecoveryCodes(
   throw new DomainError('CONFLICT', 'Two-factor authentication is not enabled.');
 }
 
-/** Takes a code of the authenticator, or a recovery code; each counts once. */
+/** Accepts a code of the authenticator, or a recovery code; each works once. */
 export async function spendCode(deps: FactorDeps, userId: string, code: string): Promise<boolean> {
   const { store, clock } = deps;
   const factor = await store.getFactor(userId);
@@ -117,7 +118,7 @@ function newCodes(random: Random): string[] {
   );
 }
 
-/** People leave out the dashes, and write capitals. */
+/** Users omit the dashes and type capitals. */
 function hashCode(code: string): string {
   return hashToken(code.toLowerCase().replace(/[^a-z2-7]/g, ''));
 }

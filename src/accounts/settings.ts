@@ -16,7 +16,7 @@ interface SettingsDeps {
   clock: Clock;
 }
 
-/** What the tenant has settled, as every answer shows it. @throws DomainError `NOT_FOUND` */
+/** The tenant's settings as the API returns them. @throws DomainError `NOT_FOUND` */
 export async function readSettings({ store }: ReadDeps, tenantId: string): Promise<Settings> {
   const [{ timezone, digest }, members, readers] = await Promise.all([
     storedSettings(store, tenantId),
@@ -34,8 +34,8 @@ async function storedSettings(store: DigestStore, tenantId: string): Promise<Ten
 }
 
 /**
- * Changes what is given and keeps the rest. A digest that is due at the present hour is made at once, unless one was made
- * today; one that is switched on tells of what is found from then on.
+ * Applies the given changes. A digest that is due in the current hour is created at once, unless one was created
+ * today; one that is switched on covers what is found from then on.
  * @throws DomainError `INVALID_REQUEST` (unknown profile or member)
  */
 export async function changeSettings(
@@ -69,7 +69,7 @@ export async function changeSettings(
   return readSettings({ store }, tenantId);
 }
 
-/** Of each member whether they are among those addresses. @throws DomainError `INVALID_REQUEST` */
+/** Whether each member is among those addresses. @throws DomainError `INVALID_REQUEST` */
 async function membersAt(
   store: Pick<TeamStore, 'listMembers'>,
   tenantId: string,

@@ -11,18 +11,18 @@ import { credentialsMail, hashToken, noteRefusals, selfOf, type Whence } from '.
 import type { Passwords, WrongPasswords } from './passwords.ts';
 import { spendCode, WRONG_CODE } from './second-factor.ts';
 
-/** How long sessions last, in days: without use, and however much they are used. */
+/** How long sessions last, in days: without use, and at most. */
 export interface SessionLife {
   idleDays: number;
   longestDays: number;
 }
 
-/** Unless the configuration says otherwise. */
+/** The default. */
 export const SESSION_LIFE: SessionLife = { idleDays: 14, longestDays: 60 };
-/** One address may be an owner of several tenants; the password tells which. */
+/** An address may belong to owners of several tenants; the password determines which. */
 const MOST_OF_AN_ADDRESS = 5;
 
-/** Time to type the code of the second factor. */
+/** The time to enter the code of the second factor. */
 const CODE_MS = 5 * MINUTE_MS;
 const CODE_SCOPE = 'log-in, second step';
 
@@ -33,16 +33,16 @@ export interface SignInDeps {
   newId: NewId;
   passwords: Passwords;
   wrongPasswords: WrongPasswords;
-  /** The same for codes of the second factor, by the person's id. */
+  /** The same for codes of the second factor, by user ID. */
   wrongCodes: WrongPasswords;
-  /** Signs what the browser holds between the two steps of a log-in. */
+  /** Signs the state that the browser holds between the two steps of a log-in. */
   cursors: Cursors;
   secretBox: SecretBox;
-  /** As {@link SESSION_LIFE}, where it is left out. */
+  /** Default: {@link SESSION_LIFE}. */
   sessionLife?: SessionLife;
 }
 
-/** Who tries to log in, and from where. */
+/** A log-in attempt, with its client. */
 export interface Trying extends Whence {
   /** Runs work in the background, after the response. */
   afterwards(work: () => Promise<void>): void;
@@ -54,15 +54,17 @@ export interface SignedIn {
   token: string;
 }
 
-/** The password was right, and a code must follow; `pending` proves that for five minutes. */
+/** The password was correct, and a code is required; `pending` proves the former for five minutes. */
 export interface HalfSignedIn {
   user: User;
   pending: string;
 }
 
 /**
- * Sets the password of whoever a one-time link belongs to, and signs in; null where log-in is to ask for a code too.
- * @throws DomainError `INVALID_REQUEST` at `/token` (used, old, mistyped) or `/password` (too short, too easy)
+ * Sets the password of the user that a one-time link belongs to, and signs them in; null if log-in requires a code as
+ * well.
+ * @throws DomainError `INVALID_REQUEST` at `/token` (used, expired, mistyped) or `/password` (too short, too easy to
+ * guess)
  */
 export async function usePasswordLink(
   deps: SignInDeps,
@@ -85,12 +87,12 @@ export async function usePasswordLink(
   return user.hasSecondFactor ? null : { user: changed, token };
 }
 
-/** The token in a link, or what was typed where it is none: people paste either. */
+/** The token in a link; other input is returned as is: users paste either. */
 export function tokenOfLink(link: string): string {
   return /token=([\w-]+)/.exec(link)?.[1] ?? link.trim();
 }
 
-/** The refusal of a link that counts no more. */
+/** The error for a link that is no longer valid. */
 function spentLink(): DomainError {
   const detail =
     'This link is no longer valid. A link works once, for a limited time, and a newer one replaces it.';
@@ -98,8 +100,9 @@ function spentLink(): DomainError {
 }
 
 /**
- * Begins a session for who knows the password of an address, or half of it where a code is to follow.
- * @throws DomainError `UNAUTHENTICATED`, the same whether the address is known or not; `RATE_LIMITED` after wrong ones
+ * Starts a session for the correct password of an address, or returns the first half of it if a code is required.
+ * @throws DomainError `UNAUTHENTICATED`, the same whether the address is known or not; `RATE_LIMITED` after wrong
+ * passwords
  */
 export async function signIn(
   deps: SignInDeps,
@@ -134,8 +137,8 @@ export async function signIn(
 }
 
 /**
- * The second step of a log-in: begins the session for who has the code too.
- * @throws DomainError `UNAUTHENTICATED` where the code does not fit, or the first step is too long ago; `RATE_LIMITED`
+ * The second step of a log-in: starts the session if the code is correct.
+ * @throws DomainError `UNAUTHENTICATED` if the code is wrong or the first step has expired; `RATE_LIMITED`
  */
 export async function finishSignIn(
   deps: SignInDeps,
@@ -170,7 +173,10 @@ async function beginSession(deps: SignInDeps, user: User, from: Whence): Promise
   return { user, token };
 }
 
-/** The password hashes of the same email address in other tenants: as they share a salt, a log-in computes one for all. */
+/**
+ * The password hashes of the same address in other tenants: they share a salt, so that a log-in computes one hash for
+ * all.
+ */
 export async function hashesElsewhere(store: Pick<Store, 'usersByEmail'>, user: User): Promise<string[]> {
   const same = await store.usersByEmail(user.email, MOST_OF_AN_ADDRESS);
   return same.flatMap(({ id, passwordHash }) =>
@@ -178,7 +184,7 @@ export async function hashesElsewhere(store: Pick<Store, 'usersByEmail'>, user: 
   );
 }
 
-/** Changes with the password: what was begun with an older one counts no more. */
+/** Changes with the password: a log-in started with the previous one becomes invalid. */
 export function passwordMark({ passwordHash }: User): string {
   return hashToken(passwordHash ?? '').slice(0, 16);
 }
@@ -194,7 +200,7 @@ export async function openSession(
   const { session } = found;
   if (now - session.seenAt >= MINUTE_MS) {
     const expiresAt = expiryOf(session.createdAt, now, sessionLife);
-    // That its use could not be written is no reason to fail the request.
+    // Failing to record its use is no reason to fail the request.
     await store.touchSession(session.tokenHash, { seenAt: now, expiresAt }).catch(() => undefined);
   }
   return found;
@@ -204,12 +210,12 @@ function expiryOf(createdAt: number, now: number, { idleDays, longestDays }: Ses
   return Math.min(now + idleDays * DAY_MS, createdAt + longestDays * DAY_MS);
 }
 
-/** Ends a session; again changes nothing. */
+/** Ends a session; idempotent. */
 export async function signOut({ store }: Pick<SignInDeps, 'store'>, token: string): Promise<void> {
   await store.endSession(hashToken(token));
 }
 
-/** A session that begins now, not yet stored, and the token that its browser is to hold. */
+/** A session that starts now, not yet stored, and the token for its browser. */
 export function newSession(
   { clock, random, sessionLife = SESSION_LIFE }: Pick<SignInDeps, 'clock' | 'random' | 'sessionLife'>,
   browser: string,
@@ -229,7 +235,7 @@ export function newSession(
   };
 }
 
-/** The refusal of one try too many. */
+/** The error for one attempt too many. */
 export function tooMany(waitMs: number): DomainError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
   const minutes = Math.ceil(seconds / 60);

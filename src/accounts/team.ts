@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 import { LINK_MS, newLink, sealToken } from './links.ts';
 import type { MailLimits } from './mail.ts';
 
-/** Far more than share an account, and few enough for one page. */
+/** Far more than any team has, and few enough for one page. */
 const MOST_MEMBERS = 200;
 
 export interface TeamDeps {
@@ -29,8 +29,8 @@ export interface Invited {
 }
 
 /**
- * Lets a person into the tenant, by mail and by a link to hand over.
- * @throws DomainError `INVALID_REQUEST` at `/email`, `CONFLICT` where there are too many, `RATE_LIMITED`
+ * Invites a user to the tenant, by email and with a link that can be passed on.
+ * @throws DomainError `INVALID_REQUEST` at `/email`, `CONFLICT` if there are too many, `RATE_LIMITED`
  */
 export async function inviteMember(
   deps: TeamDeps,
@@ -58,7 +58,7 @@ export async function inviteMember(
 }
 
 /**
- * A new link for a user who has not used the previous one.
+ * Creates a new link for a user who has not used the previous one.
  * @throws DomainError `NOT_FOUND`, `CONFLICT` (has a password), `RATE_LIMITED`
  */
 export async function renewInvitation(deps: TeamDeps, tenant: Tenant, id: string): Promise<Invited> {
@@ -86,7 +86,7 @@ export async function changeRole(
   if (outcome === 'last_owner') throw lastOwner();
 }
 
-/** Removes a person, whose sessions end at once. @throws DomainError `NOT_FOUND`, `CONFLICT` for the last owner */
+/** Removes a user; their sessions end at once. @throws DomainError `NOT_FOUND`, `CONFLICT` for the last owner */
 export async function removeMember({ store }: TeamDeps, tenant: Tenant, id: string): Promise<void> {
   const outcome = await store.removeMember(tenant.id, id);
   if (outcome === 'missing') throw noMember(id);

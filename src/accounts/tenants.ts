@@ -22,14 +22,14 @@ export interface CreatedTenant {
   setupToken: string;
 }
 
-/** Who a new tenant is. */
+/** The input for a new tenant. */
 export interface TenantInput {
   name: string;
   email: string;
   plan: Plan;
 }
 
-/** Makes a tenant with its owner, its `Default` profile and a first full-access key, in one commit. */
+/** Creates a tenant with its owner, its `Default` profile and a first full-access key, in one commit. */
 export async function createTenant(deps: AccountDeps, input: TenantInput): Promise<CreatedTenant> {
   const { tenant, owner, profile, setupToken } = newTenant(deps, input);
   const { key, apiKey } = newKey(deps, { tenantId: tenant.id, name: 'First key', scopes: [...SCOPES] });
@@ -37,7 +37,7 @@ export async function createTenant(deps: AccountDeps, input: TenantInput): Promi
   return { tenant, apiKey, setupToken };
 }
 
-/** A tenant with its owner and its `Default` profile, not yet stored, and the token of the owner's set-up link. */
+/** A new tenant with its owner and `Default` profile, and the token of the owner's set-up link; not yet stored. */
 function newTenant({ clock, random, newId }: Omit<AccountDeps, 'store'>, input: TenantInput) {
   const now = clock.now();
   const tenant: Tenant = {
@@ -59,7 +59,7 @@ function newTenant({ clock, random, newId }: Omit<AccountDeps, 'store'>, input: 
   return { tenant, owner, profile: defaultProfile(newId('icp'), tenant.id, now), setupToken };
 }
 
-/** When a trial of `plan` begun at `now` ends; null where the plan is no trial. */
+/** When a trial of `plan` started at `now` ends; null if the plan is not a trial. */
 function trialEnd(plan: Plan, now: number): number | null {
   return plan === 'trial' ? now + TRIAL_MS : null;
 }
@@ -67,35 +67,35 @@ function trialEnd(plan: Plan, now: number): number | null {
 const SCOPE = 'the first account';
 const MAX_NAME_CHARS = 200;
 
-/** What the first account is made of, as a form has it. */
+/** The input for the first account, from a form. */
 export interface FoundingInput extends Trying {
   name: string;
   email: string;
   password: string;
 }
 
-/** Whether there is no account yet. The route is public, so that tenants are listed only while there is no log-in yet. */
+/** Whether there is no account yet. The route is public, so tenants are only listed while nobody has a password. */
 export async function isUnfounded(store: Pick<Store, 'anyPassword' | 'listTenants'>): Promise<boolean> {
   return !(await store.anyPassword()) && (await store.listTenants()).length === 0;
 }
 
 /**
- * The token of the link that a server prints while it has no account. It hangs on the master key alone, so that each start
- * prints the same; it counts until there is an account, of which it makes one.
+ * The token of the link that a server prints while it has no account. It depends only on the master key, so that
+ * every start prints the same one; it is valid until the first account exists, which it creates.
  */
 export function foundingToken(cursors: Cursors): string {
   return cursors.encode(SCOPE, ['found']);
 }
 
-/** Whether a link, or the token in it, is the one of {@link foundingToken}. */
+/** Whether a link, or the token in it, is that of {@link foundingToken}. */
 export function isFoundingLink(cursors: Cursors, link: string): boolean {
   return cursors.decode(SCOPE, tokenOfLink(link)) !== null;
 }
 
 /**
- * Makes the first account, on trial, and signs its owner in, for whoever has the link of {@link foundingToken}. Where there
- * is an account already, as after a form that was sent twice, it is a log-in; null where that needs the log-in screen: other
- * words than the account's, or a second factor.
+ * Creates the first account, on trial, and signs its owner in, with the link of {@link foundingToken}. If there is an
+ * account already, for example after submitting the form twice, it is a log-in; null if that needs the log-in screen:
+ * because the credentials differ, or for a second factor.
  * @throws DomainError `INVALID_REQUEST` at `/name`, `/email` or `/password`
  */
 export async function foundAccount(
@@ -113,7 +113,7 @@ export async function foundAccount(
   }
 }
 
-/** Null where there was an account by the time its password was hashed. */
+/** Null if an account was created while the password was being hashed. */
 async function makeFirst(
   deps: SignInDeps & AccountDeps,
   { name, email, password, ...from }: FoundingInput,
@@ -148,8 +148,8 @@ interface PlanDeps {
 }
 
 /**
- * Puts a tenant on another plan; a trial begins anew. Endpoints over its limit are paused with what waits for them, those
- * that an earlier plan had paused are resumed as far as there is room. Null where there is no such tenant.
+ * Changes the plan of a tenant; a trial starts anew. Endpoints above its limit are paused and their deliveries held;
+ * endpoints paused by an earlier plan are resumed as far as the limit allows. Null if there is no such tenant.
  */
 export function changePlan(
   { store, clock }: PlanDeps,
@@ -160,7 +160,7 @@ export function changePlan(
   return store.setPlan(tenantId, { plan, trialEndsAt: trialEnd(plan, now), terms: termsOf(plan, now) });
 }
 
-/** Puts every tenant whose trial has run out on Starter. */
+/** Moves every tenant whose trial has expired to Starter. */
 export async function endTrials({ store, clock }: PlanDeps): Promise<void> {
   const now = clock.now();
   for (const tenantId of await store.listEndedTrials(now, TRIALS_AT_ONCE)) {

@@ -135,7 +135,7 @@ export function addBatch<
       const outcomes = (await run(call, inputs)).values();
       const results = checked.map((one, index) => {
         const outcome: ItemOutcome<T> | undefined = one.ok ? outcomes.next().value : one;
-        if (outcome === undefined) throw new Error('a batch came to fewer outcomes than it has items');
+        if (outcome === undefined) throw new Error('the batch returned fewer outcomes than it has items');
         if (!('faults' in outcome)) return { index, ...outcome, errors: [] };
         return { index, ...none, ...shownErrors(`/${name}/${index}`, outcome) };
       });

@@ -92,7 +92,7 @@ export function addCampaigns(routesOf: RoutesOf): void {
 
 type Outcome = { status: 'created' | 'duplicate' | 'rejected' };
 
-/** `POST /v1/campaigns/{id}/events`: what happened in a campaign, as the sending system reports it. */
+/** `POST /v1/campaigns/{id}/events`: events of a campaign, reported by the sending system. */
 function addCampaignEvents(campaigns: Routes): void {
   addBatch(campaigns, '/campaigns/:id/events', {
     operationId: 'recordCampaignEvents',
@@ -148,7 +148,7 @@ const statsQuery = {
     .describe('IANA time zone of the days and weeks.'),
 };
 
-/** `GET /v1/campaigns/{id}/stats`: how a campaign performs. */
+/** `GET /v1/campaigns/{id}/stats`: the performance of a campaign. */
 function addCampaignStats(campaigns: Routes): void {
   campaigns.get('/campaigns/:id/stats', {
     operationId: 'getCampaignStats',

@@ -51,7 +51,7 @@ const replayOrderSchema = z
   )
   .nullish();
 
-/** Reading on with `order=stored`. */
+/** Continuing with `order=stored`. */
 const STORED = {
   kind: 'feeds',
   read: (
@@ -179,8 +179,8 @@ function addDeadLetters(deliveries: Routes): void {
 }
 
 /**
- * `GET /v1/events`: everything that happened, and the outcome for each endpoint. A page of a hundred events has an outcome for each of as many
- * endpoints as there are, so that it is made in pieces, as text.
+ * `GET /v1/events`: all events, with the outcome for each endpoint. A page of a hundred events has an outcome for
+ * each event and endpoint, so it is generated in pieces, as text.
  */
 export function addEvents(routesOf: RoutesOf): void {
   addList(routesOf('Events'), '/events', {

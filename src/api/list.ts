@@ -151,12 +151,12 @@ type AnyCall = Pick<Call<string, NoQuery, z.ZodUndefined>, 'request' | 'reply' |
 function asksForStored(query: ListQuery): boolean {
   if (query.order === undefined) {
     if (query.wait === undefined) return false;
-    throw refusal('wait', '"wait" is for order=stored alone.', 'Add order=stored, or leave out "wait".');
+    throw refusal('wait', '"wait" requires order=stored.', 'Add order=stored, or omit "wait".');
   }
   if (query.sort === undefined) return true;
   throw refusal(
     'sort',
-    'order=stored is an order of its own and takes no "sort".',
+    'order=stored cannot be combined with "sort".',
     'Leave out "sort" to read in the order of storing, or leave out "order".',
   );
 }

@@ -125,7 +125,10 @@ export interface Routes {
   ): void;
 }
 
-/** The routes of a tag: all that resources of /v1 get, so that handlers use no dependencies other than those of their call. */
+/**
+ * The routes of a tag, complete with what all resources of /v1 share: handlers use only the dependencies of their
+ * call.
+ */
 export type RoutesOf = (tag: TagName) => Routes;
 
 /** Adds routes to `app` that belong to `tag`. */

@@ -29,7 +29,7 @@ const observedSchema = z.strictObject({
   signals: z.array(signalSchema).describe('Signals of the post, one for each matching profile.'),
 });
 
-/** `/v1/signals`: observed posts in, scored and explained signals out. */
+/** `/v1/signals`: accepts observed posts, and returns scored and explained signals. */
 export function addSignals(routesOf: RoutesOf): void {
   const signals = routesOf('Signals');
   addSignalReads(signals);
@@ -39,7 +39,7 @@ export function addSignals(routesOf: RoutesOf): void {
   addSignalFeedback(signals);
 }
 
-/** `POST /v1/signals` and its batch: observed posts in; scored, stored and routed before the answer. */
+/** `POST /v1/signals` and its batch: posts are scored, stored and routed before the response. */
 function addSignalWrites(signals: Routes): void {
   signals.post('/signals', {
     operationId: 'createSignal',

@@ -24,11 +24,11 @@ import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/c
 import { type RouteDeps, routeChanges, type StateChange } from '../webhooks/fan-out.ts';
 
 /**
- * States of a campaign:
+ * Statuses of a campaign:
  *   draft      being written    → scheduled | active | completed
- *   scheduled  waits to start   → active | completed
- *   active     runs             → paused | completed
- *   paused     is held          → active | completed
+ *   scheduled  starts later     → active | completed
+ *   active     running          → paused | completed
+ *   paused     stopped          → active | completed
  *   completed  final
  * Staying in the same state is not a transition.
  */

@@ -63,7 +63,9 @@ function startOf(time: DateTime, interval: StatsInterval): DateTime {
   return before.toISODate() === start.toISODate() ? before.startOf('day') : start;
 }
 
-/** The query; Unix milliseconds. A null bound is the first or last event, a null interval is chosen to fit. */
+/**
+ * The query; Unix milliseconds. A null bound means the first or last event; a null interval is chosen automatically.
+ */
 export interface StatsQuery {
   from: number | null;
   to: number | null;
@@ -121,13 +123,12 @@ function seriesOf(
   if (interval === null) return NO_SERIES;
   const detail = `The range has more than ${MAX_BUCKETS} ${interval}s, the most that a series can have.`;
   throw new DomainError('INVALID_REQUEST', detail, {
-    hint:
-      interval === 'day' ? 'Ask for a shorter range, or for "interval=week".' : 'Ask for a shorter range.',
+    hint: interval === 'day' ? 'Use a shorter range, or "interval=week".' : 'Use a shorter range.',
     errors: [{ parameter: 'interval', detail }],
   });
 }
 
-/** The events of a range in chronological order, page by page, so that no campaign is too large. */
+/** The events of a range in chronological order, page by page: a campaign may have any number. */
 async function* walk(store: CampaignStore, campaignId: string, range: Range) {
   let after: CampaignEventWindow['after'] = null;
   for (;;) {

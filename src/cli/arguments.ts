@@ -16,7 +16,7 @@ export function integer(min: number, max: number): (text: string) => number {
   };
 }
 
-/** A name as forms and the API take it. */
+/** A name, as forms and the API accept it. */
 export function nameText(text: string): string {
   const read = name.safeParse(text);
   if (read.success) return read.data;
@@ -39,7 +39,7 @@ export function instant(text: string): number {
 /** Standard Webhooks: a key of 24 to 64 bytes. */
 const SECRET_BYTES = { min: 24, max: 64 };
 
-/** A webhook secret as it was shown; a truncated copy is reported here instead of at every delivery. */
+/** A webhook secret as displayed; a truncated copy is reported here instead of at every delivery. */
 export function webhookSecret(text: string): string {
   const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text.trim())?.[1] ?? '';
   const key = Buffer.from(encoded, 'base64');
@@ -50,7 +50,7 @@ export function webhookSecret(text: string): string {
   );
 }
 
-/** A port of the environment, null where it is not set. @throws CommandError */
+/** A port from the environment; null if it is not set. @throws CommandError */
 export function portOf(env: NodeJS.ProcessEnv, name = 'PORT'): number | null {
   const text = env[name]?.trim() || null;
   if (text === null) return null;

@@ -34,12 +34,12 @@ interface DemoOptions {
   sources?: true;
 }
 
-/** What has been opened so far, to be closed in reverse order however the demo ends. */
+/** Resources opened so far; they are closed in reverse order however the demo ends. */
 type Undo = (() => Promise<unknown>)[];
 
 async function demo(ports: Ports, options: DemoOptions): Promise<void> {
   const undo: Undo = [];
-  // Ends with whatever comes first: the end of the demo, an error, or Ctrl-C.
+  // Ends with the end of the demo, an error, or Ctrl-C, whichever happens first.
   let ending: Promise<void> | null = null;
   const end = () => {
     ending ??= undoAll(undo);
@@ -141,7 +141,10 @@ async function observeSamples(ports: Ports, api: DemoApi, count: DeliveryCount):
 
 const samplePost = z.looseObject({ platform: z.looseObject({ posted_at: z.iso.datetime() }) });
 
-/** The samples, shifted so that the last one was written an hour ago: posts that are weeks old are cold, whatever they say. */
+/**
+ * The samples, shifted so that the last one was written an hour ago: posts that are weeks old are cold, whatever they
+ * say.
+ */
 async function samplePosts(clock: Clock): Promise<object[]> {
   const lines = (await readFile(SAMPLES, 'utf8')).split('\n').filter((line) => line.trim() !== '');
   const posts = lines.map((line) => samplePost.parse(JSON.parse(line)));
@@ -159,14 +162,17 @@ interface HeldPort {
   release(): Promise<void>;
 }
 
-/** PORT if it is set (startup reports if it is in use); otherwise the default port if it is free, or any. */
+/**
+ * PORT if it is set (startup reports an error if it is in use); otherwise the default port if it is free, or any free
+ * port.
+ */
 async function demoPort(env: NodeJS.ProcessEnv): Promise<HeldPort> {
   const wanted = portOf(env) ?? 0;
   if (wanted !== 0) return { port: wanted, release: async () => {} };
   return (await holdPort(USUAL_PORT)) ?? (await holdPort(0)) ?? fail('There is no free port on 127.0.0.1.');
 }
 
-/** Opening the store takes a second or more, in which another demo would find the same port free. */
+/** Opening the store takes a second or more, during which another demo could find the same port free. */
 function holdPort(port: number): Promise<HeldPort | null> {
   return new Promise((resolve) => {
     const holder = createServer();
@@ -193,7 +199,9 @@ interface SourcesPart {
 const READ_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 100;
 
-/** Reads sources live: a forum through the feed that its page links to, and a company's jobs; then the forum again. */
+/**
+ * Reads sources live: a forum, through the feed that its page links to, and a company's jobs; then the forum again.
+ */
 async function showSources({ clock, api, site, count, out }: SourcesPart): Promise<void> {
   out(
     `\nA small site at ${site.url} has a forum and a company's job board. Both are added as sources and read:\n`,
@@ -237,7 +245,7 @@ const MARKS: Record<string, string> = { hot: 'HOT ', warm: 'warm', cold: 'cold' 
 function signalLine({ icp_score, classification, platform, ...signal }: ScoredSignal): string {
   const { factors, negatives } = signal.explanation;
   const strongest = [...negatives, ...factors].sort((a, b) => Math.abs(b.points) - Math.abs(a.points));
-  // For a cold post, the most important factor is the one that counts against it.
+  // For a cold post, the most important factor is the strongest negative one.
   const against = classification === 'cold' ? strongest.find(({ points }) => points < 0) : undefined;
   const top = against ?? strongest[0];
   const reason = top
@@ -262,12 +270,12 @@ function curlCommand(url: string, apiKey: string): string {
   ].join('\n');
 }
 
-/** Counts deliveries against those expected; a delivery may come before it is known to be expected. */
+/** Compares deliveries with those expected; a delivery may arrive before it is expected. */
 interface DeliveryCount {
   expect(): void;
   add(): void;
   expected(): number;
-  /** Resolves when all expected deliveries have arrived. @throws CommandError if they do not in time */
+  /** Resolves when all expected deliveries have arrived. @throws CommandError on timeout */
   complete(): Promise<void>;
 }
 
@@ -329,7 +337,7 @@ const sourceAnswer = z.object({
 });
 type ReadSource = z.infer<typeof sourceAnswer>['data'];
 
-/** The demo's client of the HTTP API, with nothing that other clients could not do. */
+/** The demo's client of the HTTP API; other clients can do the same. */
 interface DemoApi {
   /** Creates an endpoint for warm and hot signals; resolves with its secret. */
   createWebhook(url: string): Promise<string>;
@@ -369,10 +377,10 @@ function createDemoApi(deps: { clock: Clock; url: string; apiKey: string }): Dem
   };
 }
 
-/** A small local site for sources: a forum whose page links to its feed, and a company's jobs. */
+/** A small local site with sources: a forum whose page links to its feed, and a company's jobs. */
 interface DemoSite {
   url: string;
-  /** One more thread in the forum. */
+  /** Adds a thread to the forum. */
   post(): void;
   close(): Promise<void>;
 }
@@ -401,7 +409,7 @@ const JOBS = [
   },
 ];
 
-/** Starts the site on a free port. `onRequest` is called for each request, as an access log would show it. */
+/** Starts the site on a free port. `onRequest` is called for each request, like an access log. */
 async function startDemoSite(clock: Clock, onRequest: (line: string) => void): Promise<DemoSite> {
   const threads = [...THREADS];
   const startedAt = clock.now();

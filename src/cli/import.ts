@@ -10,7 +10,7 @@ import type { Fault } from '../model/errors.ts';
 import { type ObservedPost, observedPostSchema } from '../model/signal.ts';
 import { CommandError, EXIT, type Opened, type Ports, withStorage } from './ports.ts';
 
-/** Rows imported by one or two commits: how long an interruption takes. */
+/** Rows per one or two commits; an interruption waits for that many. */
 const BATCH_ROWS = 100;
 const MAX_SHOWN = 20;
 const BAR_CELLS = 24;
@@ -159,7 +159,7 @@ async function importBatch(
   tenantId: string,
   { number, posts }: { number: number; posts: readonly ObservedPost[] },
 ): Promise<BatchOutcome> {
-  // Loaded here, because scoring is large and no other command needs it.
+  // Imported dynamically, because the scoring code is large and no other command needs it.
   const { observeKept } = await import('../signals/intake.ts');
   const fingerprint = createHash('sha256').update(JSON.stringify(posts)).digest('hex');
   const kept = { tenantId, route: ROUTE, key: `${number}-${fingerprint}`, posts };
@@ -177,7 +177,7 @@ async function importBatch(
   return outcome;
 }
 
-/** Members of a signal that are not part of its post: they are computed again on import. */
+/** Members of a signal that are not part of its post: they are recomputed on import. */
 const MADE_OF_IT = new Set([
   ...['signal_id', 'classification', 'icp_score', 'timestamp', 'icp_profile_name', 'profile_url'],
   ...['icp_profile_id', 'lead_id', 'also_seen', 'explanation', 'excerpt', 'signature'],
@@ -187,8 +187,8 @@ const MADE_OF_IT = new Set([
 type ReadPost = { ok: true; post: ObservedPost } | { ok: false; fault: string };
 
 /**
- * A post, or a signal as in the API, which is reduced to its post. A post without an origin gets an external id derived from its
- * content, so that it is imported only once, however often the file is.
+ * A post, or a signal as in the API, which is reduced to its post. A post without an origin gets an external ID
+ * derived from its content, so that repeated imports store it only once.
  */
 function readPost(item: unknown): ReadPost {
   if (!isObject(item)) {
@@ -233,9 +233,9 @@ interface ImportRow {
 
 /** Longer lines are reported and skipped: a post has at most 20,000 characters. */
 const MAX_LINE_CHARACTERS = 256 * 1024;
-/** As of a body of `/v1`. */
+/** As for a body of `/v1`. */
 const MAX_DEPTH = 32;
-/** A signal as the API shows it has some hundred. */
+/** A signal as the API shows it has about a hundred. */
 const MAX_VALUES = 10_000;
 
 /** The rows of a file, one at a time: JSON Lines, or CSV according to the name. Rejects if it cannot be read. */

@@ -24,7 +24,7 @@ interface Options {
   fromStart?: true;
 }
 
-/** Not PORT, which is the server's: a shell that starts both would find it in use. */
+/** Not PORT, which is the server's: in a shell that starts both, that port would be in use. */
 const PORT_VARIABLE = 'LISTEN_PORT';
 const USUAL_PORT = 4000;
 /** Arguments of a command are visible to every user of the machine (`ps`). */
@@ -274,7 +274,7 @@ async function readPage(
   const headers = { authorization: `Bearer ${apiKey}` };
   const answer = await fetchText(clock, { url: url.href, headers, timeoutMs: POLL_TIMEOUT_MS });
   if (answer.status === 200) return JSON.parse(answer.text) as FeedPage;
-  const said = `The server answered ${answer.status}: ${detailOf(answer.text)}`;
+  const said = `The server returned ${answer.status}: ${detailOf(answer.text)}`;
   if (FINAL.has(answer.status)) throw new CommandError(said);
   throw new NetworkError(said);
 }
@@ -299,7 +299,7 @@ function readPlace({ placeFile }: FeedSource): string | null {
   }
 }
 
-/** Written to a temporary file and renamed: an interruption leaves the previous one. */
+/** Written to a temporary file and renamed: an interruption keeps the previous position. */
 function keepPlace({ placeFile }: FeedSource, cursor: string): void {
   mkdirSync(dirname(placeFile), { recursive: true });
   writeFileSync(`${placeFile}.new`, `${cursor}\n`);

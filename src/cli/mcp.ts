@@ -80,14 +80,14 @@ function headersOf({ method, params }: Message): Record<string, string> {
   };
 }
 
-/** A value that a header cannot carry is sent in base64, marked as such (SEP-2243). */
+/** Encodes a value that a header cannot carry as marked base64 (SEP-2243). */
 function encodeHeader(value: string): string {
   return /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)
     ? value
     : `=?base64?${Buffer.from(value).toString('base64')}?=`;
 }
 
-/** The JSON-RPC message of a response, as a line; null: there is none. */
+/** The JSON-RPC message of a response, as one line; null if there is none. */
 function messageIn(text: string): string | null {
   const data = /^data: ?(\{.*)$/m.exec(text)?.[1] ?? text;
   try {
@@ -105,7 +105,7 @@ function refusalIn({ status, text }: { status: number; text: string }): string {
     const { code, detail } = JSON.parse(text);
     return `${code}: ${detail}`;
   } catch {
-    return `The server answered ${status}.`;
+    return `The server returned ${status}.`;
   }
 }
 

@@ -16,7 +16,7 @@ export function addMigrateStore(parent: Command, ports: Ports): void {
 async function migrateStore(ports: Ports, to: string): Promise<void> {
   const url = URL.parse(to);
   if (url === null || !/^postgres(ql)?:$/.test(url.protocol) || url.pathname.length < 2) {
-    // Without what was typed, as there may be a password in it.
+    // Does not repeat the argument, which may contain a password.
     throw new CommandError('--to: must be an address such as postgres://user@host/database.', EXIT.usage);
   }
   const { tables, isCopied } = await ports.copyStore(to, progress(ports));
@@ -35,7 +35,9 @@ async function migrateStore(ports: Ports, to: string): Promise<void> {
   const different = tables.filter(({ isSame }) => !isSame).map(({ name }) => name);
   const count = tables.reduce((sum, { sqlite }) => sum + sqlite.rows, 0);
   if (!isCopied)
-    ports.err('The PostgreSQL database held a store already: nothing was copied, and both were compared.');
+    ports.err(
+      'The PostgreSQL database already contains a store: nothing was copied, and both were compared.',
+    );
   if (different.length > 0) {
     ports.out(
       `The stores differ in ${different.length} of ${tables.length} tables: ${different.join(', ')}.`,
@@ -45,7 +47,7 @@ async function migrateStore(ports: Ports, to: string): Promise<void> {
     ports.setExitCode(EXIT.failed);
     return;
   }
-  ports.out(`Both stores hold the same: ${count} rows in ${tables.length} tables.`);
+  ports.out(`Both stores are identical: ${count} rows in ${tables.length} tables.`);
   if (isCopied) {
     ports.err(
       'Set DATABASE_URL on each node, and give each the same master key (secrets.key or SECRETS_KEY). The SQLite database was not ' +
@@ -56,7 +58,7 @@ async function migrateStore(ports: Ports, to: string): Promise<void> {
 
 const STEPS = { read: 'Reading', copy: 'Copying', compare: 'Comparing' };
 
-/** A line where a step begins and for each tenth of it, on stderr. */
+/** Prints a line to stderr when a step begins, and for each tenth of it. */
 function progress(ports: Ports): Parameters<Ports['copyStore']>[1] {
   let [last, shown] = ['', 0];
   return ({ step, done, total }) => {

@@ -12,9 +12,9 @@ import type { Matchers } from '../signals/matchers.ts';
 /** The dependencies of commands, which know neither the runtime nor the HTTP server. */
 export interface Ports {
   env: NodeJS.ProcessEnv;
-  /** How this program is called from a shell. */
+  /** The command with which this program is called from a shell. */
   program: string;
-  /** Which release this is; loads what knows it. */
+  /** The release of this program; loads the modules that know it. */
   release(): Promise<Release>;
   clock: Clock;
   /** Results, a line at a time, on stdout. */
@@ -32,7 +32,7 @@ export interface Ports {
   upkeep(): Promise<Upkeep>;
   /** Copies the store of the data folder to the database at `to`, and compares both. */
   copyStore(to: string, onProgress: (progress: StoreCopyProgress) => void): Promise<StoreCopyReport>;
-  /** Runs `stop` with the signal's name and ends the process with 0 when SIGTERM, SIGHUP or Ctrl-C comes. */
+  /** On SIGTERM, SIGHUP or Ctrl-C, runs `stop` with the signal's name and exits with 0. */
   onStop(stop: (reason: string) => Promise<void>): void;
 }
 
@@ -43,10 +43,10 @@ interface StoreCopyProgress {
   total: number;
 }
 
-/** A store's rows on both sides. */
+/** The rows of a store on both sides. */
 interface StoreCopyReport {
   tables: { name: string; sqlite: RowsDigest; postgres: RowsDigest; isSame: boolean }[];
-  /** False: there was a store already, which was left as it was. */
+  /** False if the target already contained a store, which was left unchanged. */
   isCopied: boolean;
 }
 
@@ -55,23 +55,23 @@ interface RowsDigest {
   hash: string;
 }
 
-/** What tells two releases apart. */
+/** The versions that identify a release. */
 export interface Release {
   version: string;
-  /** That it brings a database to. */
+  /** The schema version of its database. */
   schema: number;
-  /** That scores come from. */
+  /** The version of its scoring model. */
   model: string;
 }
 
-/** For people; the first line is the version alone. */
+/** In readable form; the first line is the version alone. */
 export function releaseLine({ version, schema, model }: Release): string {
   return `${version} (schema ${schema}, model ${model})`;
 }
 
 /** Backups and checks of the data folder; error messages are for operators. */
 export interface Upkeep {
-  /** `onProgress` receives the share done, in [0, 1]. */
+  /** `onProgress` receives the completed share, in [0, 1]. */
   backUp(
     target: string,
     withKey: boolean,
@@ -82,7 +82,7 @@ export interface Upkeep {
     from: string,
     onProgress: (part: number) => void,
   ): Promise<{ file: string; putAside: string | null; key: 'packed' | 'there' | 'missing' }>;
-  /** The first findings of each part, and their `total`. */
+  /** The first findings of each part, and the `total`. */
   check(): { file: string; findings: { part: string; detail: string }[]; total: number };
   /** `file`: where it was written. `setting`: the new value for SECRETS_KEY. */
   rotateKey(): Promise<{ file: string } | { setting: string }>;
@@ -140,7 +140,7 @@ export function byCommand<T>({ store }: Opened, tenantId: string, work: () => T)
   return store.as({ tenantId, actor: OTHER_ACTORS.command }, work);
 }
 
-/** The same for work that may come first: creates the storage if there is none. */
+/** Like `withStorage`, but creates the storage if there is none. */
 export function withNewStorage<T>(ports: Ports, work: (opened: Opened) => Promise<T>): Promise<T> {
   return withOpened(ports, { log: 'faults' }, work);
 }
@@ -159,8 +159,8 @@ async function withOpened<T>(
 }
 
 /**
- * How this program is called from a shell: by its full path if npx has installed it, because the shell does not know that folder
- * and npx with the name alone could fetch another package.
+ * The command with which this program is called from a shell: its full path if npx installed it, because the shell
+ * does not know that folder and npx with the bare name could fetch another package.
  */
 export function programName(path: string, env: NodeJS.ProcessEnv): string {
   if (extname(path) === '.ts') return 'npm run --silent signalpost --';
@@ -176,7 +176,7 @@ export function shellWord(text: string): string {
 
 /** A table with headings and aligned columns, without trailing spaces. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  // A name from before names were validated must not break a row, nor control the terminal.
+  // A name stored before names were validated must neither break a row nor control the terminal.
   const lines = [headings, ...rows.map((row) => row.map(printableLine))];
   const widths = headings.map((_, column) => largestOf(lines.map((line) => line[column]?.length ?? 0)));
   return lines.map((line) =>

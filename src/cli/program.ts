@@ -19,10 +19,10 @@ import {
 } from './tenants.ts';
 import { addTrigger } from './trigger.ts';
 
-/** Ends the reading of arguments: the answer takes modules that no other command is to load. */
+/** Stops the parsing of arguments: printing the version needs modules that no other command should load. */
 class VersionAsked extends Error {}
 
-/** Runs one command; no arguments mean `serve`. @throws CommandError, and whatever opening and starting throw */
+/** Runs one command; without arguments, `serve`. @throws CommandError, and all errors of opening and starting */
 export async function runCommand(args: readonly string[], ports: Ports): Promise<void> {
   const program = createProgram({
     ...ports,

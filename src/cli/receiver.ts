@@ -13,7 +13,7 @@ interface Delivery {
   attempt: string;
   /** `signal.detected` for a signal's payload, which names no event; otherwise the type in the envelope. */
   event: string;
-  /** The signal's or the event's id. */
+  /** The ID of the signal or the event. */
   subject: string;
   verifications: Verification[] | null;
   /** The parsed body, or undefined if it is not a JSON object. */
@@ -43,7 +43,9 @@ export async function startReceiver(options: ReceiverOptions): Promise<LocalRece
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
-        new CommandError(`Port ${options.port} cannot be had (${error.code}); give another with --port.`),
+        new CommandError(
+          `Port ${options.port} is not available (${error.code}); choose another with --port.`,
+        ),
       ),
     );
     server.listen(options.port, '127.0.0.1', resolve);
@@ -167,8 +169,8 @@ interface Verification {
 }
 
 /**
- * Verifies a delivery in all three ways, based on the documentation alone and sharing no code with the signer: whatever passes here
- * can be verified by any receiver.
+ * Verifies a delivery in all three ways, based only on the documentation and without sharing code with the signer:
+ * any receiver can verify a delivery that passes here.
  */
 function verifyDelivery(
   { headers, body }: ReceivedDelivery,

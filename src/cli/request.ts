@@ -10,7 +10,7 @@ export interface HttpResponse {
   text: string;
 }
 
-/** There was no complete response: refused, unknown host, interrupted, or timed out. */
+/** No complete response: connection refused, unknown host, interruption, or timeout. */
 export class NetworkError extends Error {
   override readonly name = 'NetworkError';
 }

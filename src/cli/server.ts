@@ -24,7 +24,7 @@ async function serve(ports: Ports): Promise<void> {
   if (first) welcome(ports, opened);
 }
 
-/** Where everything is, and the link and command to get started. */
+/** Where everything is, with the link and command to get started. */
 function welcome(ports: Ports, { baseUrl, cursors }: Opened): void {
   ports.out(`Site address: ${baseUrl}`);
   ports.out(`Dashboard: ${baseUrl}/dashboard`);
@@ -130,7 +130,7 @@ async function rotate(ports: Ports): Promise<void> {
   }
 }
 
-/** At most a line for each tenth, on stderr. */
+/** Prints at most one line per tenth to stderr. */
 function progress(ports: Ports): (part: number) => void {
   let shown = 0;
   return (part) => {

@@ -107,7 +107,7 @@ export function addTenantPlan(parent: Command, ports: Ports): void {
 export function addTenantSetupLink(parent: Command, ports: Ports): void {
   parent
     .command('setup-link')
-    .description("print a new one-time link for a tenant's owner; the one before counts no more")
+    .description("print a new one-time link for a tenant's owner; the previous one becomes invalid")
     .argument('<tenant>', 'ID of the tenant')
     .option('--json', 'print one JSON object on stdout')
     .action(async (tenant: string, { json }: { json?: true }) => {

@@ -12,12 +12,14 @@ import { type Caller, callerOf } from './request-context.ts';
 
 export { callerOf };
 
-/** Last use is kept to the minute. */
+/** The last use of a key is stored at most once per minute. */
 const TOUCH_EVERY_MS = 60_000;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The scope a key needs for the route; `any`: every valid key will do, `none`: no key. Required on every /v1 route. */
+    /**
+     * The scope that a key needs for the route; `any`: any valid key, `none`: no key. Required on every /v1 route.
+     */
     scope?: Scope | 'any' | 'none';
   }
 }
@@ -26,13 +28,13 @@ export interface AuthDeps {
   store: Store;
   clock: Clock;
   limits: KeyLimits;
-  /** Whom an access token stands for; left out where the face takes API keys alone. @throws DomainError */
+  /** Resolves an access token to its caller; omitted if the face accepts only API keys. @throws DomainError */
   identifyToken?: ((token: string) => Promise<Caller>) | null;
 }
 
-/** Lets requests of a face through with a valid key only, within the key's rate limit, and with the route's scope. */
+/** Admits requests to a face only with a valid key, within the key's rate limit, and with the scope of the route. */
 export function addAuthentication(app: FastifyInstance, deps: AuthDeps): void {
-  // Fails closed: a route that names no scope is a bug found at start, not an open door.
+  // Fail closed: a route without a scope must fail at startup, not be open.
   app.addHook('onRoute', ({ method, url, config }) => {
     if (config?.scope === undefined) throw new Error(`${method} ${url} names no scope`);
   });
@@ -41,7 +43,7 @@ export function addAuthentication(app: FastifyInstance, deps: AuthDeps): void {
     if (scope === 'none') return (await deps.limits.admitClient(request, reply)) ? undefined : reply;
     const caller = await identify(request, deps).catch((error: Error) => error);
     if (caller === null || caller instanceof Error) {
-      // Failed attempts are limited too, so that keys cannot be guessed, and the response carries the limit.
+      // Failed attempts are limited, too, so that keys cannot be guessed, and the response carries the limit.
       if (await deps.limits.admitClient(request, reply)) throw caller ?? unauthenticated(request);
       return reply;
     }
@@ -59,9 +61,9 @@ async function identify(
   { store, clock, identifyToken = null }: AuthDeps,
 ): Promise<Caller | null> {
   const token = bearerOf(request);
-  // A JWT has dots (RFC 7519, section 3), a key has none.
+  // A JWT contains dots (RFC 7519, section 3), an API key does not.
   if (identifyToken !== null && token?.includes('.')) return identifyToken(token);
-  // The check characters refuse a typo before the store is asked.
+  // The check characters reject a typo without a query to the store.
   if (token === null || !isWellFormedApiKey(token)) return null;
   const found = await store.findKey(hashApiKey(token));
   return found !== null && keyRefusal(found.key, clock.now()) === null ? found : null;
@@ -72,14 +74,14 @@ function bearerOf(request: FastifyRequest): string | null {
   return /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? null;
 }
 
-/** Not awaited: a key's last use is no reason to delay or to fail its request. */
+/** Not awaited: recording a key's last use must neither delay nor fail the request. */
 function touch({ key }: Caller, { store, clock }: AuthDeps): void {
   const now = clock.now();
   if (key.lastUsedAt !== null && now - key.lastUsedAt < TOUCH_EVERY_MS) return;
   store.touchKey(key.id, now).catch(() => undefined);
 }
 
-/** Which of unknown, revoked or expired a key is stays untold: it would confirm that a leaked key was real. */
+/** Does not reveal whether a key is unknown, revoked or expired: that would confirm that a leaked key was real. */
 function unauthenticated(request: FastifyRequest): DomainError {
   const sent = request.headers.authorization;
   const token = bearerOf(request);
@@ -103,14 +105,14 @@ function insufficient(scope: Scope): DomainError {
   });
 }
 
-/** Requests without a valid key that one client may make in a window: enough to fix a typo, too few to guess. */
+/** Maximum number of requests without a valid key per client and window: enough to fix a typo, too few to guess. */
 const ANONYMOUS_RATE_LIMIT = 600;
-/** Items of a batch that count as one request. */
+/** Number of batch items that count as one request. */
 const ITEMS_A_REQUEST = 10;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The member of the body whose items are each as much work as a request. */
+    /** The member of the body whose items each cost as much as a request. */
     batchOf?: string;
   }
 }
@@ -119,21 +121,22 @@ export interface KeyLimitDeps {
   clock: Clock;
   problems: Problems;
   store: Store;
-  /** Requests of a tenant in a window, by its plan; those that the plan includes, where it is left out. */
+  /** Requests per tenant and window, by plan. Default: the limit of the plan. */
   tenantLimit?(plan: Plan): number;
 }
 
-/** The limits of a face that is entered with keys. An `admit…` is false where it has answered with 429. */
+/** The limits of a face that uses API keys. An `admit…` method returns false if it has answered with 429. */
 interface KeyLimits {
-  /** Counts a request that no key vouches for. */
+  /** Counts a request without a valid key. */
   admitClient(request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
-  /** Counts a request for its key, and where that lets it through, for its tenant. */
+  /** Counts a request for its key and, if that admits it, for its tenant. */
   admitCaller(request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
 }
 
 /**
- * Limits by key and by tenant, and by client for callers without a key. The headers show whichever limit is closer. What a key is
- * refused does not count for the tenant, so that one key that runs wild leaves the others their share.
+ * Limits per key and tenant, and per client address for callers without a key. The headers show the limit with fewer
+ * requests left. A request that its key's limit refuses does not count for the tenant, so that one runaway key does
+ * not exhaust the shares of the others.
  */
 export function addKeyLimits(app: FastifyInstance, deps: KeyLimitDeps): KeyLimits {
   const { clock, problems, tenantLimit = (plan) => planLimits(plan).requestsPerMinute } = deps;
@@ -158,7 +161,7 @@ export function addKeyLimits(app: FastifyInstance, deps: KeyLimitDeps): KeyLimit
     return false;
   }
 
-  /** A batch counts for its tenant by the items that are begun, known once the body is checked. */
+  /** A batch counts for its tenant by every ten items begun; their number is known after the body is validated. */
   app.addHook('preHandler', async (request, reply) => {
     const items = itemsOf(request);
     if (items <= ITEMS_A_REQUEST) return undefined;

@@ -9,27 +9,29 @@ import { type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * The route's answer holds a secret that was just made. Such an answer is never compressed: beside what a caller
-     * chose, its length would tell of the secret (BREACH).
+     * The response contains a newly created secret. It is never compressed: together with input chosen by the caller,
+     * its length would leak the secret (BREACH).
      */
     showsSecret?: true;
   }
 }
 
 /**
- * Codes answers that are made for each request, to the routes that are added to `app` from now on, after all that reads
- * an answer on its way out. Not @fastify/compress, which turns answers into streams: a HEAD would lose its length, what
- * reads the answer after it (idempotency) would store compressed bytes, and cost would be bounded by no figure.
+ * Compresses dynamic responses of the routes added to `app` from now on, after all other hooks that read the payload.
+ * Not @fastify/compress, which turns responses into streams: HEAD would lose its length, hooks that read the payload
+ * later (idempotency) would store compressed bytes, and the cost would be unbounded.
  */
 export function addCompression(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const present = [route.onSend ?? []].flat();
-    // Fastify's own hook of a HEAD measures the body and drops it: it comes last.
+    // Fastify's own HEAD hook measures the body and drops it, so it must run last.
     route.onSend = route.method === 'HEAD' ? [compress, ...present] : [...present, compress];
   });
 }
 
-/** An `onSend` hook that codes a body as the client likes it; adds `Vary` to whatever is coded for some clients. */
+/**
+ * An `onSend` hook that compresses a body as the client accepts; adds `Vary` to every response that depends on it.
+ */
 export function compress(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -54,10 +56,10 @@ export function compress(
     done(null, coded);
   };
   if (body.length <= MAX_AT_ONCE_BYTES) send(encodeAtOnce(body, coding));
-  else encodeBody(body, coding, 'once').then(send, () => done(null, payload)); // no memory for it: the bytes as they are
+  else encodeBody(body, coding, 'once').then(send, () => done(null, payload)); // out of memory: send it uncompressed
 }
 
-/** Characters stand for bytes here: it decides only whether compression is worth while. */
+/** Counts characters instead of bytes: it only decides whether compression is worthwhile. */
 function sizeOf(payload: unknown): number {
   return typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
 }
@@ -71,31 +73,31 @@ function addVary(reply: FastifyReply): void {
 const CODINGS = ['br', 'gzip'] as const;
 export type Coding = (typeof CODINGS)[number];
 
-/** What an `Accept-Encoding` header asks for. */
+/** The result of an `Accept-Encoding` header. */
 export interface CodingChoice {
-  /** The coding to use; null: the bytes as they are. */
+  /** The coding to use; null for none. */
   coding: Coding | null;
   /** `identity;q=0`: even bodies too small to benefit are encoded. */
   always: boolean;
 }
 
 const AS_IS: CodingChoice = { coding: null, always: false };
-/** Bodies below this gain less than a packet. */
+/** Compressing smaller bodies saves less than one packet. */
 export const MIN_CODED_BYTES = 1024;
 /**
- * Up to here a body is coded on the spot (a quarter of a millisecond at most): on a busy server a turn of another thread
- * and back costs the answer more than that.
+ * Bodies up to this size are compressed synchronously (0.25 ms at most): on a busy server, a round trip to another
+ * thread costs more.
  */
 const MAX_AT_ONCE_BYTES = 32 * 1024;
 
 /**
- * Reads an `Accept-Encoding` header (RFC 9110, section 12.5.3). Where nothing is acceptable it is disregarded, as section
- * 12.4.1 allows: a body as it is helps more than a refusal.
+ * Parses an `Accept-Encoding` header (RFC 9110, section 12.5.3). If no coding is acceptable, the header is
+ * disregarded, as section 12.4.1 allows: an uncompressed body is more useful than a refusal.
  */
 export function chooseCoding(header: string | string[] | undefined): CodingChoice {
   if (header === undefined || header === 'identity') return AS_IS;
-  // RFC 9110, section 8.4.1.3: `x-gzip` is gzip. Negotiator knows neither that nor a `Q`, and of two that are liked alike
-  // takes the first.
+  // RFC 9110, section 8.4.1.3: `x-gzip` is gzip. Negotiator supports neither that nor an upper-case `Q`, and with
+  // equal weights it takes the first.
   const ranges = String(header).toLowerCase().replaceAll('x-gzip', 'gzip').split(',');
   const ranked = ranges.map((range) => range.trim()).sort((a, b) => rankOf(a) - rankOf(b));
   const negotiator = new Negotiator({ headers: { 'accept-encoding': ranked.join(',') } });
@@ -109,7 +111,7 @@ function rankOf(range: string): number {
   return rank === -1 ? CODINGS.length : rank;
 }
 
-/** Whether bodies of a content type get smaller: pictures and fonts are compressed in themselves. */
+/** Whether bodies of a content type benefit: images and fonts are already compressed. */
 export function isCompressible(contentType: string): boolean {
   return /^text\/|[/+](?:json|xml|javascript)\b/.test(contentType);
 }
@@ -118,9 +120,9 @@ const deflate = promisify(gzip);
 const brotli = promisify(brotliCompress);
 
 /**
- * The bytes in a coding, made in libuv's threads. `once`: for a body that is kept and sent again. A page of 100 signals
- * (113 KB) takes 0.8 ms of a processor to a sixth at quality 3, and 1.7 at 4 for 2 % less. A kept one takes quality 9:
- * 22 ms, where 11 takes 310 for 7 % less.
+ * Compresses a body in libuv's threads. `once`: sent once; `kept`: cached and sent again. A page of 100 signals (113
+ * KB) takes 0.8 ms of processor time and shrinks to a sixth at quality 3, and 1.7 ms at 4 for 2 % less. Cached bodies
+ * use quality 9: 22 ms, whereas 11 takes 310 ms for 7 % less.
  */
 export function encodeBody(body: Buffer, coding: Coding, use: 'once' | 'kept'): Promise<Buffer> {
   const quality = use === 'kept' ? 9 : 3;
@@ -128,7 +130,7 @@ export function encodeBody(body: Buffer, coding: Coding, use: 'once' | 'kept'): 
   return brotli(body, brotliOptions(body, quality));
 }
 
-/** The bytes of a small body in a coding, made on the spot: see {@link MAX_AT_ONCE_BYTES}. */
+/** Compresses a small body synchronously: see {@link MAX_AT_ONCE_BYTES}. */
 function encodeAtOnce(body: Buffer, coding: Coding): Buffer {
   return coding === 'gzip' ? gzipSync(body, { level: 3 }) : brotliCompressSync(body, brotliOptions(body, 3));
 }
@@ -145,42 +147,44 @@ function brotliOptions(body: Buffer, quality: number): BrotliOptions {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route reads or changes a resource with a version: its answers have an `ETag`, its changes heed `If-Match`. */
+    /**
+     * The route reads or changes a versioned resource: its responses have an `ETag`, and changes respect `If-Match`.
+     */
     versioned?: true;
   }
 }
 
-/** What an `ETag` is made for. */
+/** The resource that an `ETag` is computed for. */
 interface Versioned {
   id: string;
   version: number;
 }
 
 const TAG_LIST = /^(?:W\/)?"[!#-~\x80-\xff]*"(?:[ \t]*,[ \t]*(?:W\/)?"[!#-~\x80-\xff]*")*$/;
-/** A list of entity tags that is longer is none of ours. */
+/** A longer list of entity tags did not come from this server. */
 export const MAX_TAGS_CHARS = 2_000;
 const EACH_TAG = /(?:W\/)?"[^"]*"/g;
 
 /**
- * A strong `ETag` (RFC 9110, section 8.8.3) in two parts. The first stands for the version, which grows with each change
- * that a client makes; the second for the bytes, which also hold what the server itself counts, such as the last run of
- * a source. `If-None-Match` compares both, and `If-Match` the first: that a source was read meanwhile is no reason to
+ * A strong `ETag` (RFC 9110, section 8.8.3) in two parts. The first is the version, which grows with each change by a
+ * client; the second is a hash of the bytes, which also contain values that the server updates, such as a source's
+ * last run. `If-None-Match` compares both, `If-Match` only the first: a run of the source in between is no reason to
  * refuse a change of its settings.
  */
 export function entityTag(of: Versioned, text: string): string {
   return `"${versionMark(of)}.${hash(text, 16)}"`;
 }
 
-/** The same resource's tag in a content coding: its bytes are others (RFC 9110, section 8.8.3.3). */
+/** The tag of the same resource in a content coding, whose bytes differ (RFC 9110, section 8.8.3.3). */
 function codedTag(etag: string, coding: Coding): string {
   return `${etag.slice(0, -1)}-${coding}"`;
 }
 
-/** The precondition of `If-Match` on the resource to change (RFC 9110, section 13.1.1). */
+/** The `If-Match` precondition on the resource to change (RFC 9110, section 13.1.1). */
 export function preconditionOf({ headers, routeOptions: { config } }: FastifyRequest): Precondition {
   const header = headers['if-match'];
   if (header === undefined || header === '*') return UNCONDITIONAL;
-  // A weak tag never matches here, and a list that cannot be read names none.
+  // A weak tag never matches here; an unreadable list contains no tags.
   const marks = readTags(header)
     .filter((tag) => tag.startsWith('"'))
     .map((tag) => tag.slice(1).split('.', 1)[0]);
@@ -190,8 +194,8 @@ export function preconditionOf({ headers, routeOptions: { config } }: FastifyReq
 }
 
 /**
- * Refuses `If-Match` on a change of what has no `ETag`: no tag that the client has can be that of the resource. Passing
- * over it would change what the client wanted left alone.
+ * Refuses `If-Match` on a change to a resource without an `ETag`: no tag of the client can match. Ignoring the header
+ * would make a change that the client wanted to prevent.
  */
 export function refuseUnmatchable({ headers, routeOptions: { config }, method }: FastifyRequest): void {
   const header = headers['if-match'];
@@ -203,8 +207,8 @@ export function refuseUnmatchable({ headers, routeOptions: { config }, method }:
 }
 
 /**
- * Answers 304 if the client has the current representation (`If-None-Match`, RFC 9110, section 13.1.2); false if it has to be sent:
- * `data` or, as text, the whole body.
+ * Sends 304 and returns true if the client has the current representation (`If-None-Match`, RFC 9110, section
+ * 13.1.2). `data` is the data to send or, as text, the whole body.
  */
 export function sendNotModified(request: FastifyRequest, reply: FastifyReply, data: unknown): boolean {
   const etag = reply.getHeader('etag');
@@ -224,7 +228,7 @@ function readTags(header: string): string[] {
   return header.length <= MAX_TAGS_CHARS && TAG_LIST.test(header) ? (header.match(EACH_TAG) ?? []) : [];
 }
 
-/** Compared as `If-None-Match` compares: a weak tag equals the strong one. */
+/** Weak comparison, as `If-None-Match` requires: a weak tag equals the strong one. */
 function weakOf(tag: string): string {
   return tag.startsWith('W/') ? tag.slice(2) : tag;
 }
@@ -234,7 +238,7 @@ function plain(tag: string): string {
   return weakOf(tag).replace(/-(?:br|gzip)"$/, '"');
 }
 
-/** Another for another resource: its tag is none of this one. */
+/** Differs between resources, so that the tag of one never matches another. */
 function versionMark({ id, version }: Versioned): string {
   return hash(`${id} ${version}`, 12);
 }

@@ -5,23 +5,28 @@ import type { Clock } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
 import type { LoadGate } from './load.ts';
 
-/** What one connection, and all of them together, may take of the server. Times are milliseconds. */
+/** Limits per connection, and for all connections together. Times are in milliseconds. */
 export interface ConnectionLimits {
-  /** Open at once; those beyond are closed unanswered. A connection that waits takes some 20 KB. */
+  /**
+   * Maximum number of open connections; further ones are closed without a response. An idle connection takes about 20
+   * KB.
+   */
   most: number;
-  /** For the head of a request to arrive, counted from the connection or the request before. */
+  /**
+   * Time for the head of a request to arrive, from the start of the connection or the end of the previous request.
+   */
   headersMs: number;
-  /** For a request to arrive whole. */
+  /** Time for a whole request to arrive. */
   requestMs: number;
-  /** Between two requests. */
+  /** Time between two requests. */
   idleMs: number;
-  /** Without a byte in either direction while a request is answered: longer than a test delivery may wait. */
+  /** Time without a byte in either direction while a request is processed; longer than a test delivery may take. */
   silentMs: number;
   /** How often late connections are checked. */
   checkEveryMs: number;
 }
 
-/** Those of a server: slow callers get their answer, those that only hold on are let go of. */
+/** The limits of a server: slow callers get their response, connections that only stay open are closed. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   most: 10_000,
   headersMs: 10_000,
@@ -31,10 +36,10 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   checkEveryMs: 2_000,
 };
 
-/** The size of a request's head; more is 431. */
+/** The maximum size of a request's head; larger ones get 431. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** The options of Fastify that bound connections. */
+/** The Fastify options that limit connections. */
 export function connectionOptions(limits: ConnectionLimits) {
   return {
     requestTimeout: limits.requestMs,
@@ -44,24 +49,24 @@ export function connectionOptions(limits: ConnectionLimits) {
       headersTimeout: limits.headersMs,
       connectionsCheckingInterval: limits.checkEveryMs,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // Told as a problem by `request-context.ts`.
+      // `request-context.ts` reports a missing Host as a problem document.
       requireHostHeader: false,
     },
   };
 }
 
-/** Bounds how many connections are open at once. */
+/** Limits the number of open connections. */
 export function boundConnections(server: Server, { most }: ConnectionLimits): void {
   server.maxConnections = most;
 }
 
 /**
- * Ends idle connections when the server closes: those without a complete request, such as a browser's preconnects, and those whose
- * response has been sent. Node ends only those that were idle at
- * that moment, stops its timeouts, and then waits for the others for as long as they like.
+ * Ends idle connections when the server closes: those without a complete request, such as a browser's preconnects,
+ * and those whose response has been sent. Node ends only those that are idle at that moment, stops its timeouts, and
+ * then waits for the others indefinitely.
  */
 export function endQuietConnections(app: FastifyInstance): void {
-  /** Requests under way of each open connection. */
+  /** Requests in progress per open connection. */
   const requests = new Map<Socket, number>();
   let closing = false;
 
@@ -69,7 +74,7 @@ export function endQuietConnections(app: FastifyInstance): void {
     const left = (requests.get(socket) ?? 0) + change;
     if (socket.destroyed) return;
     requests.set(socket, left);
-    if (closing && left === 0) socket.destroySoon(); // when what was written has gone out
+    if (closing && left === 0) socket.destroySoon(); // after pending writes are flushed
   }
 
   app.server.on('connection', (socket) => {
@@ -86,7 +91,10 @@ export function endQuietConnections(app: FastifyInstance): void {
   });
 }
 
-/** Requests that may wait at once. Each holds a connection and 2 KB; one that is woken costs as much as any. */
+/**
+ * Limits on simultaneously waiting requests. Each holds a connection and 2 KB; once woken, it costs as much as any
+ * other.
+ */
 export interface LongPollLimits {
   most: number;
   ofTenant: number;
@@ -94,18 +102,18 @@ export interface LongPollLimits {
 
 export const LONG_POLL_LIMITS: LongPollLimits = { most: 1_000, ofTenant: 20 };
 
-/** A request that waits; it ends when its time is up, when its caller has gone, and when the server stops. */
+/** A waiting request. It ends when its time is up, its caller disconnects, or the server stops. */
 export interface LongPoll {
   readonly signal: AbortSignal;
-  /** Must be called, once, before the request is answered. */
+  /** Must be called exactly once, before the response is sent. */
   end(): void;
 }
 
-/** Requests whose answer is held until there is something to return. */
+/** Requests whose response is held until there is something to return. */
 export interface LongPolls {
-  /** @throws DomainError `RATE_LIMITED`, `UNAVAILABLE` where too many wait already */
+  /** @throws DomainError `RATE_LIMITED`, or `UNAVAILABLE` if too many requests are already waiting */
   begin(asked: LongPollAsked): LongPoll;
-  /** Ends all, and lets none wait from now on. */
+  /** Ends all waiting requests; later ones do not wait. */
   close(): void;
 }
 

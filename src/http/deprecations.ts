@@ -4,20 +4,20 @@ import { DAY_MS, toHttpDate } from '../lib/clock.ts';
 /** A deprecated operation and its replacement. */
 export interface Deprecation {
   method: string;
-  /** The route's pattern, as it is registered: `/v1/signals/:id`. */
+  /** The pattern that the route is registered with: `/v1/signals/:id`. */
   path: string;
   /** When it was deprecated, Unix milliseconds. */
   deprecatedAt: number;
   /** When it will be removed, Unix milliseconds: at least twelve months later. */
   sunsetAt: number;
-  /** Path or address of what replaces it. */
+  /** Path or URL of the replacement. */
   successor: string;
 }
 
-/** Within which a version stays supported after its deprecation was announced. */
+/** The minimum time that a version remains supported after its deprecation is announced. */
 const NOTICE_MS = 365 * DAY_MS;
 
-/** Every deprecation in force, of all APIs. Nothing is deprecated today. */
+/** Every deprecation in force, for all APIs. Nothing is deprecated today. */
 export const DEPRECATIONS: readonly Deprecation[] = [];
 
 export interface DeprecationDeps {
@@ -26,8 +26,8 @@ export interface DeprecationDeps {
 }
 
 /**
- * Marks every answer of a deprecated operation, its refusals too, with `Deprecation: true`, `Sunset` (RFC 8594) and
- * `Link: rel="successor-version"` (RFC 5829). To be added before whatever can refuse a request.
+ * Adds `Deprecation: true`, `Sunset` (RFC 8594) and `Link: rel="successor-version"` (RFC 5829) to every response of a
+ * deprecated operation, including errors. Register it before any hook that can refuse a request.
  */
 export function addDeprecations(app: FastifyInstance, { baseUrl, deprecations }: DeprecationDeps): void {
   if (deprecations.length === 0) return;
@@ -43,7 +43,7 @@ export function addDeprecations(app: FastifyInstance, { baseUrl, deprecations }:
     for (const name of [method].flat()) unmatched.delete(keyOf(name, url));
   });
   app.addHook('onReady', async () => {
-    // A line that marks nothing would be an announcement that no caller gets.
+    // An entry that matches no route would be an announcement that no caller receives.
     if (unmatched.size > 0) throw new Error(`deprecations name no route: ${[...unmatched].join(', ')}`);
   });
   app.addHook('onRequest', (request, reply, done) => {
@@ -54,7 +54,7 @@ export function addDeprecations(app: FastifyInstance, { baseUrl, deprecations }:
   });
 }
 
-/** HEAD is its GET without the body, so it is deprecated with it. */
+/** HEAD is GET without the body, so it is deprecated along with it. */
 function keyOf(method: string, path: string): string {
   return `${method === 'HEAD' ? 'GET' : method} ${path}`;
 }

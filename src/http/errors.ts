@@ -16,7 +16,10 @@ interface ErrorDeps {
 
 type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
-/** Turns whatever was thrown into a problem document; what no caller can act on is logged and shown as `INTERNAL`. */
+/**
+ * Turns any thrown error into a problem document; errors that no caller can act on are logged and returned as
+ * `INTERNAL`.
+ */
 export function createErrorHandler({ problems, logger }: ErrorDeps): ErrorHandler {
   return (error, request, reply) => {
     const problem = toProblem(error, request.routeOptions.bodyLimit);
@@ -30,7 +33,7 @@ export function createErrorHandler({ problems, logger }: ErrorDeps): ErrorHandle
   };
 }
 
-/** Every error of the process that reaches a request becomes a problem. */
+/** Returns every error in a request as a problem document. */
 export function addErrorHandler(app: FastifyInstance, handler: ErrorHandler): void {
   app.setErrorHandler(handler);
 }
@@ -56,8 +59,8 @@ function toProblem(error: unknown, bodyLimit: number): Problem {
 }
 
 /**
- * The code and status of an error of Fastify itself, or of a body that broke off; anything else has none, so that a bug is
- * never shown as 4xx.
+ * The code and status of an error of Fastify itself, or of an aborted body; other errors have neither, so that a bug
+ * is never reported as 4xx.
  */
 export function frameworkFault(error: unknown): { code: string; statusCode: number } {
   if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) {
@@ -68,7 +71,9 @@ export function frameworkFault(error: unknown): { code: string; statusCode: numb
   return { code, statusCode: code.startsWith('FST_') || aborted ? Number(error.statusCode) : 500 };
 }
 
-/** Time for a caller to read the answer before the connection is cut; cutting at once would reset it unread. */
+/**
+ * Time for the caller to read the response before the connection is closed; closing at once would reset it unread.
+ */
 const LINGER_MS = 2_000;
 
 interface ClientErrorDeps {
@@ -79,10 +84,10 @@ interface ClientErrorDeps {
   baseUrl: string;
 }
 
-/** Answers invalid HTTP that cannot be routed, and closes the connection. */
+/** Responds to invalid HTTP that cannot be routed, and closes the connection. */
 type ClientErrorHandler = (error: Error & { code?: string }, socket: Duplex) => void;
 
-/** A handler for Node's `clientError`: broken HTTP, unknown verbs, oversized headers, requests that never end. */
+/** A handler for Node's `clientError`: malformed HTTP, unknown methods, oversized headers, incomplete requests. */
 export function createClientErrorHandler(deps: ClientErrorDeps): ClientErrorHandler {
   return (error, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
@@ -93,7 +98,10 @@ export function createClientErrorHandler(deps: ClientErrorDeps): ClientErrorHand
   };
 }
 
-/** Node drops CONNECT without a word and answers an unknown `Expect` with an empty 417: neither tells what to do. */
+/**
+ * Node drops CONNECT without a response, and answers an unknown `Expect` with an empty 417: neither explains what to
+ * do.
+ */
 export function answerSpecialRequests(
   server: Server,
   deps: ClientErrorDeps,
@@ -132,7 +140,7 @@ function answer(
   const requestId = newId('req');
   const { status, body } = problems.render(problem, { requestId });
   logger.info({ request_id: requestId, status, reason }, 'unroutable request');
-  // The socket is past the point where Node handles its errors; a caller that is gone is no fault of ours.
+  // Node no longer handles errors of this socket; a disconnected caller is not an error of the server.
   socket.on('error', () => socket.destroy());
   socket.end(
     [
@@ -152,7 +160,7 @@ function answer(
   clock.after(LINGER_MS, () => socket.destroy());
 }
 
-/** Whether an answer to an earlier request on this connection is on its way; a second one would corrupt it. */
+/** Whether a response to an earlier request on this connection is in progress; a second one would corrupt it. */
 function isAnswering(socket: Duplex): boolean {
   const current: unknown = Reflect.get(socket, '_httpMessage');
   return typeof current === 'object' && current !== null && Reflect.get(current, '_headerSent') === true;

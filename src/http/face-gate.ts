@@ -4,15 +4,15 @@ import { isMalformed, pathOf } from './request-path.ts';
 
 interface FaceGateDeps {
   problems: Problems;
-  /** Where callers find the list of paths. */
+  /** Tells callers where to find the list of paths. */
   hint: string;
-  /** Runs first for a request without a route; false if it has answered. */
+  /** Runs first for a request without a route; returns false if it has sent a response. */
   admit?(request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
 }
 
 /**
- * Answers a face's requests that no route takes, before any body is read: bad address 400, OPTIONS 204 with `Allow`,
- * wrong method 405 with `Allow`, unknown path 404.
+ * Responds to requests of a face that match no route, before any body is read: malformed address 400, OPTIONS 204
+ * with `Allow`, wrong method 405 with `Allow`, unknown path 404.
  */
 export function addFaceGate(app: FastifyInstance, { problems, hint, admit }: FaceGateDeps): void {
   const methods = collectMethods(app);
@@ -58,13 +58,13 @@ function notFound(request: FastifyRequest, hint: string): Problem {
 
 const ORDER = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-/** Which methods each path of one face has. Fastify knows no 405: a wrong method is a route that is not found. */
+/** The methods of each path of a face. Fastify has no 405: to it, a wrong method is an unknown route. */
 export interface MethodTable {
   /** The value of `Allow` for a path, or null if the path does not exist. */
   allow(path: string): string | null;
 }
 
-/** Collects the routes that are added to `app` from now on. */
+/** Collects the routes added to `app` from now on. */
 export function collectMethods(app: FastifyInstance): MethodTable {
   const routes = new Map<string, { segments: string[]; methods: Set<string> }>();
   app.addHook('onRoute', ({ url, method }) => {
@@ -84,7 +84,7 @@ export function collectMethods(app: FastifyInstance): MethodTable {
   };
 }
 
-/** The answer to OPTIONS on a path that exists. */
+/** Responds to OPTIONS on an existing path. */
 export function sendAllow(reply: FastifyReply, allow: string): FastifyReply {
   return reply.header('allow', allow).code(204).send();
 }

@@ -3,31 +3,34 @@ import { endOfString } from '../lib/json.ts';
 import { addAll } from '../lib/lists.ts';
 import type { Fault } from '../model/errors.ts';
 
-/** Which part of a request is checked; decides how a fault names its place. */
+/** The part of a request that is validated; it determines how a fault names its location. */
 export type RequestPart = 'body' | 'querystring' | 'params' | 'headers';
 
-/** A valid value, or the first errors and their number. */
+/** A valid value, or the first errors and their total. */
 export type Checked<T> =
   | { ok: true; value: T }
   | { ok: false; faults: Fault[]; total: number; unknownNames: boolean };
 
 /**
- * More faults than these are counted and not listed: a body of a megabyte can hold 450,000 unknown members, and each would
- * be compared with every name that is known.
+ * Further faults are counted but not listed: a body of one megabyte can contain 450,000 unknown members, each of
+ * which would be compared with every known name.
  */
 export const MAX_FAULTS = 20;
 
 type Issue = z.core.$ZodIssue;
 type Names = WeakMap<readonly string[], string[]>;
 
-/** Checks `data` against `schema`; lists at most {@link MAX_FAULTS} faults. `prefix` is the pointer of `data` in the body. */
+/**
+ * Validates `data` against `schema`; lists at most {@link MAX_FAULTS} faults. `prefix` is the pointer of `data` in
+ * the body.
+ */
 export function check<S extends z.ZodType>(
   schema: S,
   data: unknown,
   part: RequestPart,
   prefix = '',
 ): Checked<z.output<S>> {
-  // The known names of an object are only in the raw issue; its `keys` array survives into the final one.
+  // An object's known names exist only in the raw issue; its `keys` array is passed on to the final one.
   const known: Names = new WeakMap();
   const parsed = schema.safeParse(data, {
     error: (raw) => {
@@ -50,7 +53,7 @@ export function check<S extends z.ZodType>(
   return refused;
 }
 
-/** With those that were left out of the object before it was made (crowded-objects.ts). */
+/** Includes the members that were omitted before the object was created (`thinOut`). */
 function countUnknown(data: unknown, { path, keys }: z.core.$ZodIssueUnrecognizedKeys): number {
   let object = data;
   for (const part of path) object = memberOf(object, part);
@@ -62,12 +65,12 @@ function memberOf(value: unknown, name: PropertyKey): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-/** An RFC 6901 pointer of path segments. */
+/** Path segments as an RFC 6901 pointer. */
 export function toPointer(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** A union reports the error of its first branch: the others are the empty string and the like. */
+/** A union reports the errors of its first branch: the other branches are the empty string and the like. */
 function unfold(issue: Issue): Issue[] {
   const first =
     issue.code === 'invalid_key'
@@ -124,7 +127,9 @@ export function namesOf(schema: unknown): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
-/** What is wrong, to follow the member's name: `must be …`. Messages that a schema brings itself go first. */
+/**
+ * What is wrong, as a phrase that follows the member's name: `must be …`. A schema's own messages take precedence.
+ */
 function describe(raw: z.core.$ZodRawIssue, part: RequestPart): string {
   if (raw.input === undefined && raw.code !== 'custom') return 'is required';
   if (part === 'querystring' && Array.isArray(raw.input)) return 'must be given only once';
@@ -173,7 +178,7 @@ export function suggest(name: string, known: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(typed.length / 3)) + 1;
   for (const candidate of known) {
-    // At least as many letters have to be added or taken away.
+    // At least this many letters have to be inserted or deleted.
     if (Math.abs(candidate.length - typed.length) >= bestDistance) continue;
     const distance = editDistance(typed, candidate.toLowerCase());
     if (distance < bestDistance) {
@@ -181,11 +186,11 @@ export function suggest(name: string, known: readonly string[]): string | null {
       bestDistance = distance;
     }
   }
-  // A name of which nothing is left after the edits was not meant.
+  // If every letter of a name has to be edited, it is not a typo of that name.
   return bestDistance < typed.length ? best : null;
 }
 
-/** Levenshtein distance in two rows; takes time in the product of the lengths. */
+/** Levenshtein distance with two rows; takes time proportional to the product of the lengths. */
 export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
@@ -199,24 +204,24 @@ export function editDistance(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-/** No object of any valid request has more members than this. */
+/** No object in a valid request has more members than this. */
 const MOST_MEMBERS = 1_000;
-/** A text with fewer members in all is not looked at again. */
+/** A text with fewer members in total is not scanned again. */
 const CROWDED = 20_000;
 
 /** Placeholder for omitted members of an object; its value is their number. */
 export const LEFT_OUT = '(further members)';
 
 /**
- * The text without what follows the first {@link MOST_MEMBERS} members of an object, whose number stands in their place: to make
- * objects of half a million members and list their names takes a second, to pass them by a twentieth of that. Members
- * of the outermost object that are `known` stay. Such a body is refused whatever is left of it, so that it need not be JSON
- * where it is cut.
+ * Cuts each object after its first {@link MOST_MEMBERS} members, and replaces the rest by a placeholder with their
+ * number: creating objects with half a million members and listing their names takes a second, skipping them a
+ * twentieth of that. `known` members of the outermost object are kept. Such a body is rejected in any case, so the
+ * result need not be valid JSON at the cut.
  */
 export function thinOut(text: string, members: number, known: ReadonlySet<string>): string {
   if (members < CROWDED) return text;
-  const counts: number[] = []; // of each object that is open; NaN for lists
-  const leftOut: number[] = []; // likewise; a name that stands twice has its last value
+  const counts: number[] = []; // of each open object; NaN for lists
+  const leftOut: number[] = []; // likewise; a duplicate name has its last value
   const pieces: string[] = [];
   let [keptTo, commaAt, cutFrom, cutDepth, atKey] = [0, 0, -1, 0, false];
 

@@ -16,7 +16,7 @@ import { tracedDeps } from './request-log.ts';
 export const KEY_LIFE_MS = DAY_MS;
 const RETRY_IN_FLIGHT_SECONDS = 1;
 const KEY_FORMAT = /^[!-~]{1,255}$/;
-/** Members of an answer's `data` that are shown once: they are never stored, so no replay can show them. */
+/** Members of a response's `data` that are shown only once: they are never stored, so a replay has null instead. */
 const SHOWN_ONCE = ['api_key', 'secret'];
 
 declare module 'fastify' {
@@ -32,9 +32,9 @@ export interface IdempotencyDeps {
   newId: NewId;
 }
 
-/** What a handler works with that is another for a keyed request. */
+/** The dependencies of a handler that differ for a keyed request. */
 interface RunDeps {
-  /** The trace that the request belongs to. */
+  /** The trace of the request. */
   trace?: string | null;
   store: Store;
   clock: Clock;
@@ -44,10 +44,11 @@ interface RunDeps {
 }
 
 /**
- * The parts that a POST's handler makes its changes with. Under an `Idempotency-Key` each change is kept with the request in
- * its own commit; time, ids and secrets are the same in each run of it. So a request whose process was killed half way is
- * run again: what it had done is not done twice, and its answer is the one that was on its way. `item` numbers the things
- * of a batch that are changed side by side, so that each has its own.
+ * The dependencies with which a POST's handler makes its changes. With an `Idempotency-Key`, the result of each
+ * change is stored with the request in the same commit, and every run uses the same time, IDs and secrets. If the
+ * process is killed half-way, a retry runs the handler again: completed changes are not repeated, and the response is
+ * the one the first run would have sent. `item` numbers the items of a batch that are changed concurrently, so that
+ * each has its own results.
  */
 export function runParts<P extends RunDeps>(request: FastifyRequest, deps: P, item = ''): P {
   const held = request.idempotency;
@@ -59,16 +60,16 @@ export function runParts<P extends RunDeps>(request: FastifyRequest, deps: P, it
 }
 
 /**
- * Gives every POST that is added to `app` from now on its `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header):
- * the first success is kept and replayed. A key is reserved, durably, before the body is checked, and answered, durably,
- * before the caller gets the response. A request that fails with nothing done frees its key; one that was cut off with
- * something done is completed by the next request with its key ({@link runParts}).
+ * Adds `Idempotency-Key` to every POST registered on `app` from now on (draft-ietf-httpapi-idempotency-key-header):
+ * the first success is stored and replayed. The key is reserved durably before the body is validated, and the
+ * response stored durably before it is sent. A request that fails without a change releases its key; one that was
+ * interrupted after a change is completed by the next request with its key ({@link runParts}).
  */
 export function addIdempotency(app: FastifyInstance, deps: IdempotencyDeps): void {
   app.decorateRequest('idempotency', null);
 
   function reserve(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
-    // A POST without a key pays for this look alone.
+    // This check is the only cost for a POST without a key.
     if (request.headers['idempotency-key'] === undefined) {
       done();
       return;
@@ -109,7 +110,7 @@ export function addIdempotency(app: FastifyInstance, deps: IdempotencyDeps): voi
   });
 }
 
-/** True if the request has to run; otherwise it was answered. */
+/** True if the request has to run; otherwise a response was sent. */
 async function reserveOrReplay(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -146,8 +147,8 @@ function keyedRequest(request: FastifyRequest): KeyedRequest {
 }
 
 /**
- * What makes two requests the same: address, query and body as parsed. Not the body's bytes, since a retry that is
- * serialised anew may order and space its members differently and still ask for the same.
+ * Identifies a request: path, query and parsed body. Not the bytes of the body, because a retry may serialize the
+ * same content with another order and other white space.
  */
 function fingerprintOf({ params, query, body }: FastifyRequest): string {
   return createHash('sha256')
@@ -178,7 +179,7 @@ function refusal(state: 'running' | 'mismatch'): DomainError {
   );
 }
 
-/** The stored part of a response; null if it was not successful. */
+/** The part of a response that is stored; null if it was not successful. */
 function toKept(reply: FastifyReply, payload: unknown): KeptAnswer | null {
   if (reply.statusCode < 200 || reply.statusCode > 299) return null;
   const body = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.toString() : '';

@@ -8,29 +8,29 @@ import { type Checked, check, namesOf, type RequestPart, thinOut, toPointer } fr
 
 const MAX_DEPTH = 32;
 /**
- * Values of all lists and objects of a body together. The largest batch that is described has 33,000; 5 MiB can hold 2.5 million,
- * which take a second to parse and several to walk through.
+ * The maximum number of values in all lists and objects of a body. The largest documented batch has 33,000; 5 MiB can
+ * contain 2.5 million, which take a second to parse and several to traverse.
  */
 const MAX_VALUES = 50_000;
-/** Of larger bodies one is read in each turn of the event loop: 5 MiB take 10 ms and more. */
+/** Only one body larger than this is parsed per turn of the event loop: 5 MiB take 10 ms and more. */
 const LARGE_BYTES = 256 * 1024;
-/** An escape of NUL or of half a surrogate pair: raw ones cannot be, as the body is UTF-8 and JSON. */
+/** An escaped NUL or surrogate. Unescaped ones cannot occur, because the body is valid UTF-8 and JSON. */
 const SUSPECT_ESCAPE = /\\u(0000|[dD][89a-fA-F])/;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route checks the strings of each of its items itself, so that a bad one does not spoil the rest. */
+    /** The route checks the strings of each item itself, so that one invalid item does not affect the others. */
     itemwise?: true;
   }
 }
 
-/** JSON is the one body there is: strict UTF-8, at most 32 levels deep, text that every store can keep. */
+/** The only content type is JSON: strict UTF-8, at most 32 levels deep, with text that every store can keep. */
 export function addJsonBody(app: FastifyInstance): void {
   const parseSuspect = app.getDefaultJsonParser('error', 'error');
   const parsePlain = app.getDefaultJsonParser('ignore', 'ignore');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
-    // Many clients send the content type with everything, a DELETE or a POST without a body included.
+    // Many clients send the content type with every request, including DELETE and POST without a body.
     if (bytes.length === 0 && needsNoBody(request.routeOptions.schema)) return done(null, undefined);
     if (bytes.length < LARGE_BYTES) read(request, bytes, done);
     else void standInLine().then(() => read(request, bytes, done));
@@ -58,7 +58,7 @@ export function addJsonBody(app: FastifyInstance): void {
       return;
     }
     const escapes = text.includes('\\u');
-    // To look for each of them at once is a tenth of the work of looking for all their spellings.
+    // Searching for each name at once takes a tenth of the time of searching for all of its spellings.
     const suspect = escapes || text.includes('__proto__') || text.includes('constructor');
     const parse = suspect ? parseSuspect : parsePlain;
     void parse(request, thin, (error, body) => {
@@ -73,7 +73,7 @@ export function addJsonBody(app: FastifyInstance): void {
   }
 }
 
-/** The first string that no store and no signature can carry: with NUL, or with half of a surrogate pair. */
+/** The first string that cannot be stored or signed because it contains NUL or a lone surrogate. */
 export function findBadText(value: unknown): Fault | null {
   const path = pathOfBadText(value);
   return path === null
@@ -84,7 +84,7 @@ export function findBadText(value: unknown): Fault | null {
       };
 }
 
-/** The way to it, innermost first: made on the way back, as nearly all that is looked at is sound. */
+/** Its path, innermost segment first: built only on the way back, because nearly every value is valid. */
 function pathOfBadText(value: unknown): PropertyKey[] | null {
   if (typeof value === 'string') return isSound(value) ? null : [];
   if (typeof value !== 'object' || value === null) return null;
@@ -106,7 +106,7 @@ function isSound(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 
-/** Parses once more, only for the place of the fault; in a text that was thinned out it would be another. */
+/** Parses again, only to find the position of the fault; in a shortened text it would differ. */
 function describeFault(text: string, isWhole: boolean): DomainError {
   if (text.trim() === '') return invalidAt('', 'The body is empty. Send a JSON object.');
   try {
@@ -125,8 +125,8 @@ function describeFault(text: string, isWhole: boolean): DomainError {
 }
 
 /**
- * Runs a route's zod schemas. Our own, because the type provider's joins paths without escaping and drops which names
- * an object knows; its types and its OpenAPI transform do not depend on it.
+ * Runs a route's zod schemas. The type provider's own compiler joins paths without escaping and drops the known names
+ * of an object; its types and its OpenAPI transform do not depend on it.
  */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   const part = toPart(httpPart);
@@ -154,8 +154,8 @@ function toPart(httpPart: string | undefined): RequestPart {
 const NOTHING = z.strictObject({});
 
 /**
- * Routes added to `app` from now on that describe no body accept none, or an empty object, which many clients send
- * with everything: an ignored member is a mistake that its sender should learn of.
+ * Routes registered on `app` from now on that describe no body accept none, or the empty object that many clients
+ * always send: ignoring a member would hide a mistake from the sender.
  */
 export function refuseStrayBodies(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
@@ -164,7 +164,7 @@ export function refuseStrayBodies(app: FastifyInstance): void {
   });
 }
 
-/** Whether a route with this schema can be called without a body. Fastify hands its schema null then. */
+/** Whether a route with this schema can be called without a body. Fastify then validates null. */
 function needsNoBody(schema: FastifySchema | undefined): boolean {
   const body = schema?.body;
   return body === undefined || (body instanceof z.ZodType && body.safeParse(null).success);

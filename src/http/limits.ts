@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts';
 
 const IPV6_PREFIX = 64;
 
-/** What one request did to its window. */
+/** The state of a window after a request was counted. */
 export interface WindowState {
   limit: number;
   remaining: number;
@@ -26,9 +26,9 @@ export interface WindowState {
 /** One limit: the key that a request counts for, and the maximum per window. */
 export interface Limit {
   keyOf(request: FastifyRequest): string;
-  /** A number if it is the same for all: this saves the plugin a promise. */
+  /** A number if it is the same for all keys, which saves the plugin a promise. */
   limitOf: number | ((request: FastifyRequest) => number);
-  /** Counts with other nodes, under a name; left out: each node has windows of its own. */
+  /** Shares the counts with other nodes, under a name; omitted: each node has its own windows. */
   shared?: { name: string; shareCounts: Store['shareCounts'] };
 }
 
@@ -40,10 +40,10 @@ export interface Limiter {
   takeMore(request: FastifyRequest, more: number): WindowState;
 }
 
-/** What {@link createLimiter} hands to the plugin, which hands it on to the store that makes the limit's own. */
+/** The options that {@link createLimiter} passes to the plugin, which passes them on to its store. */
 type LimitOptions = CreateRateLimitOptions & { windows: RateWindows };
 
-/** The plugin makes one store, and asks that for another for each limit. */
+/** The plugin creates one store, and asks it for a child store per limit. */
 class StoreOfStores {
   incr(): void {
     throw new Error('each limit counts in windows of its own');
@@ -54,14 +54,14 @@ class StoreOfStores {
 }
 
 /**
- * Puts @fastify/rate-limit's `createRateLimit()` at hand. It adds no hooks of its own, which would miss 404 and 405, and
- * no headers: their reset is a span, ours a moment.
+ * Registers @fastify/rate-limit for `createRateLimit()`. Without its hooks, which miss 404 and 405, and without its
+ * headers, whose reset is a duration instead of a time.
  */
 export function addRateLimits(app: FastifyInstance): void {
   app.register(rateLimit, { global: false, timeWindow: WINDOW_MS, store: StoreOfStores });
 }
 
-/** A limiter for the hooks of `app`, which is behind {@link addRateLimits}. */
+/** A limiter for the hooks of `app`, on which {@link addRateLimits} has run. */
 export function createLimiter(
   app: FastifyInstance,
   clock: Clock,
@@ -104,8 +104,8 @@ export function createLimiter(
 }
 
 /**
- * The headers that every API answer carries: the specification's family, whose reset is a moment, and the one field that
- * the IETF's draft has come to (draft-ietf-httpapi-ratelimit-headers, version 8 and later), whose `t` is a span.
+ * The headers of every API response: those of the specification, whose reset is a time, and the `RateLimit` field of
+ * the IETF draft (draft-ietf-httpapi-ratelimit-headers, version 8 and later), whose `t` is a duration.
  */
 export function setLimitHeaders(reply: FastifyReply, taken: WindowState): void {
   reply.header('ratelimit-limit', String(taken.limit));
@@ -115,11 +115,14 @@ export function setLimitHeaders(reply: FastifyReply, taken: WindowState): void {
   reply.header('ratelimit', `"default";r=${taken.remaining};t=${Math.ceil(taken.ttlMs / 1000)}`);
 }
 
-/** Whom a request without a key counts for: its IPv4 address, or its IPv6 network of 64 bits, which one user holds. */
+/**
+ * The client that a request without a key counts for: its IPv4 address, or its IPv6 /64 network, which one user
+ * controls.
+ */
 export function clientOf(request: FastifyRequest): string {
   const address = request.ip;
   if (isIPv4(address)) return address;
-  // A trusted proxy may pass on anything at all as an address; then the proxy's own counts.
+  // A trusted proxy may forward an invalid address; then the proxy's own counts.
   const known = isIP(address) === 0 ? (request.socket.remoteAddress ?? '') : address;
   return normalizeIP(known.replace(/%.*$/, ''), IPV6_PREFIX);
 }
@@ -140,19 +143,21 @@ export function rateLimited(taken: WindowState, whose = 'The limit') {
 /** Length of every rate-limit window. */
 const WINDOW_MS = 60_000;
 
-/** The windows of one limit: the store that @fastify/rate-limit counts in. */
+/** The windows of one limit: the store of @fastify/rate-limit. */
 export interface RateWindows extends FastifyRateLimitStore {
-  /** Counts `count` for `key` if that stays within `limit`; returns whether it did. */
+  /** Adds `count` for `key` if the sum stays within `limit`; returns whether it did. */
   add(key: string, count: number, limit: number): boolean;
-  /** Counts what was let through elsewhere, whether it fits or not. */
+  /** Adds requests admitted elsewhere, even beyond the limit. */
   count(key: string, count: number): void;
-  /** What is counted for `key`, when its window ends, and how long that is, all 0 before its first request. */
+  /** The count of `key`, when its window ends, and the time until then; all 0 before its first request. */
   look(key: string): { count: number; resetSeconds: number; ttlMs: number };
-  /** Windows of their own. */
+  /** The number of clients with their own window. */
   readonly size: number;
 }
 
-/** Windows of a minute; `most` clients have one of their own at a time, see {@link createWindows} for those beyond. */
+/**
+ * One-minute windows; at most `most` clients have their own at a time, see {@link createWindows} for further ones.
+ */
 export function createRateWindows(clock: Clock, most?: number): RateWindows {
   const windows = createWindows(clock, WINDOW_MS, most);
   const rates: RateWindows = {

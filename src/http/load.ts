@@ -5,34 +5,34 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
 
-/** What is scarce when a request is turned away. */
+/** The scarce resource that a request is refused for. */
 const STRAINS = ['requests', 'bodies', 'turns', 'storage', 'memory'] as const;
 type Strain = (typeof STRAINS)[number];
 
-/** Who asks, and with how large a body, as far as it is known. */
+/** The caller and the size of its body, as far as known. */
 interface Asked {
-  /** A tenant's id; '' for an unauthenticated caller. */
+  /** A tenant ID; '' for an unauthenticated caller. */
   owner: string;
   bytes: number;
 }
 
-/** Why a request is turned away, and when it is worth coming again. */
+/** Why a request is refused, and when to retry. */
 interface Refusal {
   strain: Strain;
   retryAfterSeconds: number;
 }
 
-/** How much is taken on at once. */
+/** How much work is accepted at once. */
 export interface LoadLimits {
-  /** Always let in, so that work goes on whatever the signs say, and the signs get better by it. */
+  /** Always admitted, so that work continues whatever the measurements say, and the measurements recover. */
   least: number;
-  /** Requests that are let in and not answered; one owner's are at most half of them. */
+  /** Maximum number of requests in progress; each owner gets at most half. */
   most: number;
-  /** Bytes of their bodies, likewise. */
+  /** Maximum bytes of their bodies; each owner gets at most half. */
   mostBytes: number;
-  /** Expected wait, of turns and of commits. */
+  /** Maximum expected wait for a turn and for a commit. */
   mostWaitMs: number;
-  /** Share of memory. */
+  /** Maximum share of memory in use. */
   mostMemory: number;
 }
 
@@ -53,14 +53,14 @@ export interface LoadGate {
   /** Null if the request is admitted; {@link leave} must then be called once. */
   enter(asked: Asked): Refusal | null;
   leave(asked: Asked): void;
-  /** Counts one that was let in and is turned away all the same, before anything was done for it. */
+  /** Counts a request that was admitted and then refused before any work was done. */
   refuse(strain: Strain, waitMs: number): Refusal;
-  /** Takes a request that only waits out of those in flight, until the returned function is called. */
+  /** Excludes a request that only waits from those in progress, until the returned function is called. */
   park(): () => void;
-  /** What the turns of one face wait for counts from now on. */
+  /** Includes the current wait of a face's turn queue from now on. */
   watchTurns(waitMs: () => number): void;
   readonly inFlight: number;
-  /** Requests turned away since the process began. */
+  /** Requests refused since the process started. */
   readonly refused: Readonly<Record<Strain, number>>;
 }
 
@@ -144,7 +144,7 @@ function soon(strain: Strain, waitMs: number): Refusal {
   return { strain, retryAfterSeconds: Math.min(10, Math.max(1, Math.ceil(waitMs / 1_000))) };
 }
 
-/** The share of the JavaScript heap, or of what the system lets the process have, whichever is fuller. */
+/** The used share of the JavaScript heap or of the memory available to the process, whichever is higher. */
 function takenMemory(): number {
   const { used_heap_size: used, heap_size_limit: most } = getHeapStatistics();
   const allowed = process.constrainedMemory();
@@ -152,7 +152,7 @@ function takenMemory(): number {
   return Math.max(used / most, bounded ? process.memoryUsage.rss() / allowed : 0);
 }
 
-/** Reads a figure anew after a while only. */
+/** Caches a measurement for a short time. */
 function seldom(clock: Clock, read: () => number): () => number {
   let readAt = Number.NEGATIVE_INFINITY;
   let value = 0;
@@ -163,7 +163,7 @@ function seldom(clock: Clock, read: () => number): () => number {
   };
 }
 
-/** A body of unknown length counts as one of the larger ones. */
+/** The assumed size of a body of unknown length: that of a larger one. */
 const UNKNOWN_BYTES = 64 * 1024;
 
 const DETAILS: Record<Strain, string> = {
@@ -175,8 +175,8 @@ const DETAILS: Record<Strain, string> = {
 };
 
 /**
- * Answers 503 while the server is overloaded, before bodies are read. Runs after authentication, so that 401 and 403 take
- * precedence and each owner's share is known.
+ * Responds with 503 while the server is overloaded, before bodies are read. Runs after authentication, so that 401
+ * and 403 take precedence and each owner's share is known.
  */
 export function addShedding(
   app: FastifyInstance,
@@ -191,13 +191,13 @@ export function addShedding(
       if (!gone) load.leave(asked);
       gone = true;
     };
-    // A caller that breaks off is never answered: then there is no `finish`.
+    // If the caller disconnects, there is no `finish`.
     reply.raw.once('finish', leave).once('close', leave);
     done();
   });
 }
 
-/** The error of a request that is turned away. */
+/** The error of a refused request. */
 export function overloaded({ strain, retryAfterSeconds }: Refusal): DomainError {
   return new DomainError('UNAVAILABLE', `${DETAILS[strain]} Nothing was changed.`, {
     hint: `Wait ${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'} (Retry-After), then try again.`,

@@ -4,7 +4,7 @@ import type { Cursors } from '../lib/cursor.ts';
 import { DomainError } from '../model/errors.ts';
 import { type Position, wholeNumber } from '../model/filters.ts';
 
-/** No cursor of ours is longer. One that is, is not ours: it is refused as such, and not for its length. */
+/** The maximum length of a cursor. Longer ones are rejected as invalid cursors, not for their length. */
 const MAX_CURSOR_CHARS = 2_000;
 
 /** Query parameters of every list. */
@@ -30,7 +30,7 @@ export const paginationSchema = z
   .meta({ id: 'Pagination', description: 'Position in the list.' });
 export type Pagination = z.infer<typeof paginationSchema>;
 
-/** What a cursor is bound to: changing any part of the query mid-list would return inconsistent pages. */
+/** Binds a cursor to its query: changing any part of the query mid-list would return inconsistent pages. */
 export function cursorScope(route: string, tenantId: string, filters: unknown): string {
   return JSON.stringify([route, tenantId, filters]);
 }
@@ -47,7 +47,7 @@ export function readCursor(cursors: Cursors, scope: string, cursor: string | und
   });
 }
 
-/** A page's `pagination`; where more follows, the answer gets `Link: rel="next"` (RFC 8288) too. */
+/** The `pagination` of a page; if there is another page, also adds `Link: rel="next"` (RFC 8288). */
 export function paginate(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -62,7 +62,7 @@ export function paginate(
   return { next_cursor: page.nextCursor, has_more: hasMore, limit: page.limit };
 }
 
-/** Adds to the answer's `Link` header (RFC 8288), which may hold links of others already. */
+/** Appends to the `Link` header of the response (RFC 8288). */
 export function addLink(reply: FastifyReply, link: string): void {
   const present = reply.getHeader('link');
   reply.header('link', present === undefined ? link : `${String(present)}, ${link}`);

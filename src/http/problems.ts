@@ -4,7 +4,9 @@ import type { ErrorCode, ProblemExtra } from '../model/errors.ts';
 import { MAX_FAULTS } from './faults.ts';
 import { pathOf } from './request-path.ts';
 
-/** Status of each code; the page of each is its name in kebab case in the portal's list of errors. */
+/**
+ * The status of each code; the documentation page of a code is its name in kebab case in the portal's list of errors.
+ */
 const KINDS = {
   NOT_FOUND: { status: 404, title: 'Not Found' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'Method Not Allowed' },
@@ -30,7 +32,7 @@ const KINDS = {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Codes that a route can answer besides those that follow from its scope, body, query and path. */
+    /** Codes that a route can return in addition to those that follow from its scope, body, query and path. */
     problems?: readonly ErrorCode[];
   }
 }
@@ -42,7 +44,7 @@ export function problemStatus(code: ErrorCode): number {
 
 const DEFAULT_RETRY_AFTER_SECONDS = 5;
 
-/** What went wrong, before it is a document. `status` overrides the code's own for faults below HTTP's routing. */
+/** An error before it is rendered. `status` overrides that of the code, for errors below HTTP routing. */
 export interface Problem {
   code: ErrorCode;
   detail: string;
@@ -57,9 +59,9 @@ export interface Problems {
     problem: Problem,
     context: { requestId: string; instance?: string },
   ): { status: number; body: string };
-  /** The status and title that a code has by itself. */
+  /** The default status and title of a code. */
   kindOf(code: ErrorCode): { status: number; title: string };
-  /** Answers with the problem and the headers that belong to its code. */
+  /** Sends the problem with the headers of its code. */
   send(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply;
 }
 
@@ -103,7 +105,7 @@ export function createProblems(baseUrl: string): Problems {
   };
 }
 
-/** Content type of /v1's answers, spliced or serialised alike; Fastify gives serialised ones the charset. */
+/** The content type of /v1 responses, concatenated or serialized; Fastify adds the charset to serialized ones. */
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Sends a serialized document unchanged. Otherwise Fastify adds a charset to JSON types, which RFC 8259 does not define. */

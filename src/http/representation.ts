@@ -12,9 +12,9 @@ import {
   MIN_CODED_BYTES,
 } from './compression.ts';
 
-/** A complete response: only its encodings are computed, on first request. */
+/** A complete response; only its codings are computed on first request. */
 export interface Representation {
-  /** As it is. */
+  /** Uncompressed. */
   plain: Finished;
   /** The representation that the client accepts; a promise if it is still being encoded. */
   inCoding(choice: CodingChoice): Finished | Promise<Finished>;
@@ -24,11 +24,11 @@ interface Finished {
   body: Buffer;
   /** The same bytes as a Latin-1 string; null if the body is long. */
   bytes: string | null;
-  /** What a condition of the client is compared with. */
+  /** The values that conditional requests are compared with. */
   validators: { etag: string; 'last-modified'?: string };
-  /** Headers of the 200, names and values by turns, as Node takes them. */
+  /** Headers of the 200, names and values alternating, as Node takes them. */
   head: readonly string[];
-  /** Headers of a 304: the same without those that tell of a body. */
+  /** Headers of a 304: the same without those that describe a body. */
   notModifiedHead: readonly string[];
 }
 
@@ -42,19 +42,19 @@ export interface RepresentationInput {
 }
 
 /**
- * Node copies head and body into one write where both are strings and fit into 16 KiB; with a Buffer it gathers two,
- * which made a small page a tenth to a sixth dearer.
+ * Node combines head and body into one write if both are strings and fit into 16 KiB; with a Buffer it makes two,
+ * which made a small page 10 to 17 % more expensive.
  */
 const ONE_WRITE_BYTES = 14 * 1024;
 
-/** How long an answer that can change with the next start may be kept unasked. */
+/** How long clients may cache a response that can change with the next start. */
 export const CACHE_BRIEFLY = 'public, max-age=300';
-/** For addresses that name their bytes. */
+/** For addresses that contain a hash of their bytes. */
 export const CACHE_FOR_EVER = 'public, max-age=31536000, immutable';
 
 /**
- * Puts together an answer with a strong ETag of its own bytes (RFC 9110, section 8.8.3), another for each coding: a
- * cache that holds one must not take it for the other. A coding is made when it is first asked for, and kept.
+ * Creates a response with a strong ETag of its bytes (RFC 9110, section 8.8.3), different for each coding, so that a
+ * cache never mixes them up. A coding is computed on first request, and cached.
  */
 export function represent(input: RepresentationInput): Representation {
   const body = Buffer.from(input.body);
@@ -107,8 +107,8 @@ function finish(input: RepresentationInput, { body, etag, coding }: Coded): Fini
 }
 
 /**
- * Sends the representation, or 304 where the client has it (RFC 9110, section 13.2.2: ETags before dates). Past Fastify,
- * which would encode the text again, and give the 304 to a HEAD a `Content-Length: 0` that is not the page's.
+ * Sends the representation, or 304 if the client has it (RFC 9110, section 13.2.2: ETags before dates). Bypasses
+ * Fastify, which would encode the text again, and add a wrong `Content-Length: 0` to the 304 of a HEAD.
  */
 export function sendRepresentation(
   request: FastifyRequest,
@@ -123,7 +123,7 @@ export function sendRepresentation(
   }
   answer.then(
     (made) => send(request, reply, made),
-    () => send(request, reply, plain), // no memory for it: the bytes as they are will do
+    () => send(request, reply, plain), // out of memory: send it uncompressed
   );
 }
 
@@ -142,13 +142,13 @@ function send(
   else raw.end(bytes, 'latin1');
 }
 
-/** 128 bits of SHA-256. The type is hashed too: two representations never share a tag, whatever their bytes. */
+/** 128 bits of SHA-256. The type is hashed, too: two representations never share a tag, even with the same bytes. */
 function tagOf(body: Buffer, contentType: string): string {
   const digest = createHash('sha256').update(contentType).update('\0').update(body).digest('base64url');
   return digest.slice(0, 22);
 }
 
-/** The colours and type that site and dashboard share, as CSS: it stands before a face's own. */
+/** The colours and fonts that site and dashboard share, as CSS that precedes a face's own. */
 export function readPalette(): Promise<string> {
   return readFile(new URL('./styles/palette.css', import.meta.url), 'utf8');
 }

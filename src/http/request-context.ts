@@ -7,7 +7,7 @@ import type { Tenant } from '../model/tenant.ts';
 import type { AuditStore } from '../store/account-store.ts';
 import type { Problems } from './problems.ts';
 
-/** Who asks: a key that opened the door, and its tenant. */
+/** The authenticated key and its tenant. */
 export interface Caller {
   key: ApiKey;
   tenant: Tenant;
@@ -15,14 +15,16 @@ export interface Caller {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null until authentication has passed, and on routes that need none. */
+    /** Null until authentication has passed, and on routes that require none. */
     caller: Caller | null;
-    /** For how many milliseconds it waited for something to return: no work of the server's. */
+    /**
+     * The milliseconds that the request waited for something to return; excluded from the server's processing time.
+     */
     waitedMs: number;
   }
 }
 
-/** The caller of a request behind authentication. */
+/** The caller of an authenticated request. */
 export function callerOf(request: FastifyRequest): Caller {
   if (request.caller === null) throw new Error('the route is not behind authentication');
   return request.caller;
@@ -31,7 +33,7 @@ export function callerOf(request: FastifyRequest): Caller {
 const HOST_LENGTH = 'host'.length;
 const SANE_ID = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** Ids of requests: the caller's `X-Request-Id` if it is safe to log and echo, otherwise a new one. */
+/** Request IDs: the caller's `X-Request-Id` if it is safe to log and echo, otherwise a new one. */
 export function createRequestIds(newId: NewId): (raw: IncomingMessage) => string {
   return (raw) => {
     const sent = raw.headers['x-request-id'];
@@ -42,12 +44,12 @@ export function createRequestIds(newId: NewId): (raw: IncomingMessage) => string
 /** HSTS (RFC 6797), sent where TLS is in use: one year, this host only. */
 export const HSTS = { name: 'strict-transport-security', value: 'max-age=31536000' } as const;
 
-/** Whether the address that links are made with is one of TLS; the server itself speaks none. */
+/** Whether the server's public address uses TLS; the server itself does not. */
 export function isHttps(baseUrl: string): boolean {
   return baseUrl.startsWith('https://');
 }
 
-/** What every answer has, whichever face gives it. */
+/** Adds the headers of every response, for all faces. */
 export function addRequestContext(
   app: FastifyInstance,
   { problems, baseUrl }: { problems: Problems; baseUrl: string },
@@ -58,18 +60,18 @@ export function addRequestContext(
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
-    // Fastify takes `X-Forwarded-Proto` from proxies of TRUST_PROXY alone.
+    // Fastify accepts `X-Forwarded-Proto` only from proxies in TRUST_PROXY.
     if (isSecure || request.protocol === 'https') reply.header(HSTS.name, HSTS.value);
     const fault = hostFault(request.raw);
     if (fault === null) return done();
-    setApiHeaders(reply); // as answers to broken HTTP have them, whichever face it was meant for
+    setApiHeaders(reply); // as in every response to malformed HTTP
     problems.send(request, reply, { code: 'INVALID_REQUEST', detail: fault });
   });
 }
 
 /**
- * RFC 9112, section 3.2: HTTP/1.1 without Host, and any request with two, is refused. Node would answer the first emptily,
- * and takes the first of two, where what stands before us may have taken the other.
+ * RFC 9112, section 3.2: rejects HTTP/1.1 without Host, and any request with two. Node would respond to the former
+ * without a body, and takes the first of two, where a proxy in front may have taken the other.
  */
 function hostFault({ headers, httpVersion, rawHeaders }: IncomingMessage): string | null {
   if (headers.host === undefined) return httpVersion === '1.1' ? 'The Host header is missing.' : null;
@@ -81,17 +83,17 @@ function hostFault({ headers, httpVersion, rawHeaders }: IncomingMessage): strin
   return hosts > 1 ? 'There is more than one Host header.' : null;
 }
 
-/** The one version label that is served (specification of the public API, section 9). */
+/** The only supported version label (specification of the public API, section 9). */
 export const API_VERSION = 'v1';
 
-/** Headers of every API answer, errors included: the version, and that nothing may keep a copy. */
+/** Headers of every API response, including errors: the version, and `no-store`. */
 export function setApiHeaders(reply: FastifyReply): void {
   reply.header('x-api-version', API_VERSION);
   reply.header('cache-control', 'no-store');
 }
 
 /**
- * Records the caller as the actor of every change that a request makes, in the audit list. Add it after all other hooks:
+ * Records the caller as the actor of every change of a request, for the audit log. Register it after all other hooks:
  * earlier ones may continue in another request's async context.
  */
 export function recordActors(

@@ -9,14 +9,14 @@ import { pathOf } from './request-path.ts';
 const MAX_LOGGED_SEGMENT = 40;
 
 /**
- * One line for each answered request, which is counted too. It names the route's pattern, not the address: ids are for the
- * caller's own books, and an address may hold a one-time token. Headers, query and bodies are never logged.
+ * Logs one line per request, and counts it. The line has the pattern of the route instead of the path, which may
+ * contain IDs or a one-time token. Headers, query and bodies are never logged.
  */
 export function addRequestLog(
   app: FastifyInstance,
   { logger, tally }: { logger: Logger; tally: RequestTally },
 ): void {
-  // `routeOptions` builds an object at each access; a path that is its own pattern needs none.
+  // `routeOptions` builds an object on each access; a path that equals its pattern needs none.
   const staticPaths = new Set<string>();
   app.addHook('onRoute', ({ url }) => {
     if (!/[:*]/.test(url)) staticPaths.add(url);
@@ -45,12 +45,12 @@ export function addRequestLog(
   });
 }
 
-/** The pattern of the route that was matched, else the first segment of the path that matched none. */
+/** The pattern of the matched route; otherwise the first segment of the path. */
 export function routeOf(request: FastifyRequest): string {
   return request.routeOptions.config.url ?? unroutedName(request);
 }
 
-/** What follows may be an id or a one-time token: an unknown method, or a slash at its end, leads to no pattern. */
+/** Later segments may be an ID or a one-time token: a wrong method or a trailing slash matches no pattern. */
 function unroutedName(request: FastifyRequest): string {
   const path = pathOf(request.originalUrl);
   const end = path.indexOf('/', 1);
@@ -58,28 +58,28 @@ function unroutedName(request: FastifyRequest): string {
   return segment.length <= MAX_LOGGED_SEGMENT ? segment : `${segment.slice(0, MAX_LOGGED_SEGMENT)}…`;
 }
 
-/** What was answered on one route, with one method and one status. */
+/** Requests of one route, method and status. */
 interface RequestSeries {
-  /** The route's pattern: never an address, of which there are as many as callers like. */
+  /** The pattern of the route, never a path: callers can request any number of paths. */
   route: string;
   method: string;
   status: number;
-  /** Seconds from the request's head to the end of its answer. */
+  /** Seconds from the head of the request to the end of the response. */
   seconds: Distribution;
 }
 
-/** Counts answered requests. */
+/** Counts completed requests. */
 export interface RequestTally {
   count(route: string, method: string, status: number, ms: number): void;
   series(): RequestSeries[];
 }
 
-/** What no route took is one series a method and status. */
+/** Requests without a route are one series per method and status. */
 const UNMATCHED = 'unmatched';
 
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Maps in maps, as a key made of all three would have to be put together for each request. */
+/** Nested maps: a combined key would have to be concatenated for each request. */
 export function createRequestTally(): RequestTally {
   const all: RequestSeries[] = [];
   const byRoute = new Map<string, Map<string, Map<number, Distribution>>>();
@@ -110,8 +110,8 @@ declare module 'fastify' {
 }
 
 /**
- * A span for each request, within the caller's trace where it names one. It tells the route's pattern and not the address,
- * as the log does.
+ * Creates a span per request, within the caller's trace if there is one. It has the pattern of the route instead of
+ * the path, like the log.
  */
 export function addTracing(app: FastifyInstance, tracer: Tracer | null): void {
   app.decorateRequest('span', null);
@@ -131,15 +131,16 @@ export function addTracing(app: FastifyInstance, tracer: Tracer | null): void {
   });
 }
 
-/** The dependencies with which a request makes changes: their events and deliveries belong to its trace. */
+/** The dependencies of a request's changes: their events and deliveries belong to its trace. */
 export function tracedDeps<P extends { trace?: string | null }>(request: FastifyRequest, deps: P): P {
   if (request.span === null) return deps;
   return { ...deps, trace: joinTrace(request.span.traceparent, request.span.tracestate) };
 }
 
 /**
- * Parts whose `trace` is that of the request they are used in, whichever handler and use case use them: a face that hands on
- * nothing else cannot lose a trace. To be added after every other hook: what comes before may go on in another request's turn.
+ * Dependencies whose `trace` is that of the current request, in every handler and use case: a face that uses no
+ * others cannot lose a trace. Register it after every other hook: earlier ones may continue in another request's
+ * async context.
  */
 export function followTrace<P extends { trace?: string | null }>(app: FastifyInstance, deps: P): P {
   const current = new AsyncLocalStorage<Span | null>();
@@ -153,7 +154,7 @@ export function followTrace<P extends { trace?: string | null }>(app: FastifyIns
   });
 }
 
-/** The caller's span, or null. Node joins a `tracestate` in several headers, as required. */
+/** The caller's span, or null. Node joins several `tracestate` headers, as required. */
 function parentOf({ traceparent, tracestate }: IncomingHttpHeaders): string | null {
   if (typeof traceparent !== 'string') return null;
   return joinTrace(traceparent.trim(), typeof tracestate === 'string' ? tracestate : null);

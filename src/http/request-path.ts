@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_ID_CHARS } from '../model/text.ts';
 
-/** The path of a request target as it was sent: without origin (RFC 9112, section 3.2.2), query and fragment. */
+/** The path of a request target as sent, without origin (RFC 9112, section 3.2.2), query and fragment. */
 export function pathOf(target: string): string {
   const start = target.startsWith('/') ? 0 : originLength(target);
   const end = target.slice(start).search(/[?#]/);
@@ -9,7 +9,7 @@ export function pathOf(target: string): string {
   return path === '' ? '/' : path;
 }
 
-/** Whether a path cannot be read: broken percent-encoding, or neither an absolute path nor an absolute URL. */
+/** Whether a path is unreadable: invalid percent-encoding, or neither an absolute path nor an absolute URL. */
 export function isMalformed(target: string): boolean {
   if (!target.startsWith('/') && originLength(target) === 0) return true;
   const path = pathOf(target);
@@ -23,8 +23,8 @@ export function isMalformed(target: string): boolean {
 }
 
 /**
- * The target to route by. A path that cannot be decoded is made decodable, because the router answers it outside all
- * hooks otherwise: without limit, headers, log line, or the client's true address behind a proxy.
+ * The target to route by. A path that cannot be decoded is replaced by one that can, because the router responds to
+ * it outside all hooks otherwise: without limit, headers, log line, or the client's address behind a proxy.
  */
 export function routableTarget(target: string): string {
   if (target.startsWith('/') && !target.includes('%')) return target;
@@ -37,5 +37,5 @@ function originLength(target: string): number {
   return /^https?:\/\/[^/?#]*/i.exec(target)?.[0].length ?? 0;
 }
 
-/** The id of something in a path. What is longer than any id is none that is known: it is answered 404 like others. */
-export const pathId = z.string().meta({ maxLength: MAX_ID_CHARS }).describe('Its id');
+/** An ID in a path. A value longer than any ID is treated as unknown: it gets 404 like any other. */
+export const pathId = z.string().meta({ maxLength: MAX_ID_CHARS }).describe('ID of the object.');

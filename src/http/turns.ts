@@ -5,11 +5,11 @@ import type { Clock } from '../lib/clock.ts';
 import { createFifo } from '../lib/queues.ts';
 import { type LoadGate, overloaded } from './load.ts';
 
-/** A turn's share in the mean of turns. */
+/** The weight of one turn in the moving average. */
 const SHARE = 0.05;
-/** One long turn, as of a process that stood still, says little of those after it. */
+/** A longer turn, such as after the process was suspended, says little about the following ones. */
 const LONGEST_TURN_MS = 500;
-/** A request that waited longer for its turn is refused: it has changed nothing yet, and would be answered too late to matter. */
+/** A request that waited longer is refused: it has changed nothing yet, and its response would come too late. */
 const LONGEST_WAIT_MS = 1_500;
 
 interface Waiting {
@@ -18,14 +18,14 @@ interface Waiting {
 }
 
 /**
- * Starts at most one handler per event-loop turn, in arrival order. Node reads
- * all sockets that are ready in one turn, and would answer all their requests before it looks for others: what came just
- * after the look waits for two such rounds. So the slowest tenth of eight callers at once took twice as long as the rest;
- * and a request for liveness would wait for a round of pages, where it now waits for one.
+ * Starts at most one handler per event-loop turn, in order of arrival. Node reads all sockets that are ready in one
+ * turn, and would process all their requests before it polls again: a request that arrives just after the poll waits
+ * for two such rounds. The slowest tenth of the requests of eight concurrent callers took twice as long as the rest,
+ * and a liveness check waited for a round of pages, where it now waits for one page.
  *
- * The load gate gets the current wait in milliseconds: requests in line times the mean length of a turn. Turns get longer
- * once refused callers retry at once: of 512 that were let in together the last
- * waited 9 s, so that one whose turn comes too late is refused as well.
+ * The load gate gets the current wait in milliseconds: queued requests times the average length of a turn. Turns get
+ * longer once refused callers retry at once: of 512 requests admitted together, the last waited 9 s. Therefore a
+ * request whose turn comes too late is refused as well.
  */
 export function addOneATurn(app: FastifyInstance, { clock, load }: { clock: Clock; load: LoadGate }): void {
   const waiting = createFifo<Waiting>();
@@ -41,12 +41,12 @@ export function addOneATurn(app: FastifyInstance, { clock, load }: { clock: Cloc
       const now = clock.monotonic();
       turnMs += (Math.min(LONGEST_TURN_MS, now - since) - turnMs) * SHARE;
       const next = nextInTime(now);
-      schedule(); // first, as the handler runs within the call
+      schedule(); // first, because the handler runs synchronously
       next?.go();
     });
   }
 
-  /** Refusing takes little: all that are late at once. */
+  /** Refusing is cheap: all overdue requests are refused at once. */
   function nextInTime(now: number): Waiting | undefined {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       if (now - next.since <= LONGEST_WAIT_MS) return next;
@@ -64,10 +64,9 @@ export function addOneATurn(app: FastifyInstance, { clock, load }: { clock: Cloc
 }
 
 /**
- * Starts the handlers of all requests read in one event-loop turn together, at its end. Node reads all sockets that are
- * ready in one turn, and an answer made between two readings goes out at once: its receiver, who sleeps until bytes come, is
- * woken for each, which costs the writer as much as making a small answer does. Answers that go out one after the other
- * wake it once.
+ * Starts the handlers of all requests read in one event-loop turn together, at its end. Node reads all sockets that
+ * are ready in one turn; a response written between two reads is sent at once and wakes its sleeping receiver, which
+ * costs the writer as much as producing a small response. Responses written one after the other wake it once.
  */
 export function handleTogether(app: FastifyInstance): void {
   let waiting: (() => void)[] = [];
@@ -84,22 +83,25 @@ export function handleTogether(app: FastifyInstance): void {
   });
 }
 
-/** Pipelined requests waiting on one connection; a client that sends more does not mean to read the answers. */
+/**
+ * Maximum number of pipelined requests waiting on one connection; a client that sends more is not going to read the
+ * responses.
+ */
 const MOST_WAITING = 64;
 
 /**
- * Begins with a request when the one before it on its connection is answered, as answers go out in that order whenever they
- * are made: what comes in one piece is handed on together. Of all connections that sent more than one request, one begins
- * with its next in each turn of the event loop.
+ * Starts a request when the previous one on its connection has been answered: responses are sent in that order
+ * anyway, and everything that arrived together would be processed at once. Of all connections with further requests,
+ * one starts its next request per turn of the event loop.
  */
 export function handleInOrder(server: Server): void {
   const handlers = server.listeners('request') as ((
     request: IncomingMessage,
     response: ServerResponse,
   ) => void)[];
-  /** Further data of connections whose request is being answered. */
+  /** Further data of connections whose request is in progress. */
   const lines = new WeakMap<Socket, (() => void)[]>();
-  /** Requests whose turn has come on their connections: one of all of them begins in a turn of the event loop. */
+  /** The next requests of their connections; one of them starts per turn of the event loop. */
   const due = createFifo<() => void>();
   let scheduled = false;
 
@@ -109,7 +111,7 @@ export function handleInOrder(server: Server): void {
     setImmediate(() => {
       scheduled = false;
       const next = due.shift();
-      schedule(); // first, as the handler runs within the call
+      schedule(); // first, because the handler runs synchronously
       next?.();
     });
   }
@@ -142,29 +144,29 @@ export function handleInOrder(server: Server): void {
   });
 }
 
-/** What of one connection is parsed at a time: a hundred of the smallest requests, or 1 ms of chunks of a byte. */
+/** Bytes parsed per connection at a time: a hundred of the smallest requests, or 1 ms of one-byte chunks. */
 const SLICE_BYTES = 2_048;
-/** What parsing may take of one turn of the event loop, for all connections together. */
+/** Maximum time for parsing per turn of the event loop, for all connections together. */
 const MAX_TURN_MS = 2;
-/** The same limit in case the clock stands still. */
+/** The same limit in slices, in case the clock does not advance. */
 const MAX_TURN_SLICES = 64;
 
-/** One connection's bytes between its socket and the parser. */
+/** The bytes of one connection between its socket and the parser. */
 interface Reading {
   /** Parses the next slice. */
   advance(): void;
-  /** Nothing of the connection was parsed since its socket was last read to the end. */
+  /** Nothing was parsed since the socket was last drained. */
   isFresh: boolean;
 }
 
 /**
- * Parses incoming data in small slices, connections taking turns. By default Node's parser consumes everything that each
- * ready socket holds, 64 KB and more: pipelined requests on 24 connections blocked the event loop for 500 ms before the
- * first response, and a body in chunks of one byte for 1.4 s. A connection's first slice goes before the rest of those
- * that sent more, so that a small request never waits for a large one.
+ * Parses incoming data in small slices, connections taking turns. By default, Node's parser consumes everything
+ * available on each ready socket, 64 KB and more: pipelined requests on 24 connections blocked the event loop for 500
+ * ms before the first response, and a body in one-byte chunks for 1.4 s. The first slice of a connection precedes
+ * further slices of others, so that a small request never waits for a large one.
  *
- * Node parses inside its native code until a `data` listener is added to the socket; the listeners that it leaves there take
- * the bytes from then on. This costs some 5 µs a request.
+ * Node parses in native code until a `data` listener is added to the socket; from then on, the listeners that it left
+ * on the socket receive the bytes. This costs about 5 µs per request.
  */
 export function readInTurns(server: Server, clock: Pick<Clock, 'monotonic'>): void {
   const fresh = createFifo<Reading>();
@@ -182,7 +184,7 @@ export function readInTurns(server: Server, clock: Pick<Clock, 'monotonic'>): vo
       scheduled = false;
       spentMs = 0;
       slices = 0;
-      // One that sent much gets a slice in any case: others that begin all the time do not keep it from its end.
+      // A connection with a backlog gets a slice in any case, so that new connections do not starve it.
       if (rest.size > 0) measured(rest.shift());
       while (!isSpent() && fresh.size + rest.size > 0) measured(fresh.shift() ?? rest.shift());
       if (fresh.size + rest.size > 0) schedule();
@@ -211,13 +213,13 @@ function readSocket(socket: Socket, queue: (reading: Reading) => void): void {
   const parser: unknown = Reflect.get(socket, 'parser');
   const waiting = createFifo<Buffer>();
   let isQueued = false;
-  /** Paused here, for the bytes that wait. */
+  /** Paused here, because of a backlog. */
   let isPaused = false;
-  /** Paused by HTTP: the body is not read, or answers are not. */
+  /** Paused by HTTP, because the body or the responses are not being read. */
   let isHeldBack = false;
   let hasEnded = false;
 
-  // The parser of a connection that was closed, or left HTTP, may serve another one already.
+  // After a connection was closed or upgraded, its parser may already serve another one.
   const isOver = () => socket.destroyed || socket.writableEnded || Reflect.get(socket, 'parser') !== parser;
 
   const reading: Reading = {
@@ -226,7 +228,7 @@ function readSocket(socket: Socket, queue: (reading: Reading) => void): void {
       isQueued = false;
       const bytes = waiting.shift();
       if (bytes === undefined || isOver()) return finish();
-      if (isPaused) socket.resume(); // so that a pause seen afterwards is HTTP's own
+      if (isPaused) socket.resume(); // so that a later pause is known to be HTTP's own
       isPaused = false;
       parse(bytes);
       isHeldBack = socket.isPaused();
@@ -253,7 +255,7 @@ function readSocket(socket: Socket, queue: (reading: Reading) => void): void {
     reading.isFresh = true;
     if (!hasEnded) return;
     hasEnded = false;
-    setImmediate(() => !isOver() && end()); // Node answers complete requests before it sees the end
+    setImmediate(() => !isOver() && end()); // Node responds to complete requests before the end
   }
 
   socket.on('data', (bytes: Buffer) => {
@@ -275,7 +277,7 @@ function readSocket(socket: Socket, queue: (reading: Reading) => void): void {
   });
 }
 
-/** What Node does with an event of its connection, no longer called by the event itself. */
+/** Removes and returns Node's listener for a connection event. */
 function takeListener(socket: Socket, event: 'data' | 'end'): (...args: unknown[]) => void {
   const listener = socket.listeners(event).at(-1) as (...args: unknown[]) => void;
   socket.removeListener(event, listener as () => void);

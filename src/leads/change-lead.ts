@@ -36,7 +36,7 @@ export async function changeLead(
   return changeUntilItHolds('lead', async () => {
     const stored = await requireLead(store, tenantId, id);
     when(versionOf(stored));
-    // An owner who has left the team stays until another is set.
+    // An owner who has left the team stays until another one is set.
     if (patch.owner && patch.owner !== stored.lead.owner) await requireMember(store, tenantId, patch.owner);
     const patched = applyPatch(stored.lead, patch, clock.now());
     if (JSON.stringify(patched) === JSON.stringify(stored.lead)) return stored;

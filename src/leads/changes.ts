@@ -6,30 +6,30 @@ import type { IntakeDeps } from '../signals/plan-posts.ts';
 import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import type { Store } from '../store/store.ts';
 
-/** Who asks. */
+/** The caller of a change. */
 export interface LeadCaller {
   tenantId: string;
   actor: Actor;
 }
 
-/** What is shown to a precondition of a stored lead. */
+/** The ID and version of a stored lead, for preconditions. */
 export function versionOf({ lead, version }: StoredLead): { id: string; version: number } {
   return { id: lead.id, version };
 }
 
-/** The lead of that id. @throws DomainError `NOT_FOUND` */
+/** The lead with this ID. @throws DomainError `NOT_FOUND` */
 export async function requireLead(store: Store, tenantId: string, id: string): Promise<StoredLead> {
   const stored = await store.getLead(tenantId, id);
   if (stored === null) throw noLead(id);
   return stored;
 }
 
-/** The refusal of an id that no lead of the tenant has. */
+/** The error for an unknown lead ID. */
 function noLead(id: string): DomainError {
   return new DomainError('NOT_FOUND', `There is no lead "${id}".`);
 }
 
-/** The change that makes a lead, with its first move. */
+/** The change that creates a lead, with its first stage change. */
 export function newLead(caller: LeadCaller, lead: Lead): LeadChange {
   const { actor } = caller;
   const movedAt = fromIso(lead.created_at);
@@ -37,7 +37,7 @@ export function newLead(caller: LeadCaller, lead: Lead): LeadChange {
   return { ...bareChange(caller, lead), move };
 }
 
-/** The change of a stored lead into `lead`; where that is in another stage, with the move. */
+/** The change of a stored lead into `lead`, with a stage change if it is in another stage. */
 export function updateOf(
   { clock }: Pick<IntakeDeps, 'clock'>,
   caller: LeadCaller,
@@ -47,7 +47,7 @@ export function updateOf(
   const change = { ...bareChange(caller, touch(lead, now)), expectedVersion: stored.version };
   const { stage: previous, stage_changed_at } = stored.lead;
   if (lead.stage === previous) return change;
-  // The clock may have been set back meanwhile.
+  // The clock may have been set back in the meantime.
   const stayedMs = Math.max(0, now - fromIso(stage_changed_at));
   const move = { previous, current: lead.stage, reason, actor: caller.actor, movedAt: now, stayedMs };
   return { ...change, lead: { ...change.lead, stage_changed_at: toIso(now) }, move };
@@ -71,36 +71,36 @@ function touch(lead: Lead, now: number): Lead {
   return { ...lead, updated_at: toIso(now) };
 }
 
-/** What a provider adds to leads: at once where it answers soon, else with an event of its own. */
+/** Facts from a provider: added at once if it responds soon, otherwise later, with an event of their own. */
 export interface Enrichment {
-  /** A request's way of asking; it waits until then, a moment of the clock that never steps. */
+  /** Enrichment for one request, which waits until `until`, a time of the monotonic clock. */
   patience(until: number): Patience;
-  /** Forgets its answers, because a person was erased. */
+  /** Clears its cache, because a person was erased. */
   forget(): void;
-  /** Cuts off what is under way, and resolves when nothing is stored any more. */
+  /** Aborts requests in progress; resolves when nothing more will be stored. */
   close(): Promise<void>;
 }
 
-/** One lead's way of asking. */
+/** Enrichment of one lead within a request. */
 export interface Patience {
-  /** The lead with what the provider knows beyond it, as far as that comes in time. */
+  /** The lead with the provider's additional facts, if they arrive in time. */
   enrich(caller: LeadCaller, lead: Lead): Promise<Lead>;
-  /** Once the lead is stored: late answers are added to it and announced with `lead.enriched`. */
+  /** Call it after the lead is stored: late facts are added to it and announced with `lead.enriched`. */
   follow(caller: LeadCaller, leadId: string): void;
 }
 
-/** What adding leads needs of the process. */
+/** The dependencies for adding leads. */
 export interface LeadDeps extends IntakeDeps {
-  /** Null or left out: what follows from the facts themselves is all. */
+  /** Null or omitted: only facts derived from known ones. */
   enrichment?: Enrichment | null;
 }
 
-/** A delay that a waiting user hardly notices. */
+/** A delay that users hardly notice. */
 export const PATIENCE_MS = 2_000;
 
 const NO_PATIENCE: Patience = { enrich: async (_, lead) => lead, follow: () => {} };
 
-/** What one lead of a request may wait for, from now or until `until`. */
+/** Enrichment for one request, from now or until `until`. */
 export function patienceOf(
   { enrichment, clock }: LeadDeps,
   until = clock.monotonic() + PATIENCE_MS,

@@ -91,7 +91,7 @@ export function readFact(lead: Lead, field: FactField): string {
   }
 }
 
-/** What a request brings to a lead, known or new. */
+/** Facts about a lead, known or new, in a request. */
 export interface Incoming {
   source: string;
   facts: readonly Fact[];
@@ -100,9 +100,9 @@ export interface Incoming {
 }
 
 /**
- * The lead with what it did not know. Never overwrites what is filled: facts, source and custom fields that are
- * there stay, and tags are united. Merging the same again changes nothing.
- * @throws DomainError `INVALID_REQUEST` where a lead would have too many tags or custom fields
+ * The lead with unknown facts filled in. Known values are never overwritten: facts, source and existing custom fields
+ * stay, and tags are combined. Merging the same input again changes nothing.
+ * @throws DomainError `INVALID_REQUEST` if the lead would have too many tags or custom fields
  */
 export function mergeInto(lead: Lead, { source, facts, tags, customFields }: Incoming, at: number): Lead {
   const filled = fillFacts(lead, facts, at);
@@ -114,7 +114,7 @@ export function mergeInto(lead: Lead, { source, facts, tags, customFields }: Inc
   };
 }
 
-/** Tags of both, in the spelling of the first that has one; case makes no difference. */
+/** The tags of both, each in its first spelling; case is ignored. */
 export function uniteTags(first: readonly string[], second: readonly string[]): string[] {
   const byKey = new Map<string, string>();
   for (const tag of [...first, ...second]) {
@@ -143,10 +143,10 @@ function withoutNull(fields: Incoming['customFields']): Lead['custom_fields'] {
   );
 }
 
-/** How sure it is that a post's author is who the platform says. */
+/** The confidence that a post's author is the person stated by the platform. */
 const SIGNAL_CONFIDENCE = 0.9;
 
-/** A lead of whom nothing is known. */
+/** A lead without any facts. */
 export function blankLead(id: string, now: number): Lead {
   const at = toIso(now);
   return {
@@ -180,19 +180,19 @@ export function blankLead(id: string, now: number): Lead {
   };
 }
 
-/** Everything the lead is known again by. A name that was only read out of an address is a guess, and no identity. */
+/** All keys that identify the lead. A name derived from an address is a guess, and no identity. */
 export function identityKeys(lead: Lead): string[] {
   const guessed = lead.provenance.name?.source === 'email';
   const named = guessed ? null : nameKey(lead.name, lead.company.domain);
   return [...personKeys(lead), ...(named === null ? [] : [named])];
 }
 
-/** A key that one person alone has; a name at a company may be two people's. */
+/** Whether a key is unique to one person; two people may have the same name at a company. */
 export function isStrong(key: string): boolean {
   return !key.startsWith('name:');
 }
 
-/** Whether what is known of both tells them apart: another address, another profile. */
+/** Whether the facts contradict each other: a different address or profile. */
 export function areDifferent(
   one: Pick<Lead, 'email' | 'linkedin_url'>,
   other: Pick<Lead, 'email' | 'linkedin_url'>,
@@ -203,13 +203,13 @@ export function areDifferent(
   return profiles[0] !== profiles[1] && !profiles.includes(null);
 }
 
-/** What a signal says of its author, and of the author's company. */
+/** Facts about a signal's author and the author's company. */
 export function factsOfSignal({ prospect, company }: Signal): Fact[] {
   return vouchFor(
     {
       name: prospect.name,
       email: normaliseEmail(prospect.email),
-      // Anything but a member's page would say nothing in this field.
+      // Anything but a member's profile would be wrong in this field.
       linkedin_url: linkedinProfile(prospect.linkedin_url) === null ? '' : prospect.linkedin_url,
       title: prospect.title,
       'company.name': company.name,

@@ -51,7 +51,7 @@ export async function readSignals(
   return { stored: stored.map(parseSignal), fresh: posted.filter((_, index) => known[index] === null) };
 }
 
-/** A person may have thousands of posts: they are read at once, and attached to the lead in one commit. */
+/** A person may have thousands of posts: they are read together and attached to the lead in one commit. */
 const MOST_FREE = 500;
 
 /** The newest unattached signals that a person has posted. */
@@ -82,7 +82,7 @@ export function addFactsOf(facts: readonly Fact[], signals: readonly Signal[]): 
     if (areDifferent(person, signal.prospect)) continue;
     for (const fact of factsOfSignal(signal)) {
       const filled = fillFacts(person, [fact], 0);
-      if (filled !== person) all.push(fact); // any other comes second to one that is there
+      if (filled !== person) all.push(fact); // a known fact takes precedence
       person = filled;
     }
   }
@@ -95,7 +95,7 @@ export function requireIdentity(input: LeadInput): void {
   if (facts.email || facts.linkedin_url || input.signal_ids.length > 0 || input.signal) return;
   if (name && company?.domain) return;
   const detail =
-    'Say who it is: by "email", "linkedin_url", "name" with "company.domain", "signal_ids" or "signal".';
+    'Identify the person by "email", "linkedin_url", "name" with "company.domain", "signal_ids" or "signal".';
   const pointer = name ? '/company/domain' : company?.domain ? '/name' : '/email';
   throw new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer, detail }] });
 }
@@ -140,7 +140,7 @@ export async function findMatch(
   const matched = new Map([...own, ...bySignal.values()].map((stored) => [stored.lead.id, stored]));
   if (matched.size > 1) throw conflict('The request matches several leads', [...matched.keys()]);
   const found = [...matched.values()][0] ?? null;
-  // Known by a signal alone, and the request names another person.
+  // Matched only by a signal, and the request names another person.
   if (found !== null && own.length === 0 && areDifferent(person, found.lead)) {
     throw conflict('A signal of the request belongs to another lead', [found.lead.id]);
   }
@@ -157,7 +157,7 @@ async function readLeads(
   return new Map(found.filter((stored) => stored !== null).map((stored) => [stored.lead.id, stored]));
 }
 
-/** Names all of them, so that the caller can decide. */
+/** Names all of them, so that the caller can choose. */
 export function conflict(what: string, leadIds: string[]): DomainError {
   return new DomainError('CONFLICT', `${what}: ${leadIds.join(', ')}.`, {
     hint: 'Check the leads named here. Delete one of them, or send only what identifies the lead you mean.',

@@ -10,30 +10,30 @@ import type { IntakeTally } from '../signals/plan-posts.ts';
 import type { StoreCounts, StorePulse } from '../store/figures.ts';
 import type { OpenedStore } from '../store/store.ts';
 
-/** What metrics are made of. */
+/** The sources of the metrics. */
 export interface MetricsDeps {
   clock: Clock;
   store: Pick<OpenedStore, 'countAll' | 'pulse'>;
   requests: RequestTally;
-  /** What is let in, and what is turned away. */
+  /** Admitted and refused requests. */
   load: Pick<LoadGate, 'inFlight' | 'refused'>;
-  /** How the dispatcher is doing; null where none runs. */
+  /** The state of the dispatcher; null if none runs. */
   dispatcher: (() => DispatcherPulse) | null;
-  /** Null or left out: words decide alone. */
+  /** Null or omitted: posts are scored by words alone. */
   encoder?: Pick<Encoder, 'figures'> | null;
   intakeTally?: IntakeTally;
-  /** What ended without an attempt since the process began. */
+  /** Dead letters expired since the process started. */
   expired: () => number;
 }
 
-/** Everything that is watched, as Prometheus reads it. */
+/** All metrics in the Prometheus format. */
 export interface Metrics {
   contentType: string;
-  /** The whole exposition. Two who ask at once share one. */
+  /** The whole exposition. Concurrent scrapes share one. */
   text(): Promise<string>;
 }
 
-/** A source is late where it was due this long ago: the poller looks around every 30 s. */
+/** A source that has been due for this long is late: the poller checks every 30 s. */
 const LATE_MS = 5 * 60_000;
 
 interface Reading {
@@ -44,8 +44,8 @@ interface Reading {
 }
 
 /**
- * Names are a contract: alerts and dashboards are built on them. No label is a tenant, an endpoint or a caller: the number
- * of series depends on the routes only.
+ * The names are a contract: alerts and dashboards depend on them. No label is a tenant, an endpoint or a caller: the
+ * number of series depends on the routes only.
  */
 export function createMetrics(deps: MetricsDeps): Metrics {
   const { clock, store } = deps;
@@ -91,20 +91,20 @@ function addRequests({ histogram, counter }: Exposition, requests: RequestTally)
       .map(({ seconds, ...series }) => [series, seconds.counts.reduce((sum, count) => sum + count, 0)]),
   );
   histogram(
-    { name: 'signalpost_http_request_duration_seconds', help: 'From request to answer.', labels },
+    { name: 'signalpost_http_request_duration_seconds', help: 'From request to response.', labels },
     () => requests.series().map(({ seconds, ...series }) => [series, seconds]),
   );
 }
 
 function addLoad({ gauge, counter }: Exposition, { load, encoder }: MetricsDeps): void {
   gauge(
-    { name: 'signalpost_http_requests_in_flight', help: 'Requests of /v1 and the dashboard under way.' },
+    { name: 'signalpost_http_requests_in_flight', help: 'Requests of /v1 and the dashboard in progress.' },
     () => [[{}, load.inFlight]],
   );
   counter(
     {
       name: 'signalpost_http_requests_shed_total',
-      help: 'Requests turned away with 503, by what was scarce.',
+      help: 'Requests refused with 503, by scarce resource.',
       labels: ['reason'],
     },
     () => [
@@ -118,18 +118,17 @@ function addIntake({ gauge, counter, histogram }: Exposition, { encoder, intakeT
   counter(
     {
       name: 'signalpost_signals_total',
-      help: 'Signals stored, by class and by how the post came in: by itself, in a batch or read by a source.',
+      help: 'Signals stored, by class and by origin of the post: single request, batch or source.',
       labels: ['classification', 'via'],
     },
     () => (intakeTally?.signals() ?? []).map(({ count, ...labels }) => [labels, count]),
   );
-  counter({ name: 'signalpost_posts_encoded_total', help: 'Posts that the sentence encoder read.' }, () => [
+  counter({ name: 'signalpost_posts_encoded_total', help: 'Posts encoded by the sentence encoder.' }, () => [
     [{}, intakeTally?.encoded ?? 0],
   ]);
-  gauge(
-    { name: 'signalpost_encoder_queue_length', help: 'Texts that wait for the sentence encoder.' },
-    () => [[{}, encoder?.figures.waiting ?? 0]],
-  );
+  gauge({ name: 'signalpost_encoder_queue_length', help: 'Texts waiting for the sentence encoder.' }, () => [
+    [{}, encoder?.figures.waiting ?? 0],
+  ]);
   const times = (read: (figures: EncoderFigures) => Distribution) => (): Sample<Distribution>[] =>
     encoder ? [[{}, read(encoder.figures)]] : [];
   histogram(
@@ -148,7 +147,7 @@ function addDeliveries(to: Exposition, now: () => Reading, expired: () => number
   counter(
     {
       name: 'signalpost_deliveries_total',
-      help: 'Where attempts led deliveries (delivered, retrying, dead, discarded); too large to be sent (rejected); dead letters that expired.',
+      help: 'Deliveries by outcome of an attempt (delivered, retrying, dead, discarded), too large to be sent (rejected), or expired as dead letters.',
       labels: ['outcome'],
     },
     () => [
@@ -161,7 +160,7 @@ function addDeliveries(to: Exposition, now: () => Reading, expired: () => number
   counter(
     {
       name: 'signalpost_delivery_attempts_total',
-      help: 'Attempts by the code of their error; none: success.',
+      help: 'Attempts by error code; none: success.',
       labels: ['error'],
     },
     () => [...(pulse()?.tally.results ?? [])].map(([error, n]) => [{ error }, n]),
@@ -174,7 +173,7 @@ function addDeliveries(to: Exposition, now: () => Reading, expired: () => number
   gauge(
     {
       name: 'signalpost_deliveries_waiting',
-      help: 'Deliveries that wait: pending (first attempt), retrying, held (endpoint paused).',
+      help: 'Waiting deliveries: pending (first attempt), retrying, held (endpoint paused).',
       labels: ['state'],
     },
     () => states().map(([state, { count }]) => [{ state }, count]),
@@ -182,7 +181,7 @@ function addDeliveries(to: Exposition, now: () => Reading, expired: () => number
   gauge(
     {
       name: 'signalpost_delivery_oldest_due_seconds',
-      help: 'For how long the delivery that waits longest has been due; 0 where none is due.',
+      help: 'How long the oldest due delivery has been due; 0 if none is.',
       labels: ['state'],
     },
     () =>
@@ -193,15 +192,15 @@ function addDeliveries(to: Exposition, now: () => Reading, expired: () => number
   );
   const one = (name: string, help: string, value: () => number) =>
     gauge({ name, help }, () => [[{}, value()]]);
-  one('signalpost_deliveries_in_flight', 'Requests to receivers under way.', () => pulse()?.inFlight ?? 0);
+  one('signalpost_deliveries_in_flight', 'Requests to receivers in progress.', () => pulse()?.inFlight ?? 0);
   one(
     'signalpost_deliveries_uncommitted',
-    'Attempts whose outcome is not stored yet.',
+    'Attempts whose outcome has not been stored yet.',
     () => pulse()?.uncommitted ?? 0,
   );
   one(
     'signalpost_endpoints_throttled',
-    'Endpoints with work that waits for their rate limit alone.',
+    'Endpoints whose deliveries wait only for the rate limit.',
     () => pulse()?.throttled ?? 0,
   );
   one('signalpost_dispatcher_stuck', '1: deliveries are due, and none is sent.', () =>
@@ -216,17 +215,17 @@ function addStore({ gauge, counter, histogram }: Exposition, now: () => Reading)
   histogram(
     {
       name: 'signalpost_store_commit_duration_seconds',
-      help: 'How long batches of changes took to be stored.',
+      help: 'How long it took to store batches of changes.',
     },
     () => [[{}, pulse().commitSeconds]],
   );
-  histogram({ name: 'signalpost_store_commit_operations', help: 'Changes that shared a commit.' }, () => [
+  histogram({ name: 'signalpost_store_commit_operations', help: 'Changes per commit.' }, () => [
     [{}, pulse().commitOperations],
   ]);
   counter(
     {
       name: 'signalpost_store_refused_total',
-      help: 'Changes that the storage refused: full, locked or failing.',
+      help: 'Changes that the storage rejected: full, locked or failing.',
     },
     () => [[{}, pulse().refused]],
   );
@@ -237,13 +236,13 @@ function addStore({ gauge, counter, histogram }: Exposition, now: () => Reading)
     });
   one(
     'signalpost_store_commit_under_way_seconds',
-    'How long the commit under way has taken so far; 0: none is.',
+    'Duration of the commit in progress so far; 0 if there is none.',
     () => pulse().underWaySeconds,
   );
-  one('signalpost_store_queue_length', 'Changes that wait to be stored.', () => pulse().queueLength);
+  one('signalpost_store_queue_length', 'Changes waiting to be stored.', () => pulse().queueLength);
   one('signalpost_store_wal_bytes', 'Size of the write-ahead log.', () => pulse().walBytes);
   one('signalpost_store_database_bytes', 'Size of the database.', () => pulse().databaseBytes);
-  one('signalpost_store_free_bytes', 'Free disk where the database lies.', () => pulse().freeBytes);
+  one('signalpost_store_free_bytes', 'Free disk space at the database.', () => pulse().freeBytes);
 }
 
 function addRest({ gauge }: Exposition, now: () => Reading): void {
@@ -253,10 +252,10 @@ function addRest({ gauge }: Exposition, now: () => Reading): void {
   ]);
   const one = (name: string, help: string, value: () => number) =>
     gauge({ name, help }, () => [[{}, value()]]);
-  one('signalpost_mail_waiting', 'Account mail that was not sent yet.', () => now().counts.mailWaiting);
+  one('signalpost_mail_waiting', 'Account mail not sent yet.', () => now().counts.mailWaiting);
   one(
     'signalpost_sources_late',
-    'Active sources due for five minutes and not read.',
+    'Active sources that have been due for five minutes.',
     () => now().counts.sourcesLate,
   );
   one(
@@ -267,7 +266,7 @@ function addRest({ gauge }: Exposition, now: () => Reading): void {
 }
 
 type Labels = Record<string, string | number>;
-/** A value of a series, with the labels that tell it from the others of its metric. */
+/** A value of a series, with the labels that distinguish it from others of its metric. */
 type Sample<V> = [labels: Labels, value: V];
 
 interface MetricName {
@@ -316,7 +315,7 @@ function createExposition(): Exposition {
   };
 }
 
-/** Buckets are cumulative: each holds what those below it hold. */
+/** Buckets are cumulative: each includes all lower ones. */
 function seriesOf(name: string, labels: Labels, { bounds, counts, sum }: Distribution) {
   let below = 0;
   const buckets = counts.map((count, at) => {

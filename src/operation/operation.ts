@@ -17,7 +17,10 @@ interface OperationDeps extends Omit<MetricsDeps, 'store'>, ReadinessDeps {
 
 const RETRY_AFTER_SECONDS = '5';
 
-/** What an operator's machines ask: `/metrics` and `/ready`. Without keys and limits, for this machine or by token only. */
+/**
+ * Endpoints for monitoring: `/metrics` and `/ready`. Without API keys and limits; from this machine or with the token
+ * only.
+ */
 export async function operation(app: FastifyInstance, deps: OperationDeps): Promise<void> {
   const { problems } = deps;
   const refusal = createAdmission(deps.token);
@@ -32,7 +35,7 @@ export async function operation(app: FastifyInstance, deps: OperationDeps): Prom
   });
 
   app.get('/metrics', async (_request, reply) => {
-    // What watches the process (event loop, garbage) starts with the first request.
+    // Process metrics (event loop, garbage collection) are collected from the first request on.
     metrics ??= createMetrics(deps);
     return sendAsIs(reply, metrics.contentType, await metrics.text());
   });
@@ -49,7 +52,7 @@ interface ReadinessDeps {
   dispatcher: (() => DispatcherPulse) | null;
 }
 
-/** One thing that must be well, and in words what is not. */
+/** The result of one check, with the problem if it failed. */
 type Check = { ok: true } | { ok: false; detail: string };
 
 interface Readiness {
@@ -57,14 +60,14 @@ interface Readiness {
   checks: Record<'store' | 'disk' | 'writer' | 'dispatcher', Check> & { clock?: Check };
 }
 
-/** A change takes milliseconds; who waits longer than this for one is better served elsewhere. */
+/** A change takes milliseconds; if one takes longer than this, requests are better served elsewhere. */
 const WRITE_WITHIN_MS = 3_000;
-/** What the write-ahead log grows to before anything is refused, with some to spare. */
+/** The maximum size of the write-ahead log before writes are refused, with some margin. */
 const LEAST_FREE_BYTES = 32 * 1024 * 1024;
 
 const OK: Check = { ok: true };
 
-/** Tells whether the server does its work now: it makes a real write. Two who ask at once share one answer. */
+/** Checks whether the server can do its work now, with a real write. Concurrent checks share one result. */
 export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
   let underWay: Promise<Readiness> | null = null;
 
@@ -88,7 +91,7 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
   };
 }
 
-/** Only where there is another clock to compare with. */
+/** Only if there is another clock to compare with. */
 function clockCheck({ store }: ReadinessDeps): { clock?: Check } {
   const { clockSkewMs } = pulseOf(store);
   if (clockSkewMs === null) return {};
@@ -121,7 +124,7 @@ function hasRoom({ store }: ReadinessDeps): Check {
     free = store.pulse().freeBytes;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : error;
-    return failed(`the data folder cannot be looked at (${code})`);
+    return failed(`the data folder cannot be read (${code})`);
   }
   if (free === null || free >= LEAST_FREE_BYTES) return OK;
   return failed(`${Math.floor(free / 1024 / 1024)} MiB are free under DATA_DIR; make room`);
@@ -129,11 +132,11 @@ function hasRoom({ store }: ReadinessDeps): Check {
 
 function writes({ store }: ReadinessDeps): Check {
   const { accepting, queueLength, queueLimit } = pulseOf(store);
-  if (!accepting) return failed('nothing is stored any more; the server stops');
+  if (!accepting) return failed('nothing can be stored any more; the server is stopping');
   return queueLength < queueLimit ? OK : failed(`${queueLength} changes wait to be stored`);
 }
 
-/** Without the file system, which is asked for above. */
+/** Without the file system, which is checked above. */
 function pulseOf(store: ReadinessDeps['store']) {
   try {
     return store.pulse();
@@ -151,22 +154,22 @@ function failed(detail: string): Check {
   return { ok: false, detail };
 }
 
-/** What a proxy adds: who comes through one only looks like this machine itself. */
+/** Headers that proxies add: a request through a proxy only appears to come from this machine. */
 const PASSED_ON = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 
 /**
- * Who may read how the server is doing: who shows the token where one is set (ADMIN_METRICS_TOKEN), else this machine itself.
- * Returns why a request is refused, or null.
+ * Decides who may read the server's state: callers with the token if ADMIN_METRICS_TOKEN is set, otherwise only this
+ * machine. Returns why a request is refused, or null.
  */
 function createAdmission(token: string | null): (request: FastifyRequest) => string | null {
   if (token === null) return refuseOthers;
   const expected = digest(`bearer ${token}`);
   return ({ headers: { authorization = '' } }) => {
-    // Digests have one length, so that the comparison tells nothing of the token's.
+    // Digests have the same length, so the comparison reveals nothing about the token's.
     const shown = digest(authorization.replace(/^bearer +/i, 'bearer '));
     return timingSafeEqual(shown, expected)
       ? null
-      : 'Show the token of ADMIN_METRICS_TOKEN as a bearer token.';
+      : 'Send the token of ADMIN_METRICS_TOKEN as a bearer token.';
   };
 }
 

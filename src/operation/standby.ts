@@ -15,12 +15,12 @@ interface StandbyDeps {
 
 const RETRY_EVERY_MS = 1_000;
 const RETRY_AFTER_SECONDS = '5';
-const DETAIL = 'The storage cannot be reached. The server goes on trying; try again later.';
+const DETAIL = 'The storage is unreachable. The server keeps retrying; try again later.';
 
 /**
- * Opens what may not be reachable yet. Until it is, every request on the server's address gets 503, `/ready` included: what
- * stands before several nodes sends its requests to the others, and nobody has to start this one again.
- * @throws what `open` does, where that is not a storage that cannot be reached; the fault of a port that cannot be had
+ * Opens a storage that may be unreachable at first. Until it is open, every request to the server's address gets 503,
+ * including `/ready`: a load balancer sends requests to other nodes, and nobody has to restart this one.
+ * @throws the errors of `open`, except for an unreachable storage; the error of an unavailable port
  */
 export async function openWhenReachable<T>(deps: StandbyDeps, open: () => Promise<T>): Promise<T> {
   const { clock, logger } = deps;
@@ -32,7 +32,7 @@ export async function openWhenReachable<T>(deps: StandbyDeps, open: () => Promis
         const opened = await open();
         if (server !== null) {
           const lastedMs = Math.round(clock.monotonic() - since);
-          logger.info({ lasted_ms: lastedMs }, 'the storage can be reached');
+          logger.info({ lasted_ms: lastedMs }, 'the storage is reachable');
         }
         return opened;
       } catch (error) {
@@ -51,7 +51,7 @@ export async function openWhenReachable<T>(deps: StandbyDeps, open: () => Promis
 
 async function refuseAll({ config, newId }: StandbyDeps): Promise<Server> {
   const problems = createProblems(config.baseUrl);
-  const check = { ok: false, detail: 'the storage cannot be reached' };
+  const check = { ok: false, detail: 'the storage is unreachable' };
   const unready = JSON.stringify({ status: 'unready', checks: { store: check } });
   const server = createServer((request, response) => {
     const requestId = newId('req');
@@ -62,7 +62,7 @@ async function refuseAll({ config, newId }: StandbyDeps): Promise<Server> {
       'cache-control': 'no-store',
       'retry-after': RETRY_AFTER_SECONDS,
       'x-request-id': requestId,
-      connection: 'close', // the next request meets the server itself, once it is there
+      connection: 'close', // so that later requests reach the server itself
     });
     response.end(path === '/ready' ? unready : body);
     request.resume();

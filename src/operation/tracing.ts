@@ -29,18 +29,18 @@ import type { TracingConfig } from '../config.ts';
 import { PACKAGE } from '../lib/package.ts';
 import { formatTraceparent, parseTraceparent, type Span, splitTrace, type Tracer } from '../lib/tracing.ts';
 
-/** Spans on their way to a collector. */
+/** Exports spans to a collector. */
 export interface Tracing {
   tracer: Tracer;
-  /** Sends what was not sent yet, for a few seconds at most. */
+  /** Sends the remaining spans, for a few seconds at most. */
   close(): Promise<void>;
 }
 
 const LAST_EXPORT_MS = 3_000;
 
 /**
- * Sends spans by OTLP/HTTP to where the usual variables say (OTEL_EXPORTER_OTLP_…, which the exporter reads itself). Loaded
- * only where one of them is set: nothing of OpenTelemetry is in a server that is not traced.
+ * Sends spans by OTLP/HTTP, configured by the usual variables (OTEL_EXPORTER_OTLP_…, which the exporter reads
+ * itself). Loaded only if one of them is set: a server without tracing loads nothing of OpenTelemetry.
  */
 export function startTracing(config: TracingConfig, log: Pick<Logger, 'warn'>): Tracing {
   const warn = (message: string) => log.warn({ detail: message }, 'traces cannot be exported');
@@ -50,7 +50,7 @@ export function startTracing(config: TracingConfig, log: Pick<Logger, 'warn'>): 
   const { name, version } = PACKAGE;
   const provider = new TracerProvider({
     sampler: samplerOf(config),
-    // What the operator names in OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES goes before our own.
+    // The operator's OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': name, 'service.version': version }))
       .merge(detectResources({ detectors: [envDetector] })),
@@ -77,7 +77,7 @@ function contextOf(text: string | null): Context {
   const parent = parseTraceparent(traceparent);
   if (parent === null) return ROOT_CONTEXT;
   const { flags: traceFlags, ...ids } = parent;
-  // Of more than 512 characters nothing is kept, of the rest the members that are valid.
+  // Longer than 512 characters: dropped; otherwise the valid members are kept.
   const state = tracestate !== null && { traceState: createTraceState(tracestate) };
   return trace.setSpanContext(ROOT_CONTEXT, { ...ids, traceFlags, ...state, isRemote: true });
 }
@@ -95,7 +95,7 @@ function toSpan(span: ReturnType<ReturnType<TracerProvider['getTracer']>['startS
   };
 }
 
-/** As OTEL_TRACES_SAMPLER names them (OpenTelemetry, "Environment Variable Specification"). */
+/** As named in OTEL_TRACES_SAMPLER (OpenTelemetry, "Environment Variable Specification"). */
 function samplerOf({ sampler, ratio }: TracingConfig): Sampler {
   const root = sampler.endsWith('always_off')
     ? new AlwaysOffSampler()

@@ -9,10 +9,10 @@ import type { Clock } from '../lib/clock.ts';
 import { withoutTrailingSlashes } from '../lib/text.ts';
 import type { PageErrors } from './page-errors.ts';
 
-/** The methods of everything that the site serves. */
+/** The methods of all routes of the site. */
 const SITE_METHODS = 'GET, HEAD, OPTIONS';
 
-/** Answers OPTIONS on a known path; also serves as the CORS preflight for any origin. */
+/** Responds to OPTIONS on a known path; also serves as the CORS preflight for any origin. */
 function sendPreflight(reply: FastifyReply): FastifyReply {
   reply.header('access-control-allow-methods', SITE_METHODS);
   reply.header('access-control-allow-headers', '*');
@@ -24,8 +24,9 @@ const PAGE_METHODS = new Set(['GET', 'HEAD']);
 const PAGE_EXPOSED = ['ETag', 'Link', 'X-Markdown-Tokens', 'X-Request-Id'].join(', ');
 
 /**
- * Answers the site's requests that no route takes, before any body is read: an address that cannot be decoded 400, a
- * trailing slash 308 to the address without it, OPTIONS 204, another method 405, an unknown page 404.
+ * Responds to requests of the site that match no route, before any body is read: 400 for a path that cannot be
+ * decoded, 308 from a trailing slash to the path without it, 204 for OPTIONS, 405 for other methods, 404 for unknown
+ * pages.
  */
 export function addPageGate(app: FastifyInstance, errors: PageErrors): void {
   const routes = collectMethods(app);
@@ -51,7 +52,7 @@ export function addPageGate(app: FastifyInstance, errors: PageErrors): void {
       reply.header('allow', SITE_METHODS);
       errors.methodNotAllowed(request, reply);
     } else {
-      // Only a path that is known is redirected to, so that no `//evil` can become the address of another host.
+      // Redirects only to known paths, so that `//evil` cannot become the address of another host.
       const location = `${bare}${queryOf(request)}`;
       reply.headers({ location, 'cache-control': CACHE_BRIEFLY, 'content-length': '0' }).code(308).send();
     }
@@ -85,8 +86,9 @@ interface PublicGateDeps {
 }
 
 /**
- * Checks every request under /api before its body is read, in the order limit (429), method (405), path (404), so that
- * what is refused counts too. `app` has the prefix `/api`; its not-found handler makes unknown paths pass here.
+ * Checks every request under /api before its body is read, in the order limit (429), method (405), path (404), so
+ * that refused requests count, too. `app` has the prefix `/api`; its not-found handler passes unknown paths through
+ * here.
  */
 export function addPublicGate(
   app: FastifyInstance,
@@ -118,7 +120,7 @@ export function addPublicGate(
   app.setNotFoundHandler(answerUnknown);
 }
 
-/** The problem for a method that is not supported. */
+/** The problem for an unsupported method. */
 export function methodNotAllowed(method: string, baseUrl: string): Problem {
   return {
     code: 'METHOD_NOT_ALLOWED',
@@ -127,7 +129,7 @@ export function methodNotAllowed(method: string, baseUrl: string): Problem {
   };
 }
 
-/** The problem for a path that no operation has. */
+/** The problem for an unknown path. */
 export function unknownPath(path: string, baseUrl: string): Problem {
   return {
     code: 'NOT_FOUND',

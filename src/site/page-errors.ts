@@ -18,7 +18,7 @@ import { MARKDOWN } from './documents/document.ts';
 import { CONTENT_SECURITY_POLICY, type Negotiate, siteLinks } from './pages.ts';
 
 const HTML = 'text/html; charset=utf-8';
-/** Long enough to recognise what was asked for. */
+/** Long enough to recognise the requested path. */
 const MAX_SHOWN_PATH = 200;
 
 interface PageErrorDeps {
@@ -30,7 +30,7 @@ interface PageErrorDeps {
 
 /** The site's responses when it has no page to return. */
 export interface PageErrors {
-  /** 404 with the ways on: markdown where it is asked for, else a page. */
+  /** 404 with suggested links: as markdown if it is requested, otherwise as a page. */
   notFound(request: FastifyRequest, reply: FastifyReply): FastifyReply;
   badAddress(request: FastifyRequest, reply: FastifyReply): FastifyReply;
   /** Expects `Allow` to be set. */
@@ -79,14 +79,14 @@ export function createPageErrors(deps: PageErrorDeps): PageErrors {
   };
 }
 
-/** An address that ends in `.md` asks for markdown, unless the client says that it wants a page. */
+/** A path that ends in `.md` requests markdown, unless the client explicitly prefers HTML. */
 function wantsMarkdown(request: FastifyRequest, negotiate: Negotiate): boolean {
   const { type, named } = negotiate(request.headers.accept);
   if (named || type === null) return type === 'text/markdown';
   return type === 'text/markdown' || pathOf(request.originalUrl).endsWith('.md');
 }
 
-/** HTML or markdown as negotiated; a client that names neither is a program and gets a problem document. */
+/** HTML or markdown as negotiated; a client that accepts neither is a program and gets a problem document. */
 function sendError(
   { content, negotiate, problems }: PageErrorDeps,
   request: FastifyRequest,
@@ -116,13 +116,13 @@ function waysOn(baseUrl: string): TitledLink[] {
   ];
 }
 
-/** Short, and in the order in which an agent can use it: what was likely meant, then the maps. */
+/** Short, and in the order in which an agent can use it: likely matches, then the indexes. */
 function recoveryDocument(path: string, nearest: readonly TitledLink[], ways: readonly TitledLink[]): string {
   const list = (links: readonly TitledLink[]) => links.map(({ title, url }) => `- [${title}](${url})`);
   return [
     '# Page not found',
     '',
-    // A back tick would end the code; nothing else can, as an address holds no line break.
+    // A backtick would end the code span; nothing else can, because a path contains no line break.
     `There is no page at \`${path.replaceAll('`', '%60')}\`.`,
     '',
     '## Nearest pages',
@@ -137,12 +137,14 @@ function recoveryDocument(path: string, nearest: readonly TitledLink[], ways: re
 }
 
 const MOST = 3;
-/** Longer paths are compared by their start: the comparison takes time in the product of the lengths. */
+/**
+ * Longer paths are compared by their beginning: the comparison takes time proportional to the product of the lengths.
+ */
 const MAX_COMPARED = 64;
-/** Half the letters right is a typo; less is another word. */
+/** If half the letters match, it is a typo; with fewer, it is another word. */
 const NEAR_ENOUGH = 0.5;
 
-/** The pages that a mistaken path was most likely meant for, nearest first; the home page where none is near. */
+/** The pages most similar to a mistyped path, nearest first; the home page if none is similar. */
 function nearestPages(path: string, pages: readonly SitePage[]): SitePage[] {
   const asked = wordsOf(readable(path));
   const near = pages
@@ -154,7 +156,7 @@ function nearestPages(path: string, pages: readonly SitePage[]): SitePage[] {
   return near.length > 0 ? near : pages.filter((page) => page.path === '/');
 }
 
-/** 1 for the same path, and nearly that for the same last segment under another parent. */
+/** 1 for the same path, and slightly less for the same last segment under another parent. */
 function likeness(asked: readonly string[], known: readonly string[]): number {
   if (known.length === 0) return 0;
   const whole = similarity(asked.join('/'), known.join('/'));

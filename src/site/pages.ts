@@ -22,8 +22,8 @@ import type { SiteContent, SitePage } from './content/site-content.ts';
 import { MARKDOWN, once } from './documents/document.ts';
 
 /**
- * What pages may load: pictures, the stylesheet and the script of this server, and nothing else. They have no inline
- * script or style, and send no form; their structured data is a data block, which no policy runs or stops.
+ * What pages may load: images, the stylesheet and the script of this server, and nothing else. They have no inline
+ * script or style, and submit no forms; their structured data is a data block, which no policy affects.
  */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -35,7 +35,7 @@ export const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** `Link` to what describes the whole site (RFC 8288; relations of RFC 8631, RFC 9727). */
+/** `Link` headers to the descriptions of the whole site (RFC 8288; relations of RFC 8631, RFC 9727). */
 export function siteLinks(baseUrl: string): string[] {
   return [
     `<${baseUrl}${LLMS_PATH}>; rel="describedby"; type="text/plain"`,
@@ -46,7 +46,7 @@ export function siteLinks(baseUrl: string): string[] {
   ];
 }
 
-/** The same and the page's own: its address for all, and its markdown. */
+/** The same, with the page's canonical address and its markdown. */
 function pageLinks(baseUrl: string, path: string): string {
   return [
     `<${pageUrl(baseUrl, path)}>; rel="canonical"`,
@@ -60,23 +60,23 @@ interface PageDeps {
   content: SiteContent;
   negotiate: Negotiate;
   problems: Problems;
-  /** The pages with what they get from the signal API's description. */
+  /** The pages, completed with the description of the signal API. */
   completePages(): readonly SitePage[];
 }
 
-/** A page's two representations, and the one that its markdown address always gives. */
+/** A page's two negotiated representations, and the fixed one of its markdown address. */
 interface PageAnswers {
   html: Representation;
   markdown: Representation;
   twin: Representation;
 }
 
-/** Routes of every page: its address, which negotiates, and the fixed one of its markdown. */
+/** Routes of every page: its address, which negotiates, and the fixed address of its markdown. */
 export function addPages(app: FastifyInstance, deps: PageDeps): void {
   for (const page of deps.content.pages) addPage(app, page, deps);
 }
 
-/** Routes of the files that pages need. Their addresses change with their bytes, but for the one that browsers know. */
+/** Routes of the files that pages use. Their addresses contain a hash of their bytes, except for the favicon. */
 export function addAssets(
   app: FastifyInstance,
   { content, madeAt }: { content: SiteContent; madeAt: number },
@@ -120,7 +120,7 @@ function addPage(app: FastifyInstance, page: SitePage, deps: PageDeps): void {
   });
 }
 
-/** Made now, but for a page that is completed by what is made when it is first asked for. */
+/** Built at startup, except for pages that need a description that is generated on first request. */
 function answersAtStart(page: SitePage, { baseUrl, completePages }: PageDeps): () => PageAnswers {
   const whole = () => completePages().find(({ path }) => path === page.path) ?? page;
   const answers = once(() => answersOf(page.complete === undefined ? page : whole(), baseUrl));
@@ -146,32 +146,32 @@ function answersOf(page: SitePage, baseUrl: string): PageAnswers {
     html: answer(page.html, 'text/html; charset=utf-8', {
       'content-security-policy': CONTENT_SECURITY_POLICY,
     }),
-    // RFC 9110, section 8.7: the address that always gives what was chosen here.
+    // RFC 9110, section 8.7: the address that always returns the representation chosen here.
     markdown: answer(page.markdown, MARKDOWN, { 'content-location': markdownPath(page.path) }),
     twin: answer(page.markdown, MARKDOWN, {}),
   };
 }
 
-/** The two representations of a page, in the order that decides where a client has no preference. */
+/** The two representations of a page; the first is sent if the client has no preference. */
 const PAGE_TYPES = ['text/html', 'text/markdown'] as const;
 export type PageType = (typeof PAGE_TYPES)[number];
 
-/** What an `Accept` header asks of a page. */
+/** The result of an `Accept` header for a page. */
 export interface Preference {
-  /** The representation to send; null where the client accepts neither. */
+  /** The representation to send; null if the client accepts neither. */
   type: PageType | null;
-  /** The client named a representation itself; an absent header and wildcards name none. */
+  /** The client named a representation explicitly, not by a wildcard or by omitting the header. */
   named: boolean;
 }
 
-/** Reads `Accept` headers; the same header is read once. */
+/** Parses `Accept` headers, with a cache. */
 export type Negotiate = (accept: string | undefined) => Preference;
 
 const MAX_KEPT = 500;
 const MAX_KEPT_LENGTH = 300;
 const UNSTATED: Preference = { type: 'text/html', named: false };
 
-/** Clients send a few dozen different headers: reading one took as long as all the rest of a page answer. */
+/** Clients send a few dozen different headers: parsing one took as long as the rest of the response. */
 export function createNegotiation(): Negotiate {
   const kept = new LRUCache<string, Preference>({ max: MAX_KEPT });
   return (accept) => {
@@ -184,7 +184,7 @@ export function createNegotiation(): Negotiate {
   };
 }
 
-/** The highest q wins; on equal q, what the client names itself, and of that what it names first. */
+/** The highest q wins; on equal q, explicitly named types win over wildcards, in the order of the header. */
 function negotiate(accept: string): Preference {
   const ranges = mediaRanges(accept);
   if (ranges.length === 0) return UNSTATED;
@@ -195,8 +195,8 @@ function negotiate(accept: string): Preference {
 }
 
 /**
- * The media ranges of a header, bare and in lower case: Negotiator takes parameters for part of the type, so that
- * `text/markdown;charset=utf-8` would match nothing. What is no media range is passed over.
+ * The media ranges of a header, in lower case and without parameters: Negotiator treats parameters as part of the
+ * type, so that `text/markdown;charset=utf-8` would match nothing. Invalid media ranges are skipped.
  */
 function mediaRanges(accept: string): { type: string; q: number }[] {
   return splitOutsideQuotes(accept, ',').flatMap((item) => {
@@ -207,7 +207,7 @@ function mediaRanges(accept: string): { type: string; q: number }[] {
   });
 }
 
-/** RFC 9110, section 12.4.2: 0 to 1. A weight that is no number says nothing, as if it were left out. */
+/** RFC 9110, section 12.4.2: 0 to 1. An invalid weight is ignored. */
 function weightOf(parameter: string): number {
   const q = Number(parameter.replace(/^q\s*=\s*/, ''));
   return Number.isNaN(q) ? 1 : Math.min(1, Math.max(0, q));

@@ -51,9 +51,9 @@ export async function publicApi(app: FastifyInstance, deps: PublicApiDeps): Prom
 }
 
 /**
- * The site's pages and documents, and the response for every unknown path; registered without a prefix.
- * Responses are built once at start. What needs the description of an API, which costs up to 150 ms, is built on
- * first use.
+ * The site's pages and documents, and the response for every unknown path; registered without a prefix. Responses are
+ * built once at startup, except for those that need the description of an API, which costs up to 150 ms: they are
+ * built on first use.
  */
 export async function pages(app: FastifyInstance, deps: PagesDeps): Promise<void> {
   const { clock, content } = deps;

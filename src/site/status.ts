@@ -29,7 +29,7 @@ interface StatusDeps {
   identity: SiteIdentity;
 }
 
-/** `GET /api/v1/status`: who the service is and where everything about it stands. */
+/** `GET /api/v1/status`: the service's identity, and links to everything about it. */
 export function addStatus(app: FastifyInstance, { clock, ...deps }: StatusDeps & { clock: Clock }): void {
   const bodyAt = createTimedBody((time) => statusDocument(deps, time));
   addOperation(app, statusOperation, (_request, reply) => {
@@ -37,7 +37,7 @@ export function addStatus(app: FastifyInstance, { clock, ...deps }: StatusDeps &
   });
 }
 
-/** The answer at `time`, RFC 3339. */
+/** The response at `time`, RFC 3339. */
 export function statusDocument({ baseUrl, identity }: StatusDeps, time: string) {
   return {
     success: true,
@@ -72,15 +72,15 @@ export function addHealth(app: FastifyInstance, { baseUrl, clock }: { baseUrl: s
   });
 }
 
-/** The answer at `time`, RFC 3339. */
+/** The response at `time`, RFC 3339. */
 export function healthDocument(baseUrl: string, time: string) {
   return { success: true, data: { status: 'ok', service: new URL(baseUrl).hostname, time } };
 }
 
-/** Where the public API's plugin is registered; the paths of its operations begin with it. */
+/** The prefix of the public API's plugin, with which the paths of its operations begin. */
 const API_PREFIX = '/api';
 
-/** Adds the route of an operation to the face that is registered under /api. */
+/** Registers the route of an operation under /api. */
 function addOperation(app: FastifyInstance, operation: PublicOperation, handler: RouteHandlerMethod): void {
   const { operationId, summary, description, response } = operation;
   app.get(
@@ -92,11 +92,11 @@ function addOperation(app: FastifyInstance, operation: PublicOperation, handler:
 
 const PLACE = '\u0000time\u0000';
 
-/** JSON of a document in which only the time changes: serialized once, with the time filled in per request. */
+/** The JSON of a document in which only the time changes: serialized once, with the time inserted per request. */
 function createTimedBody(document: (time: string) => unknown): (ms: number) => string {
   const [head = '', tail = ''] = JSON.stringify(document(PLACE)).split(JSON.stringify(PLACE).slice(1, -1));
 
-  // Under load many answers share a millisecond, and formatting it is the most expensive part of one.
+  // Under load, many responses share a millisecond, and formatting the time is the most expensive part of a response.
   let lastMs = Number.NaN;
   let body = '';
   return (ms) => {

@@ -164,7 +164,7 @@ test('a series that is too long says what to ask for instead', async () => {
   const day = (await stats('?from=2020-01-01&to=2026-01-01&interval=day')).json();
   expect(day.hint).toContain('interval=week');
   const week = (await stats('?from=1990-01-01&to=2026-01-01&interval=week')).json();
-  expect(week.hint).toBe('Ask for a shorter range.');
+  expect(week.hint).toBe('Use a shorter range.');
 });
 
 test('a mistyped parameter is named with the one that was meant', async () => {

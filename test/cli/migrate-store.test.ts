@@ -42,7 +42,7 @@ describe.skipIf(mayLackPostgres())('migrate-store', () => {
       });
     }
     const last = await run(args, env);
-    expect(last).toMatchObject({ code: 0, stdout: expect.stringContaining('Both stores hold the same') });
+    expect(last).toMatchObject({ code: 0, stdout: expect.stringContaining('Both stores are identical') });
     // It continued: nothing was left to copy.
     const [, copied, total] = /Copying: (\d+) of (\d+) rows/.exec(last.stderr) ?? [];
     expect(copied).toBe(total);

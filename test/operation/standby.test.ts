@@ -45,7 +45,7 @@ test('until the storage can be reached every request gets 503, and then the port
   const ready = await ask(`${url}/ready`);
   expect([ready.status, await ready.json()]).toEqual([
     503,
-    { status: 'unready', checks: { store: { ok: false, detail: 'the storage cannot be reached' } } },
+    { status: 'unready', checks: { store: { ok: false, detail: 'the storage is unreachable' } } },
   ]);
   await clock.advance(1_000);
   expect(tries).toBe(2);

@@ -34,7 +34,11 @@ test('the reference has every operation once, with its scope and a command', asy
   expect(markdown.match(/^curl /gm)).toHaveLength(operations.length);
 });
 
-test('the pages and their markdown say the same, and each page lists what is on it', async () => {
+test('the reference states the scope of an operation once', async () => {
+  expect(await allOf('.md')).not.toMatch(/Requires the scope|Any valid key can be used/);
+});
+
+test('the pages and their markdown agree, and each page lists its operations', async () => {
   const html = await allOf('');
   for (const { method, path } of operations) expect(html).toContain(`<code>${method} ${path}</code>`);
   expect(html.match(/<li class="level-3">/g)).toHaveLength(operations.length);
@@ -42,7 +46,7 @@ test('the pages and their markdown say the same, and each page lists what is on 
   expect(html).not.toContain('{{');
 });
 
-test('a body is told with its members, what they take and what is needed', async () => {
+test('a body is documented with its members, their types, and which are required', async () => {
   const markdown = await allOf('.md');
   const [, create = ''] = markdown.split('`POST /v1/signals` ·');
   const [section = ''] = create.split('\n### ');
@@ -55,7 +59,7 @@ test('a body is told with its members, what they take and what is needed', async
   );
 });
 
-test('llms.txt leads to the signal API, with the length of each answer, and calls nothing read only', async () => {
+test('llms.txt links to the signal API, with the length of each response, and calls nothing read-only', async () => {
   const llms = await text('/llms.txt');
   expect(llms).not.toMatch(/read.only/i);
   for (const path of ['/v1', '/v1/operations', '/v1/openapi.json']) {
@@ -68,7 +72,7 @@ test('llms.txt leads to the signal API, with the length of each answer, and call
   expect(Number(tokens)).toBeGreaterThan(3_000);
 });
 
-test('status leads to the signal API; its endpoints stay those of the public one', async () => {
+test('status links to the signal API; its endpoints are still those of the public API', async () => {
   const { data } = (await t.app.inject('/api/v1/status')).json();
   expect(data.endpoints.map(({ path }: { path: string }) => path)).toEqual(['/api/health', '/api/v1/status']);
   expect(data.signalApi).toEqual({

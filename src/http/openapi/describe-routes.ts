@@ -25,34 +25,34 @@ import {
   transformRoute,
 } from './schemas.ts';
 
-/** What an operation's route says besides its schemas. */
+/** The description of an operation in its route, including its schemas. */
 export type DescribedRoute = Pick<RouteOptions, 'config' | 'schema'> & { method: string; url: string };
 
-/** What a face says of itself besides its routes. */
+/** The description of a face beyond its routes. */
 interface FaceDescription {
   head: Omit<Document, 'paths' | 'components'>;
-  /** Its own, with the schema `Problem`; headers and answers are added. */
+  /** Its own components, with the schema `Problem`; headers and responses are added. */
   components: Document['components'];
   /** Operations without a route, by path. */
   unrouted?: Document['paths'];
-  /** Says of an operation what follows from its route. */
+  /** Completes an operation with what follows from its route. */
   complete(operation: OperationObject, route: DescribedRoute): void;
-  /** The problems that an operation can answer. */
+  /** The problems that an operation can return. */
   problemsOf(operation: OperationObject, route: DescribedRoute): Iterable<ErrorCode>;
-  /** What each of them means to its caller. */
+  /** The meaning of each problem code for the caller. */
   meanings: Meanings;
   deprecations: readonly Deprecation[];
   examples(): Examples;
-  /** Adds what no route tells. */
+  /** Adds what no route describes. */
   finish?(document: Document): void;
 }
 
-/** What @fastify/swagger says of an answer whose schema has no description. */
+/** The default of @fastify/swagger for a response whose schema has no description. */
 const UNDESCRIBED = 'Default Response';
 
 /**
- * Watches the routes that are added to `app` from now on, and describes them on demand, once. What @fastify/swagger and
- * the zod transform leave out (shared headers and problems, security, examples) is added from each route's configuration.
+ * Collects the routes registered on `app` from now on, and describes them on first request. What @fastify/swagger and
+ * the zod transform omit (shared headers and problems, security, examples) is added from each route's configuration.
  */
 export async function describeRoutes(app: FastifyInstance, face: FaceDescription): Promise<() => Document> {
   const routes = new Map<string, DescribedRoute>();
@@ -109,13 +109,13 @@ function complete(
   pruneComponents(document);
   const named = renameLoneInputs(document);
   makeCompatible(named);
-  // By name: as they were registered, their order would depend on which module was loaded first.
+  // Sorted by name: the order of registration depends on which module is loaded first.
   const schemas = Object.entries(named.components.schemas ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   named.components.schemas = Object.fromEntries(schemas);
   return named;
 }
 
-/** What follows from a route's schemas alone. */
+/** Adds what follows from a route's schemas alone. */
 function completeOperation(operation: OperationObject, { method, schema }: DescribedRoute): void {
   for (const parameter of operation.parameters ?? []) {
     if (isParameter(parameter)) tidyParameter(parameter);
@@ -142,7 +142,7 @@ function isList(answer: ResponseObject): boolean {
   return typeof properties === 'object' && properties !== null && 'pagination' in properties;
 }
 
-/** Whether it is inline, not a reference to a shared one. */
+/** Whether a parameter is inline, not a reference to a shared one. */
 export function isParameter<R extends object>(one: Parameter | R): one is Parameter {
   return !('$ref' in one);
 }
@@ -155,7 +155,7 @@ function toTemplate(url: string): string {
   return url.replace(/:([A-Za-z0-9_]+)/g, '{$1}');
 }
 
-/** Says of an operation in the registry that it will go, when, and what replaces it. */
+/** Marks an operation as deprecated, with its removal date and its replacement. */
 function markDeprecated(
   operation: OperationObject,
   { method, url }: { method: string; url: string },
@@ -177,19 +177,19 @@ function markDeprecated(
   }
 }
 
-/** What each code that a face answers means to its caller. */
+/** The meaning of each code of a face for the caller. */
 type Meanings = Partial<Record<ErrorCode, string>>;
 
 interface Problems {
   codes: Iterable<ErrorCode>;
   meanings: Meanings;
-  /** A document of each code that was met. */
+  /** An example document per code. */
   examples: Partial<Record<ErrorCode, unknown>>;
 }
 
 /**
- * Puts the problems that an operation can answer into the document: one response a status, shared by the operations
- * that have the same codes.
+ * Adds the problems of an operation to the document: one response per status, shared by the operations with the same
+ * codes.
  */
 function addProblems(
   document: Document,
@@ -269,7 +269,7 @@ interface Header {
 
 const count = { type: 'integer', minimum: 0 };
 
-/** Every header that an answer of an API can have, by its name; the documents refer to them. */
+/** Every header of the API's responses, by name; the documents refer to them. */
 const HEADERS: Record<string, Header> = {
   'X-Request-Id': {
     ...always('ID of the request: the one you sent, or a generated one. Include it when you contact us.', {
@@ -322,7 +322,7 @@ export function headerRef(name: string): Reference {
   return { $ref: `#/components/headers/${name}` };
 }
 
-/** What every answer carries, errors included. */
+/** The headers of every response, including errors. */
 const ANSWER_HEADERS: Record<string, Reference> = Object.fromEntries(
   [
     'X-Request-Id',

@@ -6,9 +6,9 @@ import type { ErrorCode } from '../../model/errors.ts';
 type Override = NonNullable<NonNullable<Parameters<typeof z.toJSONSchema>[1]>['override']>;
 
 /**
- * In place of the type provider's own, which drops from a union every branch that is still empty at that moment: a
- * branch that trims or converts is filled in later, and would be missing from the description. What it does for an
- * answer without a body is done here too.
+ * Replaces the type provider's own override, which drops every union branch that is still empty at that moment:
+ * branches that trim or convert are filled in later, and would be missing from the description. It also covers the
+ * provider's handling of responses without a body.
  */
 const override: Override = ({ zodSchema, jsonSchema }) => {
   if (zodSchema instanceof z.ZodUndefined) jsonSchema.type = 'null';
@@ -25,10 +25,10 @@ export const transformDocument = createJsonSchemaTransformObject(settings);
 
 const SCHEMAS = '#/components/schemas/';
 
-/** Patterns that zod writes beside a format say the same again in hundreds of characters. */
+/** For these formats, the pattern that zod adds repeats the format in hundreds of characters. */
 const SELF_EXPLAINING = new Set(['date-time', 'date', 'email', 'uri', 'uuid']);
 
-/** Takes out of every schema below `node` what only zod's own machinery needs. */
+/** Removes everything from the schemas below `node` that only zod itself needs. */
 export function tidySchemas(node: unknown): void {
   if (typeof node !== 'object' || node === null) return;
   for (const [key, child] of Object.entries(node)) {
@@ -40,12 +40,12 @@ export function tidySchemas(node: unknown): void {
 function tidySchema(schema: JsonSchema): void {
   if (typeof schema.pattern === 'string' && SELF_EXPLAINING.has(String(schema.format))) delete schema.pattern;
   mergeNull(schema);
-  // zod bounds every integer by what a double holds exactly.
+  // zod limits every integer to what a double represents exactly.
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
 }
 
-/** What may be null is one schema of two types, and not two branches. */
+/** Describes a nullable value as one schema with two types instead of two branches. */
 function mergeNull(schema: JsonSchema): void {
   if (!Array.isArray(schema.anyOf) || schema.anyOf.length !== 2) return;
   const [one, none]: JsonSchema[] = schema.anyOf;
@@ -62,8 +62,8 @@ function mergeNull(schema: JsonSchema): void {
 }
 
 /**
- * A query parameter as a caller sees it. What zod reads is text: a schema that turns it into something else says with
- * `.meta({ 'x-as': … })` what the text stands for. An absent parameter is absent, never null.
+ * A query parameter as callers see it. zod reads text: a schema that converts it states the meaning of the text with
+ * `.meta({ 'x-as': … })`. An absent parameter is absent, never null.
  */
 export function tidyParameter(parameter: Parameter): void {
   if (parameter.in !== 'query') return;
@@ -86,7 +86,7 @@ function isEmpty(value: unknown): boolean {
   return value === null || (Array.isArray(value) && value.length === 0);
 }
 
-/** Drops components that nothing refers to: every registered schema comes in an input and an output form. */
+/** Removes unreferenced components: every registered schema has an input and an output variant. */
 export function pruneComponents(document: Document): void {
   const { components, ...rest } = document;
   const seen = new Set<string>();
@@ -107,8 +107,8 @@ export function pruneComponents(document: Document): void {
 }
 
 /**
- * Gives input schemas the plain name if no output schema has it: the type provider calls every schema of an input `…Input`, even if
- * there is no output variant.
+ * Gives input schemas the plain name if no output schema has it: the type provider names every input schema `…Input`,
+ * even without an output variant.
  */
 export function renameLoneInputs(document: Document): Document {
   const names = new Set(Object.keys(document.components.schemas ?? {}));
@@ -135,7 +135,7 @@ function refsIn(node: unknown): string[] {
   return [...own, ...Object.values(node).flatMap(refsIn)];
 }
 
-/** The parts of an OpenAPI document that are worked on here; JSON Schemas stay open. */
+/** The parts of an OpenAPI document that are processed here; JSON Schemas remain open. */
 export type JsonSchema = { [keyword: string]: unknown };
 
 export interface Parameter {
@@ -188,20 +188,20 @@ export interface Document {
   components: Record<string, Record<string, unknown>>;
 }
 
-/** An API's description for other parts of the server; each member is built on first use. */
+/** The description of an API for other parts of the server; each member is built on first use. */
 export interface DescribedApi {
   description(): Document;
-  /** What its index and its list of operations answer. */
+  /** The responses of its index and its list of operations. */
   index(): unknown;
   operations(): unknown;
 }
 
-/** What bodies look like. */
+/** Example bodies. */
 export interface Examples {
-  /** By operationId: the body that was sent, and the first answer of each status. */
+  /** By operationId: the request body, and the first response of each status. */
   operations: Record<string, { request?: unknown; answers: Record<string, unknown> }>;
   problems: Partial<Record<ErrorCode, unknown>>;
-  /** By event type: the body that was delivered. */
+  /** By event type: the delivered body. */
   webhooks?: Record<string, unknown>;
 }
 
@@ -222,9 +222,9 @@ function jsonOf(answer: ResponseObject | Reference) {
 }
 
 /**
- * Makes the document one whose generated clients go on working through compatible changes: answers and webhooks may get
- * new members, so their schemas are open, and what is sent stays closed; bodies are components with names that code can
- * be written with.
+ * Prepares the document for generated clients that keep working through compatible changes: responses and webhooks
+ * may get new members, so their schemas are open, while request schemas stay closed; bodies are components with names
+ * suitable for code.
  */
 export function makeCompatible(document: Document): void {
   const operations = operationsOf(document.paths);
@@ -246,7 +246,7 @@ function operationsOf(paths: Record<string, Record<string, OperationObject>>): O
   return Object.values(paths).flatMap((item) => Object.values(item));
 }
 
-/** Inline bodies would be named by each generator in its own way, such as `CreateWebhookBodyPayloadFormatAnyOf`. */
+/** Each generator would name inline bodies in its own way, such as `CreateWebhookBodyPayloadFormatAnyOf`. */
 function nameBodies(document: Document, operations: readonly OperationObject[]): void {
   const schemas = document.components.schemas ?? {};
   document.components.schemas = schemas;
@@ -268,7 +268,7 @@ function bodyName(operationId: string): string {
   return `${operationId.slice(0, 1).toUpperCase()}${operationId.slice(1)}Request`;
 }
 
-/** The names of the component schemas that `nodes` lead to. */
+/** The names of the component schemas reachable from `nodes`. */
 function closure(document: Document, nodes: readonly unknown[]): Set<string> {
   const names = new Set<string>();
   const queue = nodes.flatMap(namesIn);
@@ -287,7 +287,7 @@ function namesIn(node: unknown): string[] {
   return [...own, ...Object.values(node).flatMap(namesIn)];
 }
 
-/** Lets every object below `node` have members that are not described yet. */
+/** Allows additional members in every object below `node`. */
 function open(node: unknown): void {
   forEachSchema(node, (schema) => {
     if (schema.additionalProperties === false) delete schema.additionalProperties;
@@ -295,8 +295,8 @@ function open(node: unknown): void {
 }
 
 /**
- * Generators take a member of a component that has a default for one that is always there (openapi-typescript), as it is
- * in answers. In a body it may be omitted, so its default is stated in the description.
+ * Generators treat a component's member with a default as always present (openapi-typescript), which is true in
+ * responses. In a request it may be omitted, so its default is moved to the description.
  */
 function makeDefaultsOptional(node: unknown): void {
   forEachSchema(node, (schema) => {

@@ -24,7 +24,7 @@ const IMAGE_TYPES: Readonly<Record<string, string>> = {
 };
 const OTHER_TYPES: Readonly<Record<string, string>> = { '.pdf': 'application/pdf' };
 
-/** The files of `assets/`, by the path that pages write, such as `/assets/van.jpg`. */
+/** The files of `assets/`, by the path that pages use, such as `/assets/van.jpg`. */
 export async function readAssets(
   contentDir: string,
   faults: ContentFault[],
@@ -88,7 +88,7 @@ function svgSize(text: string): ImageSize | null {
   return open !== undefined && width > 0 && height > 0 ? { width, height } : null;
 }
 
-/** Walks the segments up to the frame header, which is the only one with the size (ITU T.81, B.2.2). */
+/** Skips segments up to the frame header, the only one with the size (ITU T.81, B.2.2). */
 function jpegSize(bytes: Buffer): ImageSize | null {
   let offset = 2;
   while (offset + 9 < bytes.length && bytes[offset] === 0xff) {

@@ -21,20 +21,20 @@ import { type LocatedIdentity, operationsMarks } from './identity.ts';
 import type { ContentFault, PageFile } from './page-file.ts';
 import type { PageLink, ParsedMarkdown } from './templates.ts';
 
-/** A page file with its markdown taken apart. */
+/** A page file with its parsed markdown. */
 export interface ParsedPage extends PageFile {
   parsed: ParsedMarkdown;
 }
 
-/** What links can lead to. */
+/** Everything that links can point to. */
 export interface SiteMap {
   pages: readonly ParsedPage[];
   assets: ReadonlyMap<string, NamedAsset>;
-  /** Addresses of this server that are no pages, such as `/openapi.json`, and of pages that could not be read. */
+  /** Addresses of this server that are not pages, such as `/openapi.json`, and of pages that could not be read. */
   otherPaths: readonly string[];
 }
 
-/** What this server answers beside pages, so that pages may link to it. */
+/** Paths that this server serves in addition to pages, so that pages may link to them. */
 export const OTHER_PATHS: readonly string[] = [
   ...PUBLIC_OPERATIONS.map(({ path }) => path),
   LOG_IN_PATH,
@@ -54,12 +54,12 @@ export const OTHER_PATHS: readonly string[] = [
   FAVICON_PATH,
 ];
 
-/** First parts of addresses that other faces of the server answer. */
+/** First path segments that belong to other faces of the server. */
 const RESERVED = new Set(['api', 'v1', 'assets', 'dashboard']);
 const PATH = /^\/([a-z0-9-]+(\/[a-z0-9-]+)*)?$/;
 const EXTERNAL = /^(https?:|mailto:|tel:)/;
 
-/** Every fault that takes more than one file or one field to see. */
+/** Every fault that concerns more than one file or field. */
 export function checkSite(site: SiteMap, identity: LocatedIdentity, contentDir: string): ContentFault[] {
   const { pages } = site;
   const anchors = anchorsByPath(pages);

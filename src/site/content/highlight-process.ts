@@ -6,7 +6,7 @@ import {
   type ThemeRegistration,
 } from '@shikijs/primitive';
 
-/** Kinds of code and the scopes of grammars that belong to each, as in shiki's theme of CSS variables; a later line wins. */
+/** Token kinds and their grammar scopes, as in shiki's theme of CSS variables; later lines take precedence. */
 const KINDS: readonly (readonly [kind: string | null, ...scopes: string[]])[] = [
   [null, 'keyword.operator.accessor', 'meta.group.braces.round.function.arguments'],
   [null, 'meta.template.expression', 'markup.fenced_code meta.embedded.block'],
@@ -41,7 +41,7 @@ const KINDS: readonly (readonly [kind: string | null, ...scopes: string[]])[] = 
 const PLAIN = 'var(--plain)';
 const KIND = /^var\(--kind-([a-z-]+)\)$/;
 
-/** A theme whose "colours" are kinds: a class follows from each, and the style sheet has the colours. */
+/** A theme whose "colours" are token kinds: each becomes a class, whose colour the stylesheet defines. */
 const CODE_THEME: ThemeRegistration = {
   name: 'kinds',
   type: 'dark',
@@ -52,23 +52,23 @@ const CODE_THEME: ThemeRegistration = {
   })),
 };
 
-/** The kind that a "colour" of the theme stands for; null: none. */
+/** The kind encoded in a "colour" of the theme; null for none. */
 function kindOf(color: string | undefined): string | null {
   return KIND.exec(color ?? '')?.[1] ?? null;
 }
 
-/** Code, and the language that it says to be in. */
+/** Code blocks with their declared languages. */
 export type TokenizerRequest = { language: string; code: string }[];
-/** Text and its kind, null for what has none. */
+/** Text with its kind, or null. */
 export type Token = [content: string, kind: string | null];
 export type TokenLines = Token[][];
-/** The lines of each block in turn; null where its language is not known. */
+/** The lines of each block, in order; null if its language is unknown. */
 export type TokenizerAnswer = (TokenLines | null)[];
 
-// A process of its own (see highlight.ts): one request, one answer, and it is done.
+// A separate process (see highlight.ts): one request, one response, then it exits.
 process.once('message', async (request: TokenizerRequest) => {
   const answer = await tokenizeAll(request);
-  // Who asked may have been killed meanwhile.
+  // The parent process may have been killed in the meantime.
   process.send?.(answer, () => {
     if (process.connected) process.disconnect();
   });
@@ -100,7 +100,7 @@ function grammarOf(language: string): string {
   return SYMBOLS[language] ?? language;
 }
 
-/** Null: there is no such language. */
+/** Null if the language is unknown. */
 async function load(name: string): Promise<LanguageInput | null> {
   if (!/^[\w+-]+$/.test(name)) return null;
   try {
@@ -113,7 +113,8 @@ async function load(name: string): Promise<LanguageInput | null> {
 }
 
 function tokenLines(shiki: ShikiPrimitive, lang: string, code: string): TokenLines {
-  // Without its limit of 500 ms a line: on a busy machine a line was left half coloured, and kept so in the cache.
+  // No time limit per line: with the default of 500 ms, a busy machine left a line half coloured, and the cache kept
+  // it.
   const lines = codeToTokensBase(shiki, code, { lang, theme: CODE_THEME.name ?? '', tokenizeTimeLimit: 0 });
   return lines.map((line) => line.map(({ content, color }) => [content, kindOf(color)]));
 }

@@ -75,7 +75,7 @@ function tokenize(blocks: TokenizerRequest): Promise<TokenizerAnswer> {
   const tokenizer = fork(moduleBeside(import.meta.url, './highlight-process'), { execArgv: [], env: {} });
   return new Promise((resolve, reject) => {
     tokenizer.once('message', (answer) => resolve(answer as TokenizerAnswer));
-    tokenizer.on('error', reject); // what cannot be started fails a second time when it is sent something
+    tokenizer.on('error', reject); // if it cannot be started, send() fails as well
     tokenizer.once('exit', (code, signal) => {
       reject(
         new Error(`The process that highlights the pages' code ended early (${signal ?? `code ${code}`}).`),

@@ -6,23 +6,23 @@ import { ContentError, type ContentFault, type PositionOf, readJson } from './pa
 /** A colour as red, green and blue from 0 to 255. */
 type Rgb = readonly [number, number, number];
 
-/** The accent where `site.json` names none. */
+/** The accent if `site.json` sets none. */
 export const DEFAULT_ACCENT = '#9a4708';
 
-/** WCAG 2.2, success criterion 1.4.3: the least contrast of text with its ground. */
+/** WCAG 2.2, success criterion 1.4.3: the minimum contrast of text with its background. */
 const LEAST_CONTRAST = 4.5;
-/** What text in the dark scheme gets: at night a colour that just passes tires. */
+/** The contrast of text in the dark scheme: at night, a colour that only just passes is tiring to read. */
 const DARK_CONTRAST = 7;
-/** Success criterion 1.4.11: lines and marks that are seen and not read. */
+/** Success criterion 1.4.11: lines and marks that are not text. */
 const MARK_CONTRAST = 3;
 
-/** The grounds of http/styles/palette.css that stand furthest against the accent. */
+/** The backgrounds of http/styles/palette.css with the least contrast to the accent. */
 const LIGHT_GROUND = '#f2efe8';
 const DARK_GROUND = '#18222c';
 /** Header strip and footer, dark in both schemes. */
 const DEEP_GROUND = '#14293d';
 
-/** What is wrong with `accent`, with a colour of the same hue that would do; null where it serves. */
+/** What is wrong with `accent`, with a suitable colour of the same hue; null if it passes. */
 export function accentFault(accent: string): string | null {
   const least = contrast(accent, LIGHT_GROUND);
   if (least >= LEAST_CONTRAST) return null;
@@ -60,7 +60,7 @@ export function contrast(a: string, b: string): number {
   return (lighter + 0.05) / (darker + 0.05);
 }
 
-/** The first colour of the same hue, lighter (1) or darker (-1) by hundredths, that is `enough`. */
+/** The first colour of the same hue, in steps of 1 % lighter (1) or darker (-1), that is `enough`. */
 function shade(colour: string, direction: 1 | -1, enough: (colour: string) => boolean): string {
   for (let step = 0; step <= 100; step++) {
     const candidate = step === 0 ? colour : toHex(lighten(colour, (direction * step) / 100));
@@ -69,7 +69,7 @@ function shade(colour: string, direction: 1 | -1, enough: (colour: string) => bo
   return direction === 1 ? '#ffffff' : '#000000';
 }
 
-/** The colour with another lightness of HSL, its hue and saturation kept. */
+/** The colour with a different HSL lightness; hue and saturation are kept. */
 function lighten(colour: string, change: number): Rgb {
   const [red, green, blue] = parse(colour).map((part) => part / 255) as unknown as Rgb;
   const most = Math.max(red, green, blue);
@@ -79,7 +79,7 @@ function lighten(colour: string, change: number): Rgb {
   const saturation = spread === 0 ? 0 : spread / (1 - Math.abs(2 * lightness - 1));
   const wanted = Math.min(1, Math.max(0, lightness + change));
   const reach = saturation * (1 - Math.abs(2 * wanted - 1));
-  // Each channel keeps its place between the least and the greatest, which is what hue is.
+  // Each channel keeps its relative position between minimum and maximum, which defines the hue.
   const place = (part: number) => (spread === 0 ? 0 : (part - least) / spread);
   const moved = (part: number) => Math.round(255 * (wanted - reach / 2 + reach * place(part)));
   return [moved(red), moved(green), moved(blue)];
@@ -115,7 +115,10 @@ const accent = z
 const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const;
 const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as "07:30"');
 
-/** What `site.json` says: who the business is. Every page, document and answer that names it reads it from here. */
+/**
+ * `site.json`: the identity of the business. Every page, document and response that names the business reads it from
+ * here.
+ */
 const siteIdentitySchema = z.strictObject({
   name: text(60).describe('Name of the business'),
   description: text(300).describe('What it does and where, in one or two sentences'),
@@ -160,17 +163,17 @@ const siteIdentitySchema = z.strictObject({
     .describe('What robots.txt lets others use the pages for'),
 });
 
-/** The business that the site is for. */
+/** The business that the site belongs to. */
 export type SiteIdentity = z.output<typeof siteIdentitySchema>;
 
-/** The identity, and the place of each of its fields for faults found later. */
+/** The identity, with the position of each field for faults found later. */
 export interface LocatedIdentity {
   file: string;
   identity: SiteIdentity;
   placeOf: PositionOf;
 }
 
-/** Reads and checks `site.json`. @throws ContentError */
+/** Reads and validates `site.json`. @throws ContentError */
 export async function loadIdentity(contentDir: string): Promise<LocatedIdentity> {
   const file = join(contentDir, 'site.json');
   const source = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -184,17 +187,17 @@ export async function loadIdentity(contentDir: string): Promise<LocatedIdentity>
 
 const OPERATIONS_MARK = /\{\{ ?operations:([^}]*)\}\}/g;
 
-/** `{{operations: Leads, Pipeline}}`: where the operations of these tags of the signal API are put in. */
+/** `{{operations: Leads, Pipeline}}`: a placeholder for the operations of the signal API with these tags. */
 export interface OperationsMark {
-  /** As it is written. */
+  /** The mark as written. */
   text: string;
-  /** The names between the commas, whether or not there are such tags. */
+  /** The names between the commas, including unknown tags. */
   tags: readonly string[];
-  /** Lines of the body above it. */
+  /** The number of lines above it in the body. */
   linesAbove: number;
 }
 
-/** The marks of a page's body, in their order. */
+/** The marks of a page's body, in order. */
 export function operationsMarks(body: string): OperationsMark[] {
   return [...body.matchAll(OPERATIONS_MARK)].map(({ 0: text, 1: tags = '', index }) => ({
     text,
@@ -209,7 +212,7 @@ function linesAbove(body: string, offset: number): number {
 
 const PLACEHOLDER = /\{\{ ?([a-z_]+) ?\}\}/g;
 
-/** What pages may write as `{{phone}}`, so that a number or an address stands in one place, `site.json`. */
+/** The values of placeholders such as `{{phone}}`, so that a number or an address is defined only in `site.json`. */
 export function placeholderValues(identity: SiteIdentity, baseUrl: string): ReadonlyMap<string, string> {
   const { name, email, phone, address } = identity;
   return new Map([
@@ -224,12 +227,12 @@ export function placeholderValues(identity: SiteIdentity, baseUrl: string): Read
   ]);
 }
 
-/** The address that dials `phone`. */
+/** The `tel:` URL of `phone`. */
 export function phoneLink(phone: string): string {
   return `tel:${phone.replace(/[^\d+]/g, '')}`;
 }
 
-/** `body` with its placeholders filled in; an unknown one is a fault on its own line. */
+/** `body` with its placeholders filled in; an unknown placeholder is a fault with its line. */
 export function fillPlaceholders(
   { file, body, bodyLine }: { file: string; body: string; bodyLine: number },
   values: ReadonlyMap<string, string>,

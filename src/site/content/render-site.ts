@@ -27,7 +27,7 @@ export interface SitePage {
   path: string;
   title: string;
   description: string;
-  /** Heading it stands under in lists for agents, e.g. `Pages`, `Developers`. */
+  /** The heading that lists for agents show it under, e.g. `Pages`, `Developers`. */
   section: string;
   /** The page's own markdown with absolute links, without front matter. */
   markdown: string;
@@ -38,20 +38,22 @@ export interface SitePage {
   /** Unix milliseconds. */
   lastModified: number;
   headings: Heading[];
-  /** The page with the operations of the signal API in it, which are known once the server's routes are. */
+  /**
+   * The page with the operations of the signal API, which are known only after the server's routes are registered.
+   */
   complete?(api: Document): SitePage;
 }
 
-/** A way on, shown where a page was not found. */
+/** A suggested link on the "not found" page. */
 export interface TitledLink {
   title: string;
   url: string;
 }
 
-/** Everything of the site that is made once, at start. */
+/** All content of the site that is rendered once, at startup. */
 export interface SiteContent {
   identity: SiteIdentity;
-  /** In the order of their sections, then of their places in them. */
+  /** Sorted by section, then by position within the section. */
   pages: SitePage[];
   notFoundHtml(input: { path: string; links: TitledLink[]; nearest: TitledLink[] }): string;
   errorHtml(input: { status: number; title: string; detail: string }): string;
@@ -60,7 +62,7 @@ export interface SiteContent {
   assets: Asset[];
 }
 
-/** A site that was read and found without fault. */
+/** A site that was read and passed all checks. */
 interface CheckedSite {
   identity: SiteIdentity;
   baseUrl: string;
@@ -70,7 +72,7 @@ interface CheckedSite {
   highlight: Highlight;
 }
 
-/** Renders every page once; requests are answered from what this returns. */
+/** Renders every page once; requests are answered from the result. */
 export async function renderSite(site: CheckedSite): Promise<SiteContent> {
   const script = await readScript();
   const stylesheet = await readStylesheet(site.identity.accent);
@@ -118,7 +120,7 @@ function withBody(page: ParsedPage, body: string, { parser }: CheckedSite): Pars
   return { ...page, body, parsed: parseMarkdown(parser, body, page.bodyLine) };
 }
 
-/** The page's own text; after its heading a line tells an agent that came here by a link where the index is. */
+/** The page's own text; a line after its heading points agents that followed a link here to the index. */
 function markdownOf(page: ParsedPage, { parser, baseUrl, assets }: CheckedSite): string {
   const absolute = absoluteLinks(page.body, page.parsed.tokens, {
     pageUrl: pageUrl(baseUrl, page.path),
@@ -133,7 +135,7 @@ function markdownOf(page: ParsedPage, { parser, baseUrl, assets }: CheckedSite):
   return `${[heading, '', index, ...rest].join('\n')}\n`;
 }
 
-/** The icon of browser tabs: that of `site.json`, or the name's first letter on the accent. */
+/** The favicon: that of `site.json`, or the first letter of the name on the accent colour. */
 function faviconOf({
   identity,
   assets,
@@ -148,7 +150,7 @@ function faviconOf({
   return { path: FAVICON_PATH, contentType: 'image/svg+xml', body: Buffer.from(svg) };
 }
 
-/** What a page's body needs to be rendered, beside its tokens. */
+/** The dependencies for rendering the body of a page. */
 interface BodyDeps {
   highlight: Highlight;
   assets: ReadonlyMap<string, NamedAsset>;
@@ -157,7 +159,7 @@ interface BodyDeps {
 /** Renders tokens to the HTML inside `<main>`. */
 type RenderBody = (tokens: Token[]) => string;
 
-/** Teaches `markdown` the site's own code blocks, tables and images. */
+/** Adds the site's own code blocks, tables and images to `markdown`. */
 function createBodyRenderer(markdown: MarkdownIt, { highlight, assets }: BodyDeps): RenderBody {
   const { escapeHtml } = markdown.utils;
   const { rules } = markdown.renderer;
@@ -167,7 +169,7 @@ function createBodyRenderer(markdown: MarkdownIt, { highlight, assets }: BodyDep
     if (token === undefined) return '';
     const code = highlight({ language: fenceLanguage(token), code: token.content.trimEnd() });
     const title = fenceTitle(token);
-    // Focusable, as wide code scrolls sideways, and a keyboard must reach what is out of sight.
+    // Focusable, because wide code scrolls sideways, which keyboard users must be able to do.
     const block = `<pre tabindex="0"><code>${code}</code></pre>\n`;
     if (title === '') return block;
     return `<figure class="code"><figcaption>${escapeHtml(title)}</figcaption>\n${block}</figure>\n`;
@@ -183,7 +185,7 @@ function createBodyRenderer(markdown: MarkdownIt, { highlight, assets }: BodyDep
     const token = tokens[index];
     const asset = assets.get(String(token?.attrGet('src')));
     if (token === undefined || asset?.size == null) return '';
-    // What is first on a page is in sight at once; what comes later may wait until it is scrolled to.
+    // The first image of a page is visible at once; later ones load when scrolled to.
     const loading = images++ === 0 ? '' : ' loading="lazy"';
     const { width, height } = asset.size;
     const alt = escapeHtml(token.content);
@@ -196,7 +198,7 @@ function createBodyRenderer(markdown: MarkdownIt, { highlight, assets }: BodyDep
   };
 }
 
-/** markdown-it aligns by a style attribute, which the CSP forbids. */
+/** markdown-it aligns cells with a style attribute, which the CSP forbids. */
 const alignedCell: RendererRule = (tokens, index, options, _env, renderer) => {
   const token = tokens[index];
   if (token === undefined) return '';
@@ -208,7 +210,7 @@ const alignedCell: RendererRule = (tokens, index, options, _env, renderer) => {
   return renderer.renderToken(tokens, index, options);
 };
 
-/** A scrolling table is a named group: by the heading that it stands under. */
+/** A scrolling table is a group named after the heading above it. */
 function tableName(tokens: readonly Token[], index: number): string {
   for (let at = index; at > 0; at--) {
     if (tokens[at]?.type === 'heading_open') return `Table: ${plainText(tokens[at + 1])}`;
@@ -217,13 +219,13 @@ function tableName(tokens: readonly Token[], index: number): string {
 }
 
 const CODE_SPAN = /(`+)(?!`).*?[^`]\1(?!`)/g;
-/** `](/path` of a link or an image, and `[name]: /path` of a definition. */
+/** `](/path` of a link or image, and `[name]: /path` of a definition. */
 const INLINE_TARGET = /(\]\(<?)(\/(?!\/)|#)/g;
 const DEFINITION_TARGET = /^( {0,3}\[[^\]]+\]:[ \t]+<?)(\/(?!\/)|#)/;
 
 /**
- * `markdown` with every link of this site made absolute, so that it still holds where the text was copied to. Code is
- * left as it is. markdown-it keeps no offsets of links, hence the search in the source.
+ * `markdown` with every link of this site made absolute, so that it still works where the text is copied to. Code is
+ * left unchanged. markdown-it keeps no offsets of links, hence the search in the source.
  */
 function absoluteLinks(
   markdown: string,
@@ -248,7 +250,7 @@ function absoluteLinks(
     .join('\n');
 }
 
-/** A code span that goes over lines is not seen as one; the caller proves that every link came out absolute. */
+/** Does not recognise code spans across lines; the caller verifies that every link is absolute. */
 function outsideCodeSpans(line: string, rewrite: (text: string) => string): string {
   let result = '';
   let end = 0;
@@ -262,15 +264,15 @@ function outsideCodeSpans(line: string, rewrite: (text: string) => string): stri
 /** A top-level block: the tokens from its opening to its closing one. */
 type Block = Token[];
 
-/** What a band gives its whole width to; plain text stands beside its heading instead. */
+/** Blocks that take the full width of a band; plain text is placed beside its heading instead. */
 const WIDE: ReadonlySet<string> = new Set(['blockquote_open', 'ordered_list_open', 'table_open']);
 
 /**
  * Groups a page's blocks for its layout, so that plain markdown is enough for a designed page:
- * - `landing`: what stands before the first H2 is the opening, each H2 a band, its H3s cards;
- * - `article`, `reference`: H1 and first paragraph are the head, the rest runs on.
- * In all of them a paragraph of nothing but links is a row of buttons, or a way on if it is one link alone, and quotes
- * that follow each other stand together.
+ * - `landing`: everything before the first H2 is the opening, each H2 is a band, and its H3s are cards;
+ * - `article`, `reference`: H1 and first paragraph are the header, the rest follows as text.
+ * In all layouts, a paragraph that consists of links is a row of buttons, or a single button if it is one link, and
+ * consecutive quotes are grouped.
  */
 function structure(tokens: readonly Token[], layout: FrontMatter['layout']): Token[] {
   const blocks = splitBlocks(tokens);
@@ -314,7 +316,7 @@ function band(blocks: Block[]): Token[] {
   return wrap('<section class="band">', [words, ...(cards.length > 0 ? [grid] : [])], '</section>');
 }
 
-/** Quotes that stand next to each other share a row; `— Name, place` closes each. */
+/** Consecutive quotes share a row; `— Name, place` ends each. */
 function groupQuotes(blocks: Block[]): Token[] {
   const result: Token[] = [];
   let quotes: Block[] = [];
@@ -344,7 +346,7 @@ function markBlock(block: Block): void {
   });
 }
 
-/** The addresses of a paragraph that holds nothing but links; else none. */
+/** The addresses of a paragraph that consists of links; otherwise none. */
 function onlyLinks(block: Block): string[] {
   const inline = block[1];
   if (tagOf(block) !== 'p' || inline?.type !== 'inline') return [];
@@ -359,7 +361,7 @@ function onlyLinks(block: Block): string[] {
   return links;
 }
 
-/** Neither buttons nor a way on. */
+/** Neither a row of buttons nor a single one. */
 function isPlainParagraph(block: Block): boolean {
   return tagOf(block) === 'p' && block[0]?.attrGet('class') === null && !isImage(block);
 }
@@ -380,7 +382,7 @@ function splitBlocks(tokens: readonly Token[]): Block[] {
   return blocks;
 }
 
-/** Groups of blocks: what stands before the first heading `tag`, then one group for each. */
+/** Groups of blocks: those before the first heading `tag`, then one group per heading. */
 function splitAt(blocks: readonly Block[], tag: string): Block[][] {
   const groups: Block[][] = [[]];
   for (const block of blocks) {

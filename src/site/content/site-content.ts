@@ -13,11 +13,11 @@ export interface SiteContentOptions {
   contentDir: string;
   /** Without a trailing slash. */
   baseUrl: string;
-  /** Keeps highlighted code from one start to the next; without it every start highlights again. */
+  /** Caches highlighted code between starts; without it, every start highlights again. */
   cacheFile?: string;
 }
 
-/** Reads, checks and renders the site. @throws ContentError with file and line of every fault */
+/** Reads, validates and renders the site. @throws ContentError with file and line of every fault */
 export async function loadSiteContent(options: SiteContentOptions): Promise<SiteContent> {
   const { contentDir, baseUrl, cacheFile = null } = options;
   const faults: ContentFault[] = [];
@@ -28,7 +28,7 @@ export async function loadSiteContent(options: SiteContentOptions): Promise<Site
     parsePages(parser, located, { contentDir, baseUrl, faults }),
     readAssets(contentDir, assetFaults),
   ]);
-  // A picture with a fault is not among the assets: whatever shows it would be called wrong as well.
+  // Invalid images are not among the assets, so every page that shows one would be reported as well.
   if (assetFaults.length === 0) {
     const otherPaths = [...OTHER_PATHS, ...unread, ...unread.map((path) => `${path}.md`)];
     addAll(faults, checkSite({ pages, assets, otherPaths }, located, contentDir));

@@ -8,7 +8,7 @@ import { addAll } from '../../lib/lists.ts';
 import { type Asset, hashed } from './assets.ts';
 import { accentStyles, type SiteIdentity } from './identity.ts';
 
-/** In the order in which later rules win. */
+/** The order matters: later rules win. */
 const STYLES = [
   'tokens.css',
   'base.css',
@@ -20,19 +20,19 @@ const STYLES = [
   'code.css',
 ];
 
-/** What every document's frame shows, whichever page it is around. */
+/** The data of the frame around every document. */
 export interface FrameView {
   identity: SiteIdentity;
-  /** Whose header it has: that of the business, or that of Signalpost. */
+  /** The name in the header: that of the business, or Signalpost. */
   siteName: string;
   isOfProduct: boolean;
-  /** Where the header's name leads. */
+  /** The target of the name in the header. */
   home: string;
   /** The header's button. */
   action: { label: string; path: string } | null;
   locale: string;
   stylesheet: string;
-  /** For the header; null where `site.json` names none. */
+  /** The icon in the header; null if `site.json` has none. */
   icon: string | null;
   favicon: { path: string; contentType: string };
   shareImage: { url: string; width: number; height: number } | null;
@@ -43,7 +43,7 @@ export interface FrameView {
   navigation: { path: string; label: string; current: 'page' | 'true' | null }[];
 }
 
-/** A page of the site inside its frame. */
+/** A page of the site with its frame. */
 export interface PageView extends FrameView {
   layout: 'landing' | 'article' | 'reference';
   documentTitle: string;
@@ -53,21 +53,21 @@ export interface PageView extends FrameView {
   url: string;
   markdownUrl: string;
   jsonLd: string;
-  /** Address of the page's script; null where it needs none. */
+  /** The address of the page's script; null if it needs none. */
   script: string | null;
   /** The rendered markdown. */
   content: string;
   toc: Heading[];
   trail: { path: string; title: string }[];
   siblings: { path: string; title: string; current: boolean }[];
-  /** The pages before and after it in its section. */
+  /** The previous and next page of its section. */
   previous: { path: string; title: string } | null;
   next: { path: string; title: string } | null;
   /** `2026-11-20`. */
   updated: string;
 }
 
-/** What is shown where there is no page; not to be indexed. */
+/** A message where there is no page; not to be indexed. */
 export interface MessageView extends FrameView {
   layout: 'message';
   documentTitle: string;
@@ -78,14 +78,14 @@ export interface MessageView extends FrameView {
   jsonLd: null;
 }
 
-/** The documents that the site's templates make. */
+/** Renders the documents of the site's templates. */
 export interface Templates {
   page(view: PageView): string;
   notFound(view: MessageView & { path: string; links: object[]; nearest: object[] }): string;
   error(view: MessageView & { status: number; detail: string }): string;
 }
 
-/** Compiles the templates; everything that they print is escaped unless a template says otherwise. */
+/** Compiles the templates; all output is escaped unless a template opts out. */
 export function createTemplates(): Templates {
   const views = fileURLToPath(new URL('./templates', import.meta.url));
   const eta = new Eta({ views, cache: true });
@@ -96,13 +96,13 @@ export function createTemplates(): Templates {
   };
 }
 
-/** The one script, of pages with code. */
+/** The only script, used by pages with code. */
 export async function readScript(): Promise<Asset> {
   const script = await readFile(new URL('./scripts/copy.js', import.meta.url));
   return hashed('/assets/copy.js', script, 'text/javascript; charset=utf-8');
 }
 
-/** The one stylesheet of all pages in the site's colour, under an address made of its bytes. */
+/** The only stylesheet, in the site's colour, at an address with a hash of its bytes. */
 export async function readStylesheet(accent: string): Promise<Asset> {
   const parts = await Promise.all([
     readPalette(),
@@ -115,30 +115,30 @@ export async function readStylesheet(accent: string): Promise<Asset> {
   );
 }
 
-/** A heading with the anchor that links reach it by. */
+/** A heading with its anchor. */
 export interface Heading {
   id: string;
   text: string;
   level: number;
 }
 
-/** An address that a page points to, and the line of the file that it stands on. */
+/** The target of a link on a page, and its line in the file. */
 export interface PageLink {
   href: string;
   line: number;
   kind: 'link' | 'image';
 }
 
-/** A page's markdown taken apart: everything that is checked, before anything is rendered. */
+/** A page's parsed markdown: everything that is validated before rendering. */
 export interface ParsedMarkdown {
   tokens: Token[];
   headings: (Heading & { line: number })[];
   links: PageLink[];
-  /** Its fenced code, each block with the language it names and its line. */
+  /** Its fenced code blocks, with language and line. */
   code: { language: string; code: string; line: number }[];
 }
 
-/** A parser with anchors; raw HTML is shown as text, so that no page can bring a script or an external request. */
+/** A parser with anchors; raw HTML is shown as text, so that no page can contain a script or an external request. */
 export function createMarkdown(): MarkdownIt {
   const linkHeading = anchor.permalink.headerLink({ class: 'anchor' });
   const markdown = createParser({ html: false, linkify: false });
@@ -151,13 +151,13 @@ export function createMarkdown(): MarkdownIt {
   });
 }
 
-/** Parses `body`, whose first line is line `firstLine` of its file. */
+/** Parses `body`, which starts at line `firstLine` of its file. */
 export function parseMarkdown(markdown: MarkdownIt, body: string, firstLine: number): ParsedMarkdown {
   const tokens = markdown.parse(body, {});
   const parsed: ParsedMarkdown = { tokens, headings: [], links: [], code: [] };
   let line = firstLine;
   tokens.forEach((token, index) => {
-    // The words of a table's cell know no line; the row before them does.
+    // Tokens in table cells have no line; that of the row applies.
     if (token.map !== null) line = firstLine + token.map[0];
     if (token.type === 'heading_open') {
       const text = plainText(tokens[index + 1]);
@@ -172,17 +172,17 @@ export function parseMarkdown(markdown: MarkdownIt, body: string, firstLine: num
   return parsed;
 }
 
-/** `sh` of a block that opens with three backticks and `sh quick-start.sh`; empty where none is named. */
+/** `sh` for a block that opens with three backticks and `sh quick-start.sh`; empty if it names none. */
 export function fenceLanguage(token: Token): string {
   return token.info.trim().split(/\s+/)[0] ?? '';
 }
 
-/** `quick-start.sh` of a block that opens with three backticks and `sh quick-start.sh`. */
+/** `quick-start.sh` for a block that opens with three backticks and `sh quick-start.sh`. */
 export function fenceTitle(token: Token): string {
   return token.info.trim().split(/\s+/)[1] ?? '';
 }
 
-/** The words of an inline token, without their marks. */
+/** The text of an inline token, without markup. */
 export function plainText(token: Token | undefined): string {
   return (token?.children ?? [])
     .filter(({ type }) => type === 'text' || type === 'code_inline')
@@ -204,7 +204,7 @@ function linksOf(inline: Token, firstLine: number): PageLink[] {
   let line = firstLine;
   for (const child of inline.children ?? []) {
     if (child.type === 'softbreak' || child.type === 'hardbreak') line++;
-    // A heading's own anchor is a link too, and always holds.
+    // A heading's own anchor is a link, too, and always valid.
     if (child.type === 'link_open' && child.attrGet('class') !== 'anchor') {
       links.push({ href: String(child.attrGet('href') ?? ''), line, kind: 'link' });
     }

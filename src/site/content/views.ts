@@ -6,13 +6,13 @@ import { phoneLink, type SiteIdentity } from './identity.ts';
 import type { PageFile } from './page-file.ts';
 import type { FrameView, Heading, MessageView, PageView } from './templates.ts';
 
-/** Shorter pages are seen whole; a list of their headings would be longer than the way to them. */
+/** Shorter pages get no table of contents: it would take longer to read than to scroll. */
 const LONG_PAGE_TOKENS = 700;
 const LONG_PAGE_HEADINGS = 4;
-/** Search results cut titles here. */
+/** Search results truncate longer titles. */
 const MAX_TITLE = 60;
 
-/** The header of the pages about Signalpost itself, where that of the business would mislead. */
+/** The name in the header of pages about Signalpost itself, where that of the business would be misleading. */
 const PRODUCT_NAME = 'Signalpost';
 const PRODUCT_NAVIGATION = [
   { label: 'Product', path: PRODUCT_PATH },
@@ -20,14 +20,14 @@ const PRODUCT_NAVIGATION = [
 ];
 const PRODUCT_ACTION = { label: 'Log in', path: LOG_IN_PATH };
 
-/** What lists for agents may leave out is small print to people. */
+/** The section that agents may skip holds the small print of the site. */
 const OPTIONAL_SECTION = 'Optional';
 
-/** What the views of all pages are made from. */
+/** The data that all views are built from. */
 interface ViewDeps {
   identity: SiteIdentity;
   baseUrl: string;
-  /** In the order of lists. */
+  /** In list order. */
   pages: readonly ParsedPage[];
   assets: ReadonlyMap<string, NamedAsset>;
   stylesheet: Asset;
@@ -35,7 +35,7 @@ interface ViewDeps {
   favicon: Asset;
 }
 
-/** A page's own parts of its view. */
+/** The page-specific parts of a view. */
 interface RenderedPage {
   page: ParsedPage;
   content: string;
@@ -43,13 +43,13 @@ interface RenderedPage {
   tokens: number;
 }
 
-/** Makes the data that templates print. */
+/** Builds the data for the templates. */
 interface Views {
   page(rendered: RenderedPage): PageView;
   message(title: string): MessageView;
 }
 
-/** Works out once what all documents share. */
+/** Computes once what all documents share. */
 export function createViews(deps: ViewDeps): Views {
   const { identity, baseUrl, pages } = deps;
   const frame = createFrame(deps);
@@ -135,7 +135,7 @@ function createFrame({ identity, baseUrl, pages, assets, stylesheet, favicon }: 
   };
 }
 
-/** `frame` with the header of Signalpost, its links so far as the site has the pages. */
+/** `frame` with the header of Signalpost, with links to those of its pages that exist. */
 function ofProduct(frame: FrameView, pages: readonly ParsedPage[]): FrameView {
   const navigation = PRODUCT_NAVIGATION.filter((link) => pages.some(({ path }) => path === link.path));
   return {
@@ -144,7 +144,7 @@ function ofProduct(frame: FrameView, pages: readonly ParsedPage[]): FrameView {
     isOfProduct: true,
     home: navigation[0]?.path ?? '/',
     action: PRODUCT_ACTION,
-    // It shows the business.
+    // The image shows the business.
     shareImage: null,
     navigation: navigation.map((link) => ({ ...link, current: null })),
   };
@@ -154,7 +154,7 @@ function isOfProduct(path: string): boolean {
   return path === PRODUCT_PATH || currentOf(DOCS_PATH, path) !== null;
 }
 
-/** A page's name in lists: its short one where it has one. */
+/** A page's name in lists: the short one if it has one. */
 function linkTo({ path, front }: ParsedPage): { path: string; title: string } {
   return { path, title: front.label ?? front.title };
 }
@@ -163,7 +163,7 @@ function linkOrNull(page: ParsedPage | undefined): { path: string; title: string
   return page === undefined ? null : linkTo(page);
 }
 
-/** The pages above a page that exist, from the home page down to itself. */
+/** The existing ancestors of a page, from the home page down to itself. */
 function trailOf(page: ParsedPage, pages: readonly ParsedPage[]): { path: string; title: string }[] {
   const steps = page.path.split('/').filter((step) => step !== '');
   const paths = ['/', ...steps.map((_step, index) => `/${steps.slice(0, index + 1).join('/')}`)];
@@ -185,7 +185,7 @@ const WEEK: readonly string[] = [
   'Sunday',
 ];
 
-/** Opening hours as people write them: `Monday to Friday`, `07:30–18:00`. */
+/** Opening hours in readable form: `Monday to Friday`, `07:30–18:00`. */
 function openingHours(hours: SiteIdentity['openingHours']): { days: string; times: string }[] {
   return hours.map(({ days, opens, closes }) => ({ days: describeDays(days), times: `${opens}–${closes}` }));
 }
@@ -198,17 +198,17 @@ function describeDays(days: readonly string[]): string {
   return isRun && names.length > 2 ? `${names[0]} to ${names.at(-1)}` : names.join(', ');
 }
 
-/** What a page's structured data is made of. */
+/** The input of a page's structured data. */
 export interface JsonLdInput {
   identity: SiteIdentity;
   baseUrl: string;
   page: Pick<PageFile, 'path' | 'front' | 'lastModified'>;
-  /** From the home page down to this one. */
+  /** From the home page down to this page. */
   trail: readonly { title: string; url: string }[];
   shareImageUrl: string | null;
 }
 
-/** A page's schema.org data as JSON that can stand inside a script element, which ends at any `</script`. */
+/** A page's schema.org data as JSON that is safe inside a script element, which ends at any `</script`. */
 function jsonLd(input: JsonLdInput): string {
   const graph = [website(input), business(input), webPage(input), ...breadcrumbs(input)];
   const document = { '@context': 'https://schema.org', '@graph': graph };

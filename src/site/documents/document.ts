@@ -26,9 +26,9 @@ export interface DocumentDeps {
   signalApi: DescribedApi;
   /** Issuers of access tokens for MCP. */
   authorizationServers: readonly string[];
-  /** The pages with what they get from the signal API's description, which is made for them. */
+  /** The pages, completed with the description of the signal API; generates it if necessary. */
   completePages(): readonly SitePage[];
-  /** When the server made them, Unix milliseconds: a release can change them although no page was touched. */
+  /** When the server generated them, Unix milliseconds: a new release can change them even if no page was edited. */
   madeAt: number;
 }
 
@@ -37,7 +37,7 @@ export interface SiteDocument {
   path: string;
   title: string;
   description: string;
-  /** The answer at `now` (Unix milliseconds); the same object until it has to change. */
+  /** The response at `now` (Unix milliseconds); the same object until its content has to change. */
   at(now: number): Representation;
 }
 
@@ -55,7 +55,7 @@ interface FixedDocumentInput {
 export const TEXT = 'text/plain; charset=utf-8';
 export const MARKDOWN = 'text/markdown; charset=utf-8';
 
-/** A document that is made when it is first asked for. */
+/** A document that is generated on first request. */
 export function lateDocument(
   about: Pick<FixedDocumentInput, 'path' | 'title' | 'description'>,
   make: () => Omit<FixedDocumentInput, 'path' | 'title' | 'description'>,
@@ -64,7 +64,7 @@ export function lateDocument(
   return { ...about, at: (now) => made().at(now) };
 }
 
-/** A document that stays what it was at start. */
+/** A document that does not change after startup. */
 export function fixedDocument({ path, title, description, ...answer }: FixedDocumentInput): SiteDocument {
   const representation = represent({ ...answer, cacheControl: CACHE_BRIEFLY });
   return { path, title, description, at: () => representation };
@@ -76,10 +76,10 @@ interface Section {
   pages: SitePage[];
 }
 
-/** What an agent short of room may leave out (llmstxt.org); it stands last. */
+/** The section that agents may skip when short of context (llmstxt.org); it comes last. */
 const OPTIONAL_SECTION = 'Optional';
 
-/** The pages under their headings, in the order that the identity gives; headings without pages are left out. */
+/** The pages by heading, in the order of the identity; headings without pages are omitted. */
 export function bySection({
   identity,
   pages,
@@ -92,14 +92,17 @@ export function bySection({
 }
 
 interface Entry {
-  /** Null for what is called rather than read: it stands as code, so that no agent takes its answer for a page. */
+  /**
+   * Null for addresses that are called rather than read: they are shown as code, so that no agent takes the response
+   * for a page.
+   */
   title: string | null;
   url: string;
   description: string;
   tokens: number;
 }
 
-/** `/llms.txt` (llmstxt.org): where an agent starts, with what each link costs to read. */
+/** `/llms.txt` (llmstxt.org): the entry point for agents, with the length of each linked page. */
 export function createLlms(deps: DocumentDeps, others: LlmsOthers): SiteDocument {
   const description = 'The index for agents, with the length of each page.';
   return lateDocument({ path: LLMS_PATH, title: 'llms.txt', description }, () => ({
@@ -140,7 +143,7 @@ function llmsText(deps: DocumentDeps, others: LlmsOthers): string {
   return `${body.join('\n\n')}\n`;
 }
 
-/** What describes /v1, each with the length of its answer. */
+/** The descriptions of /v1, each with the length of its response. */
 function signalEntries({ baseUrl, signalApi }: DocumentDeps): Entry[] {
   const entry = (title: string | null, path: string, description: string, answer: unknown): Entry => ({
     title,
@@ -165,7 +168,7 @@ function signalEntries({ baseUrl, signalApi }: DocumentDeps): Entry[] {
   ];
 }
 
-/** Documents that llms.txt lists beside pages and operations. */
+/** Documents that llms.txt lists in addition to pages and operations. */
 export interface LlmsOthers {
   api: readonly SiteDocument[];
   optional: readonly SiteDocument[];
@@ -174,7 +177,7 @@ export interface LlmsOthers {
 const INTRODUCTION =
   'Pages are markdown at their `.md` addresses; the number behind a link is its length in tokens. The signal API takes posts, scores them and delivers signals: it alone needs a key.';
 
-/** The signals that most agents come for, in one request: none has to read a description first. */
+/** The request that most agents need: hot signals, without having to read a description first. */
 const HOT_THIS_WEEK = JSON.stringify({
   jsonrpc: '2.0',
   id: 1,
@@ -188,7 +191,7 @@ function forAgents({ baseUrl, content }: DocumentDeps): string {
   return `Agents with an API key use MCP at ${baseUrl}${MCP_PATH}. This week's hot signals with reasons, in one request: \`curl ${baseUrl}${MCP_PATH} -H "Authorization: Bearer $API_KEY" --json '${HOT_THIS_WEEK}'\`${page}`;
 }
 
-/** `/llms-full.txt`: every page's markdown in one file. */
+/** `/llms-full.txt`: the markdown of all pages in one file. */
 export function createLlmsFull({ baseUrl, content, madeAt, completePages }: DocumentDeps): SiteDocument {
   const description = 'The text of all pages in one file.';
   return lateDocument({ path: LLMS_FULL_PATH, title: 'llms-full.txt', description }, () => {
@@ -212,7 +215,7 @@ function operationEntries({ baseUrl, publicApi }: DocumentDeps): Entry[] {
 
 const MAX_DESCRIPTION_CHARS = 32;
 
-/** What a list of all pages has room for: its first sentence, cut at a word. */
+/** A description short enough for a list of all pages: its first sentence, truncated at a word. */
 function brief(description: string): string {
   const [sentence = description] = /^.+?[.!?](?= \p{Lu}|$)/su.exec(description) ?? [];
   return excerpt(sentence, MAX_DESCRIPTION_CHARS);
@@ -233,14 +236,14 @@ function list(section: string, entries: readonly Entry[]): string {
   return `## ${section}\n\n${lines.join('\n')}`;
 }
 
-/** What a success looks like. */
+/** The example of a successful response. */
 function exampleOf(operation: OperationObject | undefined): unknown {
   const success = operation?.responses['200'];
   if (success === undefined || '$ref' in success) throw new Error('an operation shows no success');
   return success.content?.['application/json']?.example;
 }
 
-/** `make`, which is called when its result is first wanted and not again. */
+/** Caches the result of `make`, which is called on first use only. */
 export function once<T>(make: () => T): () => T {
   let made: { value: T } | null = null;
   return () => {

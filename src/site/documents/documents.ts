@@ -34,7 +34,7 @@ import {
   TEXT,
 } from './document.ts';
 
-/** Every document of the site at its fixed address. */
+/** Every document of the site with a fixed address. */
 export async function createDocuments(deps: DocumentDeps): Promise<SiteDocument[]> {
   const openapi = createOpenApi(deps);
   const catalog = createApiCatalog(deps);
@@ -67,10 +67,10 @@ function createOpenApi({ publicApi, madeAt }: DocumentDeps): SiteDocument {
   }));
 }
 
-/** RFC 9727, section 4: a linkset (RFC 9264) that says which kind it is. */
+/** RFC 9727, section 4: a linkset (RFC 9264) with a profile. */
 const LINKSET = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
 
-/** `/.well-known/api-catalog`: the APIs there are, with description, documentation and status of each. */
+/** `/.well-known/api-catalog`: the available APIs, with description, documentation and status. */
 function createApiCatalog({ baseUrl, madeAt }: DocumentDeps): SiteDocument {
   const link = (path: string, type?: string) => ({ href: `${baseUrl}${path}`, ...(type && { type }) });
   const docs = [link(DOCS_PATH, 'text/html')];
@@ -102,7 +102,7 @@ function createApiCatalog({ baseUrl, madeAt }: DocumentDeps): SiteDocument {
   });
 }
 
-/** `/sitemap.xml`: the address of every page. */
+/** `/sitemap.xml`: the addresses of all pages. */
 function createSitemapXml({ baseUrl, content, madeAt }: DocumentDeps): SiteDocument {
   const entries = content.pages.map(
     ({ path, lastModified }) =>
@@ -120,7 +120,7 @@ function createSitemapXml({ baseUrl, content, madeAt }: DocumentDeps): SiteDocum
 
 const SITEMAP = 'http://www.sitemaps.org/schemas/sitemap/0.9';
 
-/** `/sitemap.md`: the same pages with what they are about. */
+/** `/sitemap.md`: the same pages with their descriptions. */
 function createSitemapMd({ baseUrl, content, madeAt }: DocumentDeps): SiteDocument {
   const sections = bySection(content).map(({ section, pages }) => {
     const lines = pages.map(
@@ -152,8 +152,8 @@ function createSitemapMd({ baseUrl, content, madeAt }: DocumentDeps): SiteDocume
 }
 
 /**
- * `/robots.txt` (RFC 9309) with content signals (contentsignals.org): what the pages may be used for. /v1 and the
- * dashboard hold nothing for a crawler; their addresses answer with a refusal or a form.
+ * `/robots.txt` (RFC 9309) with content signals (contentsignals.org), which state how the pages may be used. /v1 and
+ * the dashboard contain nothing for crawlers; they respond with an error or a form.
  */
 function createRobots({ baseUrl, content, madeAt }: DocumentDeps): SiteDocument {
   const { search, aiInput, aiTrain } = content.identity.contentSignals;
@@ -183,11 +183,13 @@ function yesNo(allowed: boolean): string {
   return allowed ? 'yes' : 'no';
 }
 
-/** Renewed weekly, good for half a year: RFC 9116, section 2.5.5 wants less than a year. */
+/** Renewed weekly and valid for half a year: RFC 9116, section 2.5.5 requires less than a year. */
 const RENEWED_EVERY_MS = 7 * DAY_MS;
 const GOOD_FOR_MS = 180 * DAY_MS;
 
-/** `/.well-known/security.txt` (RFC 9116): where to report a vulnerability. Its date moves on while the server runs. */
+/**
+ * `/.well-known/security.txt` (RFC 9116): where to report a vulnerability. Its expiry moves on while the server runs.
+ */
 function createSecurityTxt({ baseUrl, content }: DocumentDeps): SiteDocument {
   const { email, lang } = content.identity;
   let madeAt = Number.NaN;
@@ -213,7 +215,7 @@ function createSecurityTxt({ baseUrl, content }: DocumentDeps): SiteDocument {
     title: 'security.txt',
     description: 'Whom to tell of a weakness.',
     at(now) {
-      // Whole weeks of the calendar, so that every node and every start give the same bytes.
+      // Aligned to calendar weeks, so that every node and every start produce the same bytes.
       const since = now - (now % RENEWED_EVERY_MS);
       if (current === null || since !== madeAt) {
         madeAt = since;
@@ -231,7 +233,7 @@ function createMcpDocuments(deps: DocumentDeps): SiteDocument[] {
   return [...MCP_CARD_PATHS.map((path) => createCard(deps, path)), createMetadata(deps)];
 }
 
-/** An MCP Server Card (SEP-2127). Tools are left to `tools/list`, which knows what a key may use. */
+/** An MCP Server Card (SEP-2127). It lists no tools: `tools/list` returns those available to the key. */
 function createCard({ baseUrl, content, madeAt }: DocumentDeps, path: string): SiteDocument {
   const reversed = new URL(baseUrl).hostname.split('.').reverse().join('.');
   const card = {
@@ -268,7 +270,9 @@ function createCard({ baseUrl, content, madeAt }: DocumentDeps, path: string): S
   });
 }
 
-/** The metadata of the protected resource (RFC 9728, section 2): tokens are API keys, or come from the servers that are named. */
+/**
+ * The metadata of the protected resource (RFC 9728, section 2): tokens are API keys, or issued by the listed servers.
+ */
 function createMetadata({ baseUrl, madeAt, authorizationServers }: DocumentDeps): SiteDocument {
   const metadata = {
     resource: `${baseUrl}${MCP_PATH}`,

@@ -29,7 +29,7 @@ const MEANINGS = {
   RATE_LIMITED: 'the rate limit is exceeded; retry after `Retry-After`',
 };
 
-/** Describes the public API's routes, which are added to `app` from now on, as OpenAPI 3.0.3. */
+/** Describes the public API's routes, which are registered on `app` from now on, as OpenAPI 3.0.3. */
 export function describePublicApi(
   app: FastifyInstance,
   deps: ExampleDeps & { deprecations: readonly Deprecation[] },
@@ -60,7 +60,7 @@ function documentHead(baseUrl: string) {
     servers: [{ url: baseUrl }],
     externalDocs: { description: 'Developers portal', url: `${baseUrl}${DOCS_PATH}` },
     tags: [{ name: PUBLIC_TAG, description: 'Availability and discovery. Read-only, no key required.' }],
-    // OpenAPI 3.0 has no word for webhooks; there are none.
+    // OpenAPI 3.0 cannot describe webhooks; there are none.
     'x-webhooks': {},
   };
 }
@@ -70,7 +70,7 @@ function problemsOf(_operation: OperationObject, { url }: DescribedRoute): Error
   return url === UNKNOWN_PATH ? ['NOT_FOUND', ...refusals] : refusals;
 }
 
-/** No route: whatever matches none is answered by the gate. */
+/** Not a route: the gate responds to every path that matches none. */
 function unknownOperation(): OperationObject {
   return {
     operationId: 'getUnknown',
@@ -102,7 +102,7 @@ interface ExampleDeps {
   publicRateLimit: number;
 }
 
-/** Example answers, produced by the code that produces the real ones. */
+/** Example responses, produced by the code that produces the real ones. */
 function publicExamples({ baseUrl, identity, problems, publicRateLimit }: ExampleDeps): Examples {
   const problem = (instance: string, shown: Problem): unknown =>
     JSON.parse(problems.render(shown, { requestId: REQUEST_ID, instance }).body);

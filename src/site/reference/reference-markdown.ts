@@ -7,7 +7,7 @@ import type {
   ResponseObject,
 } from '../../http/openapi/schemas.ts';
 
-/** What the page says once for all operations (content/developers/reference.md). */
+/** Errors that the page documents once for all operations (content/developers/reference.md). */
 const COMMON_ERRORS: ReadonlySet<string> = new Set([
   'INVALID_REQUEST',
   'UNKNOWN_PARAMETER',
@@ -31,7 +31,7 @@ interface Described {
   operation: OperationObject;
 }
 
-/** The operations of some tags as markdown: a second-level heading for each tag, a third-level one for each operation. */
+/** The operations of some tags as markdown: a second-level heading per tag, a third-level heading per operation. */
 export function referenceMarkdown(api: Document, tags: readonly string[]): string {
   const all = Object.entries(api.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]): Described => ({ api, method, path, operation })),
@@ -49,14 +49,14 @@ function operationMarkdown(one: Described): string {
   const { api, method, path, operation } = one;
   const parameters = (operation.parameters ?? [])
     .map((given) => resolve<Parameter>(api, given))
-    // Every POST has the same one; the page tells of it once.
+    // Every POST has the same one; the page documents it once.
     .filter(({ name }) => name !== 'Idempotency-Key');
   const body = operation.requestBody?.content['application/json'];
   const parts = [
     `### ${operation.summary ?? path}`,
     `\`${method.toUpperCase()} ${path}\` · ${scopeWords(operation)}${operation.deprecated ? ' · deprecated' : ''}`,
-    // Which scope it needs stands in the line above.
-    (operation.description ?? '').replace(/\n*(Needs the scope `[^`]+`|Any valid key will do)\.$/, ''),
+    // The line above already names the scope.
+    (operation.description ?? '').replace(/\n*(Requires the scope `[^`]+`|Any valid key can be used)\.$/, ''),
     parameters.length > 0
       ? table(
           ['Parameter', 'In', 'Takes', 'Meaning'],
@@ -120,7 +120,7 @@ function codesOf(schema: JsonSchema): string[] {
   return code?.const === undefined ? [] : [String(code.const)];
 }
 
-/** A command to paste; ids stand in capitals, as what a reader has to put in. */
+/** A command to paste; IDs are in capitals, because the reader has to replace them. */
 function curl({ api, method, path, operation }: Described, parameters: readonly Parameter[]): string {
   const filled = path.replace(/\{(\w+)\}/g, (_all, name: string) => {
     const example = parameters.find((given) => given.in === 'path' && given.name === name)?.example;
@@ -144,14 +144,14 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
 }
 
-/** A table's cell is one line, and a bar in it would begin the next cell. */
+/** A table cell is one line, and an unescaped bar would start the next cell. */
 function cell(text: string): string {
   return text.replace(/\s*\n\s*/g, ' ').replaceAll('|', '\\|');
 }
 
 const MOST_VALUES = 16;
 
-/** A member of a body, nested ones by their dotted name. */
+/** A member of a body; nested ones have dotted names. */
 interface Field {
   name: string;
   type: string;
@@ -159,14 +159,14 @@ interface Field {
   required: boolean;
 }
 
-/** What `$ref` points to, else the thing itself. */
+/** Resolves a `$ref`; returns anything else unchanged. */
 function resolve<T extends object>({ components }: Document, thing: T | Reference): T {
   if (!('$ref' in thing) || typeof thing.$ref !== 'string') return thing as T;
   const [, , kind = '', name = ''] = thing.$ref.split('/');
   return components[kind]?.[name] as T;
 }
 
-/** What a schema takes, in a few words of markdown: `string, up to 300 characters`, `"a" or "b"`. */
+/** What a schema accepts, in a few words of markdown: `string, up to 300 characters`, `"a" or "b"`. */
 function typeWords(api: Document, schema: JsonSchema): string {
   const words = describe(api, schema);
   return schema.default === undefined || isEmpty(schema.default)
@@ -174,7 +174,7 @@ function typeWords(api: Document, schema: JsonSchema): string {
     : `${words}; default ${code(JSON.stringify(schema.default))}`;
 }
 
-/** The members of an object, those of objects inside it by dotted names, one level down. */
+/** The members of an object; those of nested objects have dotted names, one level down. */
 function fieldsOf(api: Document, schema: JsonSchema, prefix = '', depth = 0): Field[] {
   const properties = (objectOf(api, schema)?.properties ?? {}) as Record<string, JsonSchema>;
   const required = (objectOf(api, schema)?.required ?? []) as string[];
@@ -193,7 +193,7 @@ function describe(api: Document, given: JsonSchema): string {
   const choices = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
   if (choices !== undefined) {
     const all = choices.map((choice) => describe(api, choice));
-    // An empty string beside any other string adds no information.
+    // An empty string adds no information next to any other string.
     const parts = all.length > 2 ? all.filter((words) => words !== code('""')) : all;
     return [...new Set(parts)].join(' or ');
   }
