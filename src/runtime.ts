@@ -22,6 +22,7 @@ import { type Random, systemRandom } from './lib/random.ts';
 import { createSecretBox, createSeededRandom, type SecretBox, type SeededRandom } from './lib/secret-box.ts';
 import { createLogDestination } from './log-destination.ts';
 import { storageFaultOf } from './model/errors.ts';
+import { beginWork } from './operation/begin-work.ts';
 import { openWhenReachable } from './operation/standby.ts';
 import type { Tracing } from './operation/tracing.ts';
 import { type Encoder, openEncoder } from './signals/encoder/encoder.ts';
@@ -219,22 +220,29 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     expired += count;
   });
   // Before anyone can request a run, which would then no longer be postponed.
-  const brokenOff = await runtime.store.recoverSources({ own: false, now: runtime.clock.now() });
+  const brokenOff = await recoverSources(runtime);
   const url = await app.listen({ host: config.host, port: config.port });
-  const waiting = await dispatcher.start();
-  warnOfClock(runtime);
   housekeeping.start();
   bulk.start();
-  await poller.start();
-  logger.info(
-    { ...descriptionOf(runtime), url, endpoints_waiting: waiting, sources_broken_off: brokenOff.length },
-    'server started',
-  );
+  let waiting = 0;
+  const begun = await beginWork(runtime, [
+    async () => {
+      waiting = await dispatcher.start();
+      warnOfClock(runtime);
+    },
+    poller.start,
+    async () =>
+      logger.info(
+        { ...descriptionOf(runtime), url, endpoints_waiting: waiting, sources_broken_off: brokenOff },
+        'server started',
+      ),
+  ]);
   return {
     url,
     async stop(reason = 'stop') {
       const since = runtime.clock.monotonic();
       const { inFlight } = dispatcher.pulse();
+      begun.stop();
       const stops = [
         () => app.close(),
         housekeeping.stop,
@@ -265,6 +273,16 @@ async function warnOfOthers({ store, config: { dataDir, databaseUrl }, logger }:
     { others, data_dir: dataDir },
     'another server runs on this data folder; stop it: request limits and throttles apply to each server separately',
   );
+}
+
+/** How many runs a process that died had under way. A lost connection is no reason to end: the poller looks again. */
+async function recoverSources({ store, clock }: Runtime): Promise<number> {
+  try {
+    return (await store.recoverSources({ own: false, now: clock.now() })).length;
+  } catch (error) {
+    if (storageFaultOf(error) === null) throw error;
+    return 0;
+  }
 }
 
 /** With several nodes, only one runs these jobs. */

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { foundingToken } from '../accounts/tenants.ts';
+import { storageFaultOf } from '../model/errors.ts';
 import { EXIT, type Opened, type Ports, releaseLine, shellWord } from './ports.ts';
 
 /** `serve`: runs the server until SIGTERM or Ctrl-C; also the default without a command. */
@@ -12,7 +13,7 @@ export function addServe(parent: Command, ports: Ports): void {
 
 async function serve(ports: Ports): Promise<void> {
   const opened = await ports.open({ log: 'requests', takesPosts: true });
-  const first = (await opened.store.listTenants()).length === 0;
+  const first = await hasNoTenant(opened);
   const starting = opened.start();
   // A signal during startup waits until the server has started, so that there is only one way to stop.
   ports.onStop(async (reason) => (await starting).stop(reason));
@@ -22,6 +23,16 @@ async function serve(ports: Ports): Promise<void> {
   });
   ports.out(`Signalpost ${releaseLine(await ports.release())} listens at ${url}`);
   if (first) welcome(ports, opened);
+}
+
+/** False where it cannot be known right now: a server starts all the same. */
+async function hasNoTenant({ store }: Opened): Promise<boolean> {
+  try {
+    return (await store.listTenants()).length === 0;
+  } catch (error) {
+    if (storageFaultOf(error) === null) throw error;
+    return false;
+  }
 }
 
 /** Where everything is, with the link and command to get started. */

@@ -130,6 +130,7 @@ export function createPoller(deps: RunDeps): Poller {
     async start() {
       await store.recoverSources({ own: true, now: clock.now() });
       deps.web.recall(await store.hostHolds(clock.now()));
+      if (state === 'stopped') return;
       state = 'running';
       wake();
     },

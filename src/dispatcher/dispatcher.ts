@@ -56,7 +56,10 @@ export interface DispatcherPulse {
 
 /** Takes stored deliveries to their receivers. */
 export interface Dispatcher {
-  /** Recovers what a dead process had in flight and begins to deliver; returns how many endpoints have work that waits. */
+  /**
+   * Recovers what a dead process had in flight and begins to deliver; returns how many endpoints have work that waits. May be
+   * called again where it failed.
+   */
   start(): Promise<number>;
   /** Says that new work was committed for these endpoints. Cheap, synchronous, never throws. */
   nudge(lanes: readonly NewWork[]): void;
@@ -207,6 +210,7 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
     async start() {
       await seedThrottles();
       const lanes = await store.recoverDeliveries({ own: true });
+      if (state === 'stopped') return 0;
       state = 'running';
       takeUp(lanes);
       armSafetyNet();

@@ -1,17 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as later } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../src/store/postgres/connection.ts';
-import { temporaryFolder } from '../cli/process.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createCluster } from '../support/cluster.ts';
 import { call, postSignals, startCountingReceiver } from '../support/counting-receiver.ts';
-import { databaseUrl, mayLackPostgres, type PostgresServer, startPostgres } from '../support/postgres.ts';
-import {
-  freePort,
-  runCommand,
-  type ServerProcess,
-  serverEnv,
-  startServerProcess,
-} from '../support/server-process.ts';
+import { mayLackPostgres, type PostgresServer, startPostgres } from '../support/postgres.ts';
 
 const IN_FLIGHT_PER_ENDPOINT = 20;
 const ANSWER_AFTER_MS = 200;
@@ -23,38 +14,6 @@ describe.skipIf(mayLackPostgres())('several nodes on one PostgreSQL database', (
     postgres = await startPostgres({ synchronous_commit: 'on', max_connections: '60' });
   });
   afterAll(async () => postgres[Symbol.asyncDispose]());
-
-  /** A database with a tenant, and nodes that are started on it. */
-  async function aCluster() {
-    const config = await postgres.createDatabase();
-    const env = { DATABASE_URL: databaseUrl(config), SECRETS_KEY: randomBytes(32).toString('base64') };
-    const folders = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
-    onTestFinished(() => {
-      for (const folder of folders) folder[Symbol.dispose]();
-    });
-    const ports = await Promise.all(folders.map(() => freePort()));
-    const place = (n: number) => [folders[n]?.path ?? '', ports[n] ?? 0] as const;
-    const start = async (n: number): Promise<ServerProcess> => {
-      const node = await startServerProcess(...place(n), env);
-      onTestFinished(async () => {
-        node.thaw();
-        await node.kill();
-      });
-      return node;
-    };
-    const tenant = await runCommand(
-      ['tenant', 'create', '--name', 'Nodes', '--email', 'n@example.com', '--plan', 'enterprise', '--json'],
-      { ...serverEnv(...place(0)), ...env },
-    );
-    const key: string = JSON.parse(tenant).api_key;
-    const ask = async (sql: string) => {
-      const db = await connect(config);
-      const { rows } = await db.ask({ name: '', text: sql, members: null }, []);
-      await db.close();
-      return rows;
-    };
-    return { start, key, ask, url: (n: number) => `http://127.0.0.1:${ports[n]}` };
-  }
 
   const urls = (prefix: string, count: number) =>
     Array.from({ length: count }, (_, n) => `https://forum.example/${prefix}/${n}`);
@@ -83,7 +42,7 @@ describe.skipIf(mayLackPostgres())('several nodes on one PostgreSQL database', (
   }
 
   test('under load, killed and restarted, with PostgreSQL restarted: nothing is lost, and only what was in flight comes twice', async () => {
-    const { start, key, url } = await aCluster();
+    const { start, key, url } = await createCluster(postgres);
     const nodes = await Promise.all([start(0), start(1), start(2)]);
     const receiver = await startCountingReceiver((response) => setTimeout(() => response.end(), 20));
     const paths = ['/a', '/b', '/c', '/d'];
@@ -127,7 +86,7 @@ describe.skipIf(mayLackPostgres())('several nodes on one PostgreSQL database', (
   }, 240_000);
 
   test('limits, throttle and pause hold on all nodes together, and a node that stood still sends nothing of what was taken over', async () => {
-    const { start, key, ask, url } = await aCluster();
+    const { start, key, ask, url } = await createCluster(postgres);
     const nodes = await Promise.all([start(0), start(1), start(2)]);
     await expectSharedLimit(key, url);
 
@@ -208,28 +167,4 @@ describe.skipIf(mayLackPostgres())('several nodes on one PostgreSQL database', (
     expect(revoked.ok).toBe(true);
     expect(await statusAt(2)).toBe(401);
   }
-
-  test('a server that cannot be reached, at start or later, is waited for with 503', async () => {
-    const { start, key, url } = await aCluster();
-    await postgres.stop();
-    const starting = start(0);
-    const statusOf = (path: string) =>
-      fetch(`${url(0)}${path}`, { headers: { authorization: `Bearer ${key}` } }).then(
-        (response) => [response.status, Number(response.headers.get('retry-after')) > 0],
-        () => null,
-      );
-    await expect.poll(() => statusOf('/v1/icps'), { timeout: 60_000 }).toEqual([503, true]);
-    expect(await statusOf('/ready')).toEqual([503, true]);
-    await postgres.start();
-    await starting;
-    await expect.poll(() => statusOf('/v1/icps')).toEqual([200, false]);
-
-    await postgres.stop();
-    // A connection that was kept may have been closed meanwhile.
-    await expect.poll(() => statusOf('/v1/icps')).toEqual([503, true]);
-    expect(await statusOf('/ready')).toEqual([503, true]);
-    await postgres.start();
-    await expect.poll(() => statusOf('/ready'), { timeout: 20_000 }).toEqual([200, false]);
-    expect((await call(url(0), key, '/v1/icps')).data).toHaveLength(1);
-  }, 120_000);
 });

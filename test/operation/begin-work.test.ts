@@ -1,0 +1,98 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { DomainError } from '../../src/model/errors.ts';
+import { beginWork } from '../../src/operation/begin-work.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+
+const outage = () => new DomainError('UNAVAILABLE', 'It cannot be reached.', { storage: 'outage' });
+
+/** Three steps, of which the second fails as often as `faults` says; `done` names those that succeeded. */
+function someSteps(faults: Error[]) {
+  const done: string[] = [];
+  const step = (name: string) => async () => void done.push(name);
+  const second = async () => {
+    const fault = faults.shift();
+    if (fault !== undefined) throw fault;
+    done.push('second');
+  };
+  return { done, steps: [step('first'), second, step('third')] };
+}
+
+function aServer() {
+  const clock = createManualClock(0);
+  const lines: string[] = [];
+  const logger = {
+    warn: (_fields: unknown, text: string) => lines.push(text),
+    error: (_fields: unknown, text: string) => lines.push(text),
+  };
+  const pass = async (ms: number) => {
+    clock.advance(ms);
+    await nextTurn();
+  };
+  return { pass, lines, deps: { clock, logger: logger as never } };
+}
+
+test('work begins at once, in order', async () => {
+  const { deps, lines } = aServer();
+  const { done, steps } = someSteps([]);
+  await beginWork(deps, steps);
+  expect(done).toEqual(['first', 'second', 'third']);
+  expect(lines).toEqual([]);
+});
+
+test('a step that the storage is missing for is tried again each second, and no other a second time', async () => {
+  const { pass, deps, lines } = aServer();
+  const { done, steps } = someSteps([outage(), outage(), new Error('a fault of our own')]);
+  await beginWork(deps, steps);
+  expect(done).toEqual(['first']);
+  await pass(1_000);
+  await pass(1_000);
+  expect(done).toEqual(['first']);
+  await pass(1_000);
+  expect(done).toEqual(['first', 'second', 'third']);
+  await pass(60_000);
+  expect(done).toHaveLength(3);
+  expect(lines).toEqual([
+    'the storage cannot be reached: deliveries and sources begin when it can be',
+    'work cannot begin; trying again',
+  ]);
+});
+
+test('any other fault of the first try is thrown', async () => {
+  const { pass, deps } = aServer();
+  const { done, steps } = someSteps([new Error('a fault of our own')]);
+  await expect(beginWork(deps, steps)).rejects.toThrow('a fault of our own');
+  await pass(60_000);
+  expect(done).toEqual(['first']);
+});
+
+test('once it is stopped nothing begins', async () => {
+  const { pass, deps } = aServer();
+  const { done, steps } = someSteps([outage()]);
+  const begun = await beginWork(deps, steps);
+  begun.stop();
+  await pass(60_000);
+  expect(done).toEqual(['first']);
+});
+
+test('stopped during a try, it ends with the step under way', async () => {
+  const { pass, deps, lines } = aServer();
+  const faults: Error[] = [outage()];
+  const { promise, reject } = Promise.withResolvers<void>();
+  let tries = 0;
+  const done: string[] = [];
+  const begun = await beginWork(deps, [
+    async () => {
+      tries++;
+      const fault = faults.shift();
+      if (fault !== undefined) throw fault;
+      await promise;
+    },
+    async () => void done.push('second'),
+  ]);
+  await pass(1_000);
+  begun.stop();
+  reject(new DomainError('UNAVAILABLE', 'The storage is being closed.'));
+  await pass(60_000);
+  expect([tries, done, lines]).toEqual([2, [], [expect.stringContaining('cannot be reached')]]);
+});
