@@ -278,7 +278,7 @@ function toStored(row: DueRow | undefined): StoredDeliveries | null {
 }
 
 /** JSON put together as text: ids need no escaping, and parsing what the caller holds would cost more than the claim. */
-function heldWith(held: string, more: string | null): string {
+export function heldWith(held: string, more: string | null): string {
   if (more === null) return held;
   return held === '{}' ? `{${more}}` : `${held.slice(0, -1)},${more}}`;
 }

@@ -1,30 +1,27 @@
 import { setTimeout as later } from 'node:timers/promises';
-import type { StoredClaim, StoredProbeClaim, StoredTaking } from '../changes/claims.ts';
+import type { StoredClaim, StoredLaneClaim } from '../changes/claims.ts';
 import { type ChangeScripts, createChanges, type StoreStatements } from '../changes.ts';
 import { translateFault } from '../commit-batch.ts';
 import type { Script } from '../script.ts';
 import { changeIn, ownerOf } from '../weights.ts';
 import { type Committed, unavailable } from '../write-queue.ts';
+import { createLaneClaims } from './claim-lanes.ts';
 import { type Connection, InDoubtError } from './connection.ts';
 import { faultOfPostgres, isConflict, isConnectionLost } from './faults.ts';
+import { createDeliveredRecorder, outcomesFrom } from './record-delivered.ts';
 import { answeredLater, createScriptRunner } from './runner.ts';
 import { prepared } from './sql/prepared.ts';
 
 /** A change by its name, with its arguments. */
 export type NamedChange = readonly [name: keyof ChangeScripts, args: readonly unknown[]];
 
-/**
- * Changes that decide by the answer of one statement that changes its own row: of several in a row, each goes on when its answer
- * comes, and the statements of all are under way meanwhile. One after the other, each would cost a round trip.
- */
-const SIDE_BY_SIDE = new Set<string>(['recordDelivered']);
-
 interface Step {
-  isSideBySide: boolean;
   /** What no other node may be changing meanwhile. */
   locks: readonly string[];
   /** May be called more than once, after a roll-back. */
   run(): Promise<unknown>;
+  /** Runs this one and others behind it at once, and answers for each; null: it has to be run by itself. */
+  runMany: (() => { count: number; values: Promise<readonly unknown[]> }) | null;
 }
 
 /** A transaction that was in another's way is run again: each time one of them gets through. */
@@ -53,19 +50,33 @@ export function createCommitter(db: Connection): (batch: readonly NamedChange[])
     string,
     (...args: readonly unknown[]) => Script<unknown>
   >;
-  const run = createScriptRunner(db);
+  const runScript = createScriptRunner(db);
+
+  async function runOne([name, args]: NamedChange): Promise<unknown> {
+    const script = scripts[name];
+    if (script === undefined) throw new Error(`There is no change "${name}".`);
+    return runScript(script(...args));
+  }
+
+  const claimLanes = createLaneClaims(
+    db,
+    (claim) => runOne(['claimLanes', [claim]]) as Promise<StoredLaneClaim[]>,
+  );
+  const recordDelivered = createDeliveredRecorder(db);
 
   return (batch) =>
     commitSteps(
       db,
-      batch.map(([name, args]) => ({
-        isSideBySide: SIDE_BY_SIDE.has(name),
+      batch.map(([name, args], index) => ({
         locks: locksOf([name, args]),
-        async run() {
-          const script = scripts[name];
-          if (script === undefined) throw new Error(`There is no change "${name}".`);
-          return run(script(...args));
-        },
+        run: () => (name === 'claimLanes' ? claimLanes(args[0] as StoredClaim) : runOne([name, args])),
+        runMany:
+          name !== 'recordDelivered'
+            ? null
+            : () => {
+                const outcomes = outcomesFrom(batch, index);
+                return { count: outcomes.length, values: recordDelivered(outcomes) };
+              },
       })),
     );
 }
@@ -92,15 +103,24 @@ async function commitSteps(db: Connection, steps: readonly Step[]): Promise<Comm
     values[index] = await steps[index]?.run();
   }
 
+  /** What runs many at once is not waited for: its statement is sent, and run before those of the steps behind it. */
   async function runAll(): Promise<void> {
-    let together: Promise<void>[] = [];
-    for (let index = 0; index < steps.length; index++) {
-      const started = run(index);
-      together.push(started);
-      if (steps[index]?.isSideBySide === true && steps[index + 1]?.isSideBySide === true) continue;
-      await allOf(together);
-      together = [];
+    const underWay: Promise<void>[] = [];
+    for (let index = 0; index < steps.length; ) {
+      const many = steps[index]?.runMany?.() ?? null;
+      if (many === null || many.count === 0) {
+        await allOf([...underWay.splice(0), run(index++)]);
+        continue;
+      }
+      const from = index;
+      index += many.count;
+      underWay.push(
+        many.values.then((found) => {
+          for (const [n, value] of found.entries()) values[from + n] = value;
+        }),
+      );
     }
+    await allOf(underWay);
   }
 
   async function runApart(): Promise<void> {
@@ -203,7 +223,7 @@ type AnyCall = readonly [name: string, args: readonly unknown[]];
  * them. They are the frequent ones, and those that go through all tenants.
  */
 const DECIDED_BY_ROWS = new Set([
-  ...['recordDelivered', 'recordAttempt', 'releaseLeases', 'recordTestSend'],
+  ...['recordDelivered', 'recordAttempt', 'releaseLeases', 'recordTestSend', 'claimLanes', 'claimOldest'],
   ...['touchKey', 'touchSession', 'endSession', 'endSessionOf', 'revokeKey', 'noteRefusal', 'setLink'],
   ...['spendStep', 'spendRecoveryCode', 'offerFactor'],
   ...['markMailSent', 'markMailFailed', 'markMailAnnounced', 'resendMail', 'setDigestReader'],
@@ -238,16 +258,5 @@ export function locksOf(call: AnyCall): string[] {
 }
 
 function ownLocksOf([name, args]: AnyCall): string[] {
-  if (DECIDED_BY_ROWS.has(name)) return [];
-  const [first, second] = args;
-  if (name === 'claimLanes') return (first as StoredClaim).lanes.map(({ endpointId }) => laneOf(endpointId));
-  if (name === 'claimOldest') return [laneOf((first as StoredProbeClaim).endpointId)];
-  const tenant = ownerOf([name, args]) || HOUSE;
-  if (name !== 'commitSignalsHeld') return [tenant];
-  return [tenant, ...Object.keys(JSON.parse((second as StoredTaking).lanes)).map(laneOf)];
-}
-
-/** An endpoint's lease: one node at a time takes it. */
-function laneOf(endpointId: string): string {
-  return `lane ${endpointId}`;
+  return DECIDED_BY_ROWS.has(name) ? [] : [ownerOf([name, args]) || HOUSE];
 }

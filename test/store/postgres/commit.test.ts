@@ -125,7 +125,82 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     expect(given.toSorted((a, b) => a.length - b.length)).toEqual([[], ['dlv_1', 'dlv_2', 'dlv_3']]);
   });
 
-  test('outcomes of one batch do not wait for each other, and count as if they did', async () => {
+  test('a claim skips an endpoint whose lease another node is taking, and comes back for it at once', async () => {
+    const events = ['whk_a', 'whk_b'].map((endpointId) =>
+      aRoutedEvent('ten_a', [endpointId], { deliveryIds: [`dlv_${endpointId}`], createdAt: T0 }),
+    );
+    await first(['commitSignals', [[aSignal('ten_a', { id: 'sig_1', events })]]]);
+    const claim = (node: string, now: number, endpointIds = ['whk_a', 'whk_b']): AnyCall => [
+      'claimLanes',
+      [
+        {
+          lanes: endpointIds.map((endpointId) => ({ endpointId, limit: 9, knownVersion: 1, held: '{}' })),
+          ...{ now, leaseUntil: now + 60_000, leaseToken: `lease_${node}`, process: node },
+        },
+      ],
+    ];
+    await first(claim('a', T0));
+    const now = T0 + 60_000;
+    const other = await connect(config);
+    connections.push(other);
+    let claimed: unknown;
+    await other.transact(async () => {
+      await select("SELECT 1 FROM lane_leases WHERE endpoint_id = 'whk_a' FOR UPDATE", other);
+      claimed = await second(claim('b', now));
+    });
+    const given = { list: '["dlv_whk_b","signal.detected",1,0,41]' };
+    expect(claimed).toMatchObject({
+      values: [
+        [
+          { endpointId: 'whk_a', deliveries: null, nextDueAt: now + 20 },
+          { endpointId: 'whk_b', deliveries: given, takenFrom: '{"dlv_whk_b":1}' },
+        ],
+      ],
+    });
+    // The node that lost it is told when the lease of the other one ends.
+    expect(await first(claim('a', now, ['whk_b']))).toMatchObject({
+      values: [[{ deliveries: null, nextDueAt: now + 60_000 }]],
+    });
+    expect(await second(claim('b', now, ['whk_a']))).toMatchObject({
+      values: [[{ takenFrom: '{"dlv_whk_a":1}' }]],
+    });
+  });
+
+  test('a claim ends where its bodies are large, and the rest stays due', async () => {
+    const body = 'x'.repeat(2_200_000);
+    const events = ['whk_a', 'whk_b'].flatMap((endpointId) =>
+      [1, 2].map((n) => {
+        const routed = aRoutedEvent('ten_a', [endpointId], {
+          deliveryIds: [`dlv_${endpointId}${n}`],
+          createdAt: T0,
+        });
+        return { ...routed, deliveries: routed.deliveries.map((delivery) => ({ ...delivery, body })) };
+      }),
+    );
+    await first(['commitSignals', [[aSignal('ten_a', { id: 'sig_1', events })]]]);
+    const claimed = await first([
+      'claimLanes',
+      [
+        {
+          lanes: ['whk_a', 'whk_b'].map((endpointId) => ({
+            ...{ endpointId, limit: 9, knownVersion: 1, held: '{}' },
+          })),
+          ...{ now: T0, leaseUntil: T0 + 60_000, leaseToken: 'lease_a', process: 'a' },
+        },
+      ],
+    ]);
+    expect(claimed).toMatchObject({
+      values: [
+        [
+          { endpointId: 'whk_a', deliveries: { bodies: { length: 4_400_000 } }, nextDueAt: null },
+          { endpointId: 'whk_b', deliveries: null, nextDueAt: T0 },
+        ],
+      ],
+    });
+    expect(await select('SELECT endpoint_id FROM lane_leases')).toEqual(['whk_a']);
+  });
+
+  test('outcomes of one batch are one statement, and count as if each were one', async () => {
     const ids = Array.from({ length: 20 }, (_, n) => `dlv_${n}`);
     const events = ids.map((id, n) =>
       aRoutedEvent('ten_a', [n % 2 === 0 ? 'whk_a' : 'whk_b'], { deliveryIds: [id], createdAt: T0 }),
@@ -155,7 +230,8 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
       values: [...ids.map(() => true), false],
       failed: [],
     });
-    expect(most).toBe(batch.length);
+    // The late one is another.
+    expect(most).toBe(2);
     expect(await select("SELECT count(*) FROM deliveries WHERE status = 'delivered'")).toEqual([20]);
     expect(await select('SELECT sum(count)::int FROM endpoint_hours')).toEqual([20]);
 

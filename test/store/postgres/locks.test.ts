@@ -7,7 +7,7 @@ const request = { tenantId: 'ten_a', route: 'POST /v1/signals', key: 'k', finger
 test.each([
   ['the change of a tenant', ['createKey', [{ tenantId: 'ten_a' }, 5]], ['ten_a']],
   ['what concerns no tenant', ['countMail', [[], 0]], ['house']],
-  ['a claim', ['claimLanes', [{ lanes }]], ['lane whk_1', 'lane whk_2']],
+  ['a claim, which skips the leases that others are taking,', ['claimLanes', [{ lanes }]], []],
   ['an outcome', ['recordDelivered', ['dlv_1', 'att_1', 1, 0, 0, '{}']], []],
   ['a heartbeat, which must not wait for housekeeping', ['beat', ['process', 0]], []],
   [

@@ -39,19 +39,26 @@ export function claimsSql(db: Connection): Later<ClaimStatements['claims']> {
   );
   const selectUnready = rows<Record<string, unknown>[], { endpointId: string; refused: 0 | 1 }>(
     db,
-    `SELECT "endpointId", refused::int FROM (
+    `WITH own AS MATERIALIZED (
+       SELECT endpoint_id FROM lane_leases WHERE endpoint_id = ANY (:ids::text[]) AND token = :leaseToken
+       ORDER BY endpoint_id FOR UPDATE SKIP LOCKED)
+     SELECT "endpointId", refused::int FROM (
        SELECT j.id AS "endpointId",
               e.id IS NULL OR coalesce(l.token <> :leaseToken AND l.until > :now, false)
-                OR (:ownOnly::boolean AND l.token IS DISTINCT FROM :leaseToken) AS refused,
+                OR (:ownOnly::boolean AND own.endpoint_id IS NULL) AS refused,
               l.token IS DISTINCT FROM :leaseToken OR l.until < :renewBefore AS unleased
        FROM unnest(:ids::text[], :versions::bigint[]) j (id, version)
          LEFT JOIN webhook_endpoints e
            ON e.id = j.id AND e.version = j.version AND e.status = 'active' AND e.deleted_at IS NULL
-         LEFT JOIN lane_leases l ON l.endpoint_id = j.id) lanes
+         LEFT JOIN lane_leases l ON l.endpoint_id = j.id
+         LEFT JOIN own ON own.endpoint_id = j.id) lanes
      WHERE refused OR unleased`,
   );
   return {
-    selectLease: row(db, 'SELECT endpoint_id, token, until, held FROM lane_leases WHERE endpoint_id = ?'),
+    selectLease: row(
+      db,
+      'SELECT endpoint_id, token, until, held FROM lane_leases WHERE endpoint_id = ? FOR UPDATE',
+    ),
     writeLease: run(
       db,
       `INSERT INTO lane_leases (endpoint_id, token, until, held, process) VALUES (?, ?, ?, ?, ?)
@@ -109,7 +116,7 @@ export function claimsSql(db: Connection): Later<ClaimStatements['claims']> {
 }
 
 /** What a claim's text `{delivery id: attempt}` is about. */
-function idsOf(held: string): string[] {
+export function idsOf(held: string): string[] {
   return Object.keys(JSON.parse(held) as object);
 }
 

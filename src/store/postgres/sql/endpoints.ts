@@ -83,7 +83,7 @@ export function endpointsSql(db: Connection): Later<EndpointStatements['endpoint
     isProbeDue: value(
       db,
       `SELECT 1 FROM webhook_endpoints
-       WHERE id = ? AND next_probe_at <= ? AND status = 'paused' AND deleted_at IS NULL`,
+       WHERE id = ? AND next_probe_at <= ? AND status = 'paused' AND deleted_at IS NULL FOR NO KEY UPDATE`,
     ),
     selectProbes: value(
       db,

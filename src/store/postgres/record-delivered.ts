@@ -1,0 +1,85 @@
+import { HOUR_MS } from '../../lib/clock.ts';
+import { speedOf } from '../../rules/deliveries.ts';
+import type { DeliveredTuple } from '../changes/deliveries.ts';
+import type { NamedChange } from './commit.ts';
+import type { Connection } from './connection.ts';
+import { WAITING } from './sql/claims.ts';
+import { deliveriesSql } from './sql/deliveries.ts';
+import { eventsSql } from './sql/events.ts';
+import { rows } from './sql/prepared.ts';
+
+/** Between the texts that are sent as one: JSON as a program writes it has none. Sent as an array each would be escaped. */
+const BETWEEN = '\n';
+
+/** Outcomes that one statement records: successes in a row, each of another delivery. */
+export function outcomesFrom(batch: readonly NamedChange[], start: number): DeliveredTuple[] {
+  const outcomes: DeliveredTuple[] = [];
+  const deliveries = new Set<string>();
+  for (let index = start; index < batch.length; index++) {
+    const [name, args] = batch[index] as NamedChange;
+    if (name !== 'recordDelivered') break;
+    const outcome = args as unknown as DeliveredTuple;
+    const [deliveryId, , , , , detail] = outcome;
+    if (deliveries.has(deliveryId) || detail.includes(BETWEEN)) break;
+    deliveries.add(deliveryId);
+    outcomes.push(outcome);
+  }
+  return outcomes;
+}
+
+/** The change `recordDelivered`, of many deliveries, in one statement: answers which outcomes counted. */
+export function createDeliveredRecorder(
+  db: Connection,
+): (outcomes: readonly DeliveredTuple[]) => Promise<boolean[]> {
+  const record = rows<[Record<string, unknown>], { id: string }>(
+    db,
+    `WITH told AS MATERIALIZED (
+       SELECT * FROM unnest(:deliveries::text[], :ids::text[], :attempts::bigint[], :starts::bigint[],
+         :durations::double precision[], :hours::bigint[], :speeds::bigint[], string_to_array(:details, E'\\n'))
+         t (delivery_id, id, attempt, started_at, duration_ms, hour, speed, detail)
+     ), logged AS (
+       INSERT INTO attempts (id, delivery_id, attempt, started_at, duration_ms, detail)
+       SELECT id, delivery_id, attempt, started_at, duration_ms, detail FROM told
+     ), done AS (
+       UPDATE deliveries d SET status = 'delivered', next_attempt_at = NULL, attempt_count = t.attempt
+       FROM told t WHERE d.id = t.delivery_id AND d.attempt_count = t.attempt - 1 AND d.${WAITING}
+       RETURNING d.id, d.endpoint_id, t.hour, t.speed
+     ), counted AS (
+       INSERT INTO endpoint_hours (endpoint_id, hour, speed, count)
+       SELECT endpoint_id, hour, speed, count(*) FROM done GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+       ON CONFLICT (endpoint_id, hour, speed) DO UPDATE SET count = endpoint_hours.count + excluded.count
+     )
+     SELECT id FROM done`,
+  );
+
+  const { selectBody } = deliveriesSql(db);
+  const { emptyReplies } = eventsSql(db);
+
+  /** Of an attempt that did not count, as its delivery was erased meanwhile, nothing of the reply is kept. */
+  async function forgetReplyOfErased(deliveryId: string): Promise<void> {
+    if ((await selectBody(deliveryId)) === undefined) await emptyReplies(deliveryId);
+  }
+
+  return async (outcomes) => {
+    const done = await record({
+      deliveries: outcomes.map(([deliveryId]) => deliveryId),
+      ids: outcomes.map(([, id]) => id),
+      attempts: arrayOf(outcomes.map(([, , attempt]) => attempt)),
+      starts: arrayOf(outcomes.map(([, , , startedAt]) => startedAt)),
+      durations: arrayOf(outcomes.map(([, , , , durationMs]) => durationMs)),
+      hours: arrayOf(outcomes.map(([, , , startedAt]) => Math.floor(startedAt / HOUR_MS))),
+      speeds: arrayOf(outcomes.map(([, , , , durationMs]) => speedOf(durationMs))),
+      details: outcomes.map(([, , , , , detail]) => detail).join(BETWEEN),
+    });
+    const counted = new Set(done.map(({ id }) => id));
+    const applied = outcomes.map(([deliveryId]) => counted.has(deliveryId));
+    for (const [i, [deliveryId]] of outcomes.entries())
+      if (!applied[i]) await forgetReplyOfErased(deliveryId);
+    return applied;
+  };
+}
+
+/** Numbers as PostgreSQL reads an array of them. */
+function arrayOf(numbers: readonly number[]): string {
+  return `{${numbers.join(',')}}`;
+}
