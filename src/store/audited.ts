@@ -5,16 +5,19 @@ import type { Store } from './store.ts';
 export interface Act {
   action: AuditAction;
   subject: string;
-  /** How many such changes it was; 1 where left out. */
+  /** The number of such changes. Default: 1. */
   count?: number;
-  /** Acts of one actor and hour with the same mark are one entry, which counts them; left out: it is one of its own. */
+  /**
+   * Acts of one actor and hour with the same mark are combined in one entry with a count; omitted: an entry of its
+   * own.
+   */
   gatheredBy?: string;
 }
 
 /** The client's network is recorded for log-ins and credentials only, for privacy. */
 const WITH_CLIENT = /^(?:session|password|second_factor|recovery_codes)\./;
 
-/** Whether the audit list keeps which network an act came from. */
+/** Whether the audit log records the client's network for an action. */
 export function keepsClient(action: AuditAction): boolean {
   return WITH_CLIENT.test(action);
 }
@@ -26,9 +29,9 @@ type Acts = {
 };
 
 /**
- * The changes that a person or a key may make, and what each is called; null where it came to nothing. What the process does
- * on its own (deliveries, detection, retention) is not among them, as a request may set it going: it must be changes of
- * other names. Nor is what is no change (last use of a key).
+ * The changes that a user or a key can make, with their audit-log actions; null if nothing changed. Changes that the
+ * process makes on its own (deliveries, detection, retention) are excluded: even if a request triggers them, they
+ * must be changes with other names. So are updates that are not changes (last use of a key).
  */
 const ACTS: Acts = {
   createKey: ([key], made) => (made ? { action: 'key.create', subject: key.id } : null),
@@ -75,7 +78,7 @@ const ACTS: Acts = {
   removeSuggestionDecision: ([, profileId], removed) =>
     removed === null ? null : { action: 'suggestion.undo', subject: profileId },
 
-  // Said when it is taken on: what it stores later is the process's own doing.
+  // Recorded when the job is accepted: what it stores later is not recorded.
   createJob: ([{ id, total }], made) =>
     made ? { action: 'signal.create', subject: id, count: total, gatheredBy: 'signals' } : null,
   commitSignals: (_, committed) => {

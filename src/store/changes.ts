@@ -34,7 +34,7 @@ import { createSignalWriter, signalChanges } from './changes/signals.ts';
 import { type SourceStatements, sourceChanges, sourceRunChanges } from './changes/sources.ts';
 import type { Asks, Result } from './script.ts';
 
-/** Every statement that changes ask for: what a driver has to answer. */
+/** Every statement that changes use: the interface of a driver. */
 export interface StoreStatements
   extends AccountStatements,
     ClaimStatements,
@@ -45,11 +45,11 @@ export interface StoreStatements
     SourceStatements {}
 
 /**
- * Every change of the store by name, as a script: each runs inside a transaction of the driver's, and takes and returns plain
- * data, so that it can run in another thread or process.
+ * Every change of the store by name, as a script: each runs inside a transaction of the driver, and takes and returns
+ * plain data, so that it can run in another thread or process.
  */
 export function createChanges(ask: Asks<StoreStatements>) {
-  // One for all changes: the texts that it has read are kept once.
+  // Shared by all changes, so that its cache of texts is, too.
   const findKnown = createKnownSignalSearch(ask);
   const writeSignal = createSignalWriter(ask, findKnown);
   const signals = signalChanges(ask, writeSignal);
@@ -90,10 +90,10 @@ export function createChanges(ask: Asks<StoreStatements>) {
 /** The changes as scripts. */
 export type ChangeScripts = ReturnType<typeof createChanges>;
 
-/** The changes as a driver that runs them answers. */
+/** The changes as a driver runs them. */
 export type Changes = {
   [K in keyof ChangeScripts]: (...args: Parameters<ChangeScripts[K]>) => Result<ReturnType<ChangeScripts[K]>>;
 };
 
-/** A change by its name, with its arguments. */
+/** A change by name, with its arguments. */
 export type NamedChange = [name: keyof Changes, args: Parameters<Changes[keyof Changes]>];

@@ -1,12 +1,12 @@
 import { type Committed, unavailable } from './write-queue.ts';
 
 /**
- * What an error says about the storage: `full` may hit one big change and spare a small one; `outage` (locked,
- * read-only, failing device) hits all alike; null is the change's own fault.
+ * The storage fault behind an error: `full` may affect a large change and not a small one; `outage` (locked,
+ * read-only, failing device) affects all alike; null: the change itself failed.
  */
 export type StorageFault = 'full' | 'outage' | null;
 
-/** A synchronous driver's transactions. */
+/** The transactions of a synchronous driver. */
 export interface Transactions {
   /** Runs `work` in one transaction: commits when it returns, rolls back and throws on when it or COMMIT throws. */
   runBatch(work: () => void): void;

@@ -2,72 +2,80 @@ import type { AttemptLog, ClaimedDelivery, Outcome } from '../model/delivery.ts'
 import type { Endpoint } from '../model/webhook.ts';
 import type { DeliverySummary } from './delivery-log-store.ts';
 
-/** What a process already holds of an endpoint's deliveries: claimed, and without a stored outcome. */
+/** A delivery that a process has already claimed, whose outcome is not stored yet. */
 export interface HeldAttempt {
   id: string;
   attempt: number;
 }
 
-/** How much one endpoint may be given by a claim; `knownVersion` is the caller's copy of the endpoint (-1: none). */
+/**
+ * How much a claim may give to one endpoint; `knownVersion` is the version of the caller's copy of the endpoint (-1:
+ * none).
+ */
 export interface LaneDemand {
   endpointId: string;
   limit: number;
   knownVersion: number;
-  /** What it holds already, and is not given again. */
+  /** Deliveries that it already holds, which are not claimed again. */
   held: HeldAttempt[];
-  /** Of `limit`, places for what has waited longest; the others go to urgent deliveries first. Left out: none. */
+  /**
+   * The part of `limit` reserved for the longest waiting deliveries; the rest goes to urgent ones first. Omitted:
+   * none.
+   */
   oldest?: number;
 }
 
 export interface ClaimRequest {
   lanes: LaneDemand[];
-  /** Unix milliseconds; what is due at or before it is claimed. */
+  /** Unix milliseconds; deliveries due by then are claimed. */
   now: number;
-  /** Until then no other process is given deliveries of these endpoints; each claim renews it. */
+  /** Until then, no other process can claim deliveries of these endpoints; each claim renews it. */
   leaseUntil: number;
-  /** The caller's own, the same for every claim of its life. */
+  /** The caller's token, the same for all its claims. */
   leaseToken: string;
-  /** An endpoint that is taken over comes with the times of its attempts since then (Unix milliseconds). */
+  /**
+   * For endpoints taken over from another process, also returns the times of attempts since then (Unix milliseconds).
+   */
   recentSince?: number;
 }
 
 /**
- * Deliveries that a process takes in the commit which stores them. It gets those of an endpoint where that is active, at
- * the version that the process knows, and leased to nobody else; the others wait for a claim.
+ * Deliveries that a process reserves in the commit that stores them. It gets those of an endpoint that is active, has
+ * the version known to the process, and is not leased to another process; the others wait for a claim.
  */
 export interface Taking extends Omit<ClaimRequest, 'lanes'> {
   lanes: (Pick<LaneDemand, 'endpointId' | 'knownVersion'> & { deliveryIds: string[] })[];
-  /** A lease that the caller has until then is left as it is. */
+  /** A lease of the caller that lasts until then is not renewed. */
   renewBefore: number;
 }
 
-/** One endpoint's part of a claim. */
+/** The result of a claim for one endpoint. */
 export interface LaneClaim {
   endpointId: string;
-  /** Their bodies lie one behind the other in one piece of memory, which holds nothing else. */
+  /** Their bodies are consecutive parts of one buffer that contains nothing else. */
   deliveries: ClaimedDelivery[];
-  /** When the next delivery that was not claimed is due, or the lease of another process ends; null: none waits. */
+  /** When the next unclaimed delivery is due, or the lease of another process ends; null: none is waiting. */
   nextDueAt: number | null;
-  /** When attempts were made by the process that had it before, where it was taken over, ascending; left out: it was not. */
+  /** Times of attempts by the process that held the lease before, ascending; omitted if it was not taken over. */
   recent?: number[];
-  /** The endpoint, where it is newer than the caller's copy; null: unchanged; `gone`: deleted or paused. */
+  /** The endpoint if it is newer than the caller's copy; null: unchanged; `gone`: deleted or paused. */
   endpoint: Endpoint | null | 'gone';
 }
 
-/** A probe of a paused endpoint: the delivery that has waited longest, planned for later or not. */
+/** A probe of a paused endpoint: the longest waiting delivery, whether due or not. */
 export interface ProbeClaim {
   endpoint: Endpoint;
   delivery: ClaimedDelivery;
 }
 
-/** An endpoint with waiting work, as the dispatcher finds it at start. */
+/** An endpoint with waiting deliveries, as the dispatcher finds it at startup. */
 export interface DueLane {
   endpointId: string;
   tenantId: string;
   nextDueAt: number;
 }
 
-/** A delivery with its attempts, oldest first. `body` is null where it is not kept any more. */
+/** A delivery with its attempts, oldest first. `body` is null if it is no longer stored. */
 export interface DeliveryLog extends DeliverySummary {
   body: string | null;
   attempts: AttemptLog[];
@@ -76,33 +84,35 @@ export interface DeliveryLog extends DeliverySummary {
 /** Deliveries, from the claim to the outcome. */
 export interface DeliveryStore {
   /**
-   * Ends the leases of processes that are gone, and returns every endpoint with waiting work. `own`: those in the name of
-   * this process too, as it has just begun. The leases of a process that lives stay.
+   * Ends the leases of dead processes, and returns every endpoint with waiting deliveries. `own`: also ends leases in
+   * the name of this process, which has just started. Leases of live processes stay.
    */
   recoverDeliveries(options: { own: boolean }): Promise<DueLane[]>;
-  /** Whether a process is gone whose leases stand: what it sent counts for the throttle of who sends in its place. */
+  /**
+   * Whether leases of a dead process remain: its attempts count towards the throttle of the process that takes over.
+   */
   hasDeparted(): Promise<boolean>;
-  /** Every active endpoint with waiting work, stored by this process or another. */
+  /** Every active endpoint with waiting deliveries, stored by this process or another. */
   listDueLanes(): Promise<DueLane[]>;
   claimDeliveries(request: ClaimRequest): Promise<LaneClaim[]>;
-  /** Ends the leases of a process that stops. */
+  /** Ends the leases of a process that is stopping. */
   releaseLeases(leaseToken: string): Promise<void>;
-  /** False where that attempt was counted already or nothing waits any more: then only the attempt is kept. */
+  /** False if that attempt was already counted or the delivery no longer waits: then only the attempt is stored. */
   recordOutcome(outcome: Outcome): Promise<boolean>;
-  /** The trace of what caused each of these deliveries, as `joinTrace` writes it, of those where something was traced. */
+  /** The trace that caused each of these deliveries, as `joinTrace` writes it; untraced ones are omitted. */
   tracesOf(deliveryIds: readonly string[]): Promise<[deliveryId: string, trace: string][]>;
-  /** Paused endpoints whose next probe is due and for which something waits, the longest due first. */
+  /** Paused endpoints with waiting deliveries whose next probe is due, longest due first. */
   listDueProbes(now: number, limit: number): Promise<{ endpointId: string; tenantId: string }[]>;
-  /** Takes what a probe sends, under the same lease as a claim; null where nothing is to be probed any more. */
+  /** Claims the delivery of a probe, under the same lease as a claim; null if there is nothing to probe. */
   claimProbe(
     request: Omit<ClaimRequest, 'lanes'> & Pick<LaneDemand, 'endpointId' | 'held'>,
   ): Promise<ProbeClaim | null>;
   /**
    * The machine's clock was set: moves every planned retry and probe by `deltaMs`, and makes first attempts due that
-   * would now lie in the future.
+   * would otherwise be in the future.
    */
   shiftDue(now: number, deltaMs: number): Promise<void>;
-  /** Start times of the endpoint's attempts after `since`, ascending: what the throttle must remember over a restart. */
+  /** Start times of the endpoints' attempts after `since`, ascending: what the throttle needs after a restart. */
   recentAttempts(since: number, now: number): Promise<{ endpointId: string; startedAt: number }[]>;
   getDelivery(tenantId: string, id: string): Promise<DeliveryLog | null>;
 }

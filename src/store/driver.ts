@@ -5,8 +5,8 @@ import { latestVersion as latestSqliteVersion } from './sqlite/migrate.ts';
 import type { SqliteStoreOptions } from './sqlite/open.ts';
 import type { OpenedStore } from './store.ts';
 
-// The driver that a process runs on: nothing outside of `store` knows which. What opens a store is loaded when it is called,
-// as commands that need none start sooner.
+// The driver of this process: nothing outside `store` knows which one it is. Its modules are imported on demand,
+// because commands without a store start faster.
 
 export { refuseOtherKey } from './sqlite/master-key.ts';
 export { backUpSqlite as backUp } from './sqlite/upkeep/backup.ts';
@@ -14,7 +14,7 @@ export { checkEverything } from './sqlite/upkeep/check.ts';
 export type { OnProgress } from './sqlite/upkeep/copy.ts';
 export { inUse, isInUse, restoreSqlite as restoreBackup } from './sqlite/upkeep/restore.ts';
 
-/** Where data is kept: in a database of PostgreSQL, or, where `databaseUrl` is null, in a file of SQLite. */
+/** Where data is stored: in a PostgreSQL database or, if `databaseUrl` is null, in a SQLite file. */
 interface Place {
   file: string;
   databaseUrl: string | null;
@@ -33,7 +33,7 @@ export async function openStore({
   return openPostgresStore({ ...options, config: { connectionString: databaseUrl } });
 }
 
-/** Brings the schema to this program's version without starting anything. @throws StoreOpenError */
+/** Migrates the schema to this program's version without starting anything. @throws StoreOpenError */
 export async function migrateStore(
   { file, databaseUrl }: Place,
   keyProof: KeyProof,
@@ -46,7 +46,7 @@ export async function migrateStore(
   return migratePostgres({ connectionString: databaseUrl }, keyProof);
 }
 
-/** The version that this program brings a database to. */
+/** The schema version of this program. */
 export function latestVersion(databaseUrl: string | null): number {
   return databaseUrl === null ? latestSqliteVersion() : latestPostgresVersion();
 }

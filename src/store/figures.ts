@@ -1,56 +1,62 @@
 import type { Distribution } from '../lib/distribution.ts';
 
-/** Deliveries that wait in one state. */
+/** Waiting deliveries in one state. */
 export interface Waiting {
   count: number;
-  /** When the one that has been due longest became due, Unix milliseconds; null where none waits. */
+  /** When the longest due one became due, Unix milliseconds; null if none is waiting. */
   oldestDueAt: number | null;
 }
 
-/** What an operator watches of everything that is stored: over all tenants, without naming one. */
+/** Counts of stored data for monitoring: over all tenants, without naming any. */
 export interface StoreCounts {
   waiting: Record<'pending' | 'retrying' | 'held', Waiting>;
   deadLetters: number;
   endpointsPaused: number;
   mailWaiting: number;
-  /** Active sources that should have been read a while ago. */
+  /** Active sources that are overdue. */
   sourcesLate: number;
   /** Active sources whose last run failed. */
   sourcesFailing: number;
 }
 
-/** Leases, throttles and what is due go by each node's own clock: further than this from the database's it is said to be wrong. */
+/**
+ * Leases, throttles and due times depend on each node's own clock: a larger difference from the database's clock is
+ * reported.
+ */
 export const MOST_SKEW_MS = 2_000;
 
-/** What an operator watches of the driver. */
+/** The state of the driver for monitoring. */
 export interface StorePulse {
-  /** Changes that wait for their commit, those under way included. */
+  /** Changes waiting for their commit, including those in progress. */
   queueLength: number;
   queueLimit: number;
-  /** False once nothing can be stored ever again. */
+  /** False once nothing can be stored any more. */
   accepting: boolean;
-  /** Seconds that batches took to be committed, and of how many changes they were. */
+  /** The duration of commits in seconds, and the number of changes per commit. */
   commitSeconds: Distribution;
   commitOperations: Distribution;
-  /** Changes that the storage refused since the process began. */
+  /** Changes rejected by the storage since the process started. */
   refused: number;
-  /** Seconds that the commit under way has taken so far; 0: none is. */
+  /** Duration of the commit in progress so far, in seconds; 0: none. */
   underWaySeconds: number;
   databaseBytes: number;
-  /** Of what was written and not yet brought into the database. */
+  /** Bytes written but not checkpointed yet. */
   walBytes: number;
-  /** The number of the newest migration that the database has. */
+  /** The number of the latest applied migration. */
   schemaVersion: number;
-  /** How far this machine's clock is before the database's; null: it is the same one, or was not measured yet. */
+  /**
+   * How far this machine's clock is ahead of the database's; null: it is the same clock, or has not been measured
+   * yet.
+   */
   clockSkewMs: number | null;
-  /** Free where the database lies; null where it lies in memory. */
+  /** Free disk space at the database; null if it is in memory. */
   freeBytes: number | null;
 }
 
-/** How much of what is stored waits, and how long a change would. */
+/** Counts for monitoring, and the expected wait of a change. */
 export interface FiguresStore {
   /** Its cost grows with the data: for occasional use; it blocks no other call. `lateBefore`: Unix milliseconds. */
   countAll(lateBefore: number): Promise<StoreCounts>;
-  /** About how many milliseconds a change of this tenant would wait for its commit that came now; from memory. */
+  /** Estimated wait of a new change of this tenant for its commit, in milliseconds; from memory. */
   waitMs(tenantId: string): number;
 }

@@ -21,23 +21,23 @@ import type { Store } from './store.ts';
 import { changeIn } from './weights.ts';
 import type { Writer } from './writer.ts';
 
-/** The changes as the store's callers have them: answered after COMMIT. */
+/** The changes as the store's callers see them: resolved after COMMIT. */
 export type StoreChanges = {
   [K in keyof Changes]: (...args: Parameters<Changes[K]>) => Promise<ReturnType<Changes[K]>>;
 };
 
-/** What a driver reads of processes. */
+/** A driver's queries about processes. */
 export interface LifeReads {
-  /** Whether another was not heard lately. */
+  /** Whether another process has stopped sending heartbeats. */
   hasSilent(process: string, now: number): Promise<boolean>;
-  /** How many others were. */
+  /** The number of other live processes. */
   countHeard(process: string, now: number): Promise<number>;
 }
 
-/** When attempts to endpoints that were taken over were made. */
+/** The times of attempts to endpoints that were taken over. */
 export type StartsOf = (asked: {
   endpointIds: string[];
-  /** Ids of deliveries to numbers of attempts, as a lease holds them. */
+  /** Attempt numbers by delivery ID, as stored in a lease. */
   held: Record<string, number>;
   since: number;
   now: number;
@@ -48,15 +48,15 @@ export interface MethodDeps {
   writer: Writer;
   reads: LifeReads & Pick<DeliveryStore, 'listDueLanes'> & { readProbe(): Promise<unknown> };
   presenceOf(changes: StoreChanges): Presence;
-  /** Where several nodes share endpoints; left out: throttles are each process's own. */
+  /** Needed if several nodes share endpoints; omitted: each process has its own throttles. */
   startsOf?: StartsOf;
-  /** The whole store, of which these methods are a part. */
+  /** The whole store, which includes these methods. */
   store(): Store;
 }
 
 /**
- * What every driver's store has: each change by its name, which goes to the writer, and the methods that take several steps
- * or pass what they are given in another shape. The driver adds its reads.
+ * The methods of every driver's store: each change by name, which goes to the writer, and methods with several steps
+ * or with different parameters. The driver adds its queries.
  */
 export function createMethods({ clock, writer, reads, presenceOf, startsOf, store }: MethodDeps) {
   const acting = new AsyncLocalStorage<AuditActor | null>();
@@ -69,7 +69,7 @@ export function createMethods({ clock, writer, reads, presenceOf, startsOf, stor
   }
 
   const byName: Record<string, (...args: never) => Promise<unknown>> = {};
-  // Only the names are used: the changes run where the writer is.
+  // Only the names are used: the writer runs the changes.
   for (const name of Object.keys(createChanges({} as Asks<StoreStatements>)) as (keyof Changes)[]) {
     byName[name] = (...args: Parameters<Changes[keyof Changes]>) => {
       const by = auditedActor(name);
@@ -96,20 +96,20 @@ export function createMethods({ clock, writer, reads, presenceOf, startsOf, stor
       await reads.readProbe();
     },
     waitMs: writer.waitMs,
-    /** Commits what waits, and says that this process is gone. */
+    /** Commits waiting changes, and marks this process as stopped. */
     async close() {
-      await Promise.all([presence.end(), writer.close()]); // nothing is taken between its last word and the end
+      await Promise.all([presence.end(), writer.close()]); // nothing is claimed after this
     },
   };
 }
 
-/** Claims as they cross to the writer and back: what is held as one text, deliveries as one text and one piece of bytes. */
+/** Claims in the format of the writer: held deliveries as one text, claimed ones as one text and one buffer. */
 function claimMethods(
   { claimLanes, claimOldest }: StoreChanges,
   presence: Presence,
   startsOf: StartsOf | null,
 ): Pick<DeliveryStore, 'claimDeliveries' | 'claimProbe'> {
-  /** By endpoint, of those that were taken over. */
+  /** Attempt times by endpoint, for those that were taken over. */
   async function recentOf(
     claims: StoredLaneClaim[],
     { since, now }: { since: number; now: number },
@@ -167,7 +167,7 @@ function toClaimed(stored: StoredDeliveries | null): ClaimedDelivery[] {
   return deliveries;
 }
 
-/** Signals whose deliveries are taken as they are stored: what crosses to the writer names each delivery once. */
+/** Signals whose deliveries are reserved when they are stored; the message to the writer names each delivery once. */
 function inHandMethods(
   { commitSignalsHeld }: StoreChanges,
   { presence, publish, ownOnly }: { presence: Presence; publish: MadeDueFeed['publish']; ownOnly: boolean },
@@ -198,7 +198,7 @@ function inHandMethods(
   };
 }
 
-/** Outcomes as they cross to the writer: flat, as an object costs more to pass than its row to store. */
+/** Outcomes as flat arrays for the writer: passing an object costs more than storing its row. */
 function outcomeMethods({
   recordDelivered,
   recordAttempt,
@@ -216,7 +216,7 @@ function outcomeMethods({
   };
 }
 
-/** Made before the transaction, which should hold its lock for SQL only. */
+/** Computed before the transaction, which should hold its lock only for SQL. */
 function toStored({ id, attempt, startedAt, durationMs, ...rest }: AttemptRecord): StoredAttempt {
   const { sent, response, error, timings } = rest;
   const detail = { sent, response, error, timings } satisfies AttemptDetail;
@@ -234,9 +234,12 @@ interface RecoveryDeps {
   clock: Clock;
 }
 
-/** What dead processes held. A process that lives keeps its leases, so that two on one file never send the same. */
+/**
+ * Recovers what dead processes held. Live processes keep their leases, so that two on one file never send the same
+ * delivery.
+ */
 function recoveryMethods({ changes, reads, presence, clock }: RecoveryDeps): RecoveryMethods {
-  /** Null where there is nothing to end: to ask for it would be a commit. */
+  /** Null if there is nothing to end: a change would cost a commit. */
   async function recovery(own: boolean, now: number): Promise<Recovery | null> {
     const process = await presence.name();
     return own || (await reads.hasSilent(process, now)) ? { process, own, now } : null;
@@ -260,7 +263,10 @@ function recoveryMethods({ changes, reads, presence, clock }: RecoveryDeps): Rec
 
 /** Keyed requests. */
 function keyedRequestMethods(changes: StoreChanges, presence: Presence): IdempotencyStore {
-  /** Tokens of what this process runs: what it holds beside them was given up without the storage hearing of it. */
+  /**
+   * Tokens of the requests that this process is running: others in its name were given up without informing the
+   * storage.
+   */
   const underWay = new Set<string>();
 
   return {
@@ -280,7 +286,7 @@ function keyedRequestMethods(changes: StoreChanges, presence: Presence): Idempot
             underWay.delete(token);
             return { state: 'running' };
           }
-          from = found.token; // nobody comes back to it: the next bid has it, or meets whoever was faster
+          from = found.token; // its holder is gone: the next attempt gets it, or finds a new holder
         }
       } catch (error) {
         underWay.delete(token);
@@ -293,7 +299,7 @@ function keyedRequestMethods(changes: StoreChanges, presence: Presence): Idempot
   };
 }
 
-/** The store whose changes are made through `held` ({@link Store.keeping}). */
+/** The store for the changes of a held request ({@link Store.keeping}). */
 function keepingStore(
   store: Store,
   changes: StoreChanges,
@@ -316,7 +322,7 @@ function keepingStore(
   return {
     ...store,
     ...kept,
-    // Nothing is leased: a second run would be told that it holds the first run's deliveries, and send them again.
+    // Reserves nothing: a second run would replay the reservations of the first, and send its deliveries again.
     async commitSignalsInHand(signals) {
       return { committed: (await make('commitSignals', [signals])) as CommittedSignal[], taken: [] };
     },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const FILE_NAME = /^(\d{3})-[a-z0-9-]+\.sql$/;
 
-/** Schema versions before and after; equal where nothing was to do. */
+/** Schema versions before and after; equal if nothing had to be done. */
 export interface MigrationResult {
   from: number;
   to: number;
@@ -14,7 +14,7 @@ export interface Migration {
   sql: string;
 }
 
-/** The migrations of a folder, in order of their numbers, which must run from 1 without a gap. */
+/** The migrations of a folder, ordered by number; numbers must start at 1 without gaps. */
 export function readMigrations(folder: string): Migration[] {
   const files = readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))

@@ -1,7 +1,7 @@
 import { DomainError } from '../model/errors.ts';
 import type { Page, PageRequest, Position } from '../model/filters.ts';
 
-/** One row more than the page size is read: it shows that more follow, and is dropped. */
+/** One row more than the page size is read: its presence shows that there is another page; it is dropped. */
 export function pageOf<T, R = T>(
   found: readonly T[],
   limit: number,
@@ -37,5 +37,5 @@ export function creationOf(after: Position | null): [number, string] | null {
   if (after === null) return null;
   const [createdAt, id] = after;
   if (typeof createdAt === 'number' && typeof id === 'string') return [createdAt, id];
-  throw new DomainError('INVALID_CURSOR', 'The cursor is of another list.');
+  throw new DomainError('INVALID_CURSOR', 'The cursor belongs to another list.');
 }

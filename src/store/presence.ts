@@ -2,24 +2,24 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import { systemRandom } from '../lib/random.ts';
 import { BEAT_MS } from './changes/processes.ts';
 
-/** By which other processes on the same storage see that this one lives. */
+/** Shows other processes on the same storage that this one is alive. */
 export interface Presence {
-  /** The name that it holds leases and keys under, which tells it from every other; resolves once others can see it. */
+  /** The unique name under which it holds leases and keys; resolves once others can see it. */
   name(): Promise<string>;
   /**
-   * Null where others may take it for dead, and so may send what it holds. A number else, another one after each such time: what was
-   * taken on before may be somebody else's.
+   * Null if others may consider this process dead, and so may send what it holds. Otherwise a number that changes
+   * after each such period: anything claimed before may belong to another process.
    */
   epoch(): number | null;
-  /** What it still holds is free for others. */
+  /** Releases everything it still holds. */
   end(): Promise<void>;
 }
 
 const NAME_BYTES = 8;
-/** Others take a process for dead after 20 s: the rest is for clocks that differ, and for what is on its way. */
+/** Others consider a process dead after 20 s: the difference allows for clock skew and for requests in progress. */
 const SURE_MS = 12_000;
 
-/** A row with a heartbeat, written from the first time that the name is asked for: commands hold nothing. */
+/** A row with a heartbeat, written from the first call of `name` on: commands hold nothing. */
 export function createPresence(
   clock: Clock,
   changes: { beat(process: string, now: number): Promise<void>; leave(process: string): Promise<void> },
@@ -31,7 +31,9 @@ export function createPresence(
   let heardAt = Number.NEGATIVE_INFINITY;
   let epoch = 0;
 
-  /** The next one begins when this one has ended: while the storage is slow, they do not pile up. */
+  /**
+   * The next heartbeat is scheduled when this one has ended, so that they do not pile up while the storage is slow.
+   */
   async function beat(): Promise<void> {
     timer?.cancel();
     const at = clock.monotonic();
@@ -40,7 +42,7 @@ export function createPresence(
       if (at - heardAt >= SURE_MS) epoch++;
       heardAt = at;
     } finally {
-      // The watch of the storage reports what is wrong.
+      // Errors are reported by the storage watch.
       if (!isOver) timer = clock.after(BEAT_MS, () => void beat().catch(() => undefined));
     }
   }
@@ -60,10 +62,10 @@ export function createPresence(
     async end() {
       isOver = true;
       timer?.cancel();
-      if (shown !== null) await changes.leave(name).catch(() => undefined); // it is silent soon
+      if (shown !== null) await changes.leave(name).catch(() => undefined); // without it, it expires soon
     },
   };
 }
 
-/** The one process that has a storage of its own. */
+/** For the only process on its storage. */
 export const ALONE: Presence = { name: async () => 'alone', epoch: () => 0, end: async () => undefined };

@@ -12,7 +12,10 @@ export interface StorageWatch {
   failed(error: unknown): void;
 }
 
-/** A full disk still takes small changes now and then: only so long without a refusal is it well again. */
+/**
+ * A full disk still accepts small changes occasionally: only after this long without a rejection is it considered
+ * recovered.
+ */
 const QUIET_MS = 5_000;
 
 /**

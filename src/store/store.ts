@@ -24,8 +24,8 @@ import type { SignalStore } from './signal-store.ts';
 import type { SourceStore } from './source-store.ts';
 
 /**
- * Everything the product asks of its storage: one method, one use case, one atomic change, durable when its promise
- * resolves. Methods reject with `DomainError` (`UNAVAILABLE` where the storage is full or busy) and change nothing then.
+ * The interface of the storage: one method is one use case and one atomic change, durable when its promise resolves.
+ * Methods reject with `DomainError` (`UNAVAILABLE` if the storage is full or busy), and then change nothing.
  */
 export interface Store
   extends AccountStore,
@@ -57,25 +57,29 @@ export interface Store
     SubscriptionStore,
     FiguresStore {
   /**
-   * The store for a held request's changes: each is stored in one commit with the fact that the request has made it, and
-   * one that an earlier run has made is not made again but answered as it was then. What changes nothing (`false`, `null`)
-   * is not kept. A holder that lost the key meanwhile changes nothing any more (`IDEMPOTENCY_IN_FLIGHT`).
+   * The store for the changes of a held request: each is stored in one commit with a record that the request has made
+   * it; a change that an earlier run has made is not repeated, and its recorded result is returned. Calls without
+   * effect (`false`, `null`) are not recorded. A holder that has lost the key changes nothing any more
+   * (`IDEMPOTENCY_IN_FLIGHT`).
    */
   keeping(held: HeldKey, item?: string): Store;
   /**
-   * Calls `listener`, which never throws, after each commit of this process that made anything due, before the changes are
-   * answered. What other processes commit is found by looking.
+   * Calls `listener`, which never throws, after each commit of this process that made anything due, before the
+   * promises of its changes resolve. Commits of other processes are found by polling.
    */
   onCommitted(listener: (made: MadeDue) => void): void;
-  /** Reads and writes; rejects where the store cannot do either. */
+  /** Reads and writes; rejects if the store cannot do both. */
   probe(): Promise<void>;
-  /** Says that this process serves from the storage, and counts others that do. */
+  /** Registers this process as a server on the storage, and counts the others. */
   countOthers(): Promise<number>;
   /** See {@link Presence.epoch}. */
   epoch(): number | null;
-  /** Whether this process is the one of several nodes that does what one alone is to do. */
+  /** Whether this node runs the jobs that only one of several nodes may run. */
   isOnDuty(): Promise<boolean>;
-  /** Adds up what all nodes count under a name: `onCounted` is called for what others counted, and the answer for each of one's own. */
+  /**
+   * Adds up the counts of all nodes under a name: `onCounted` receives counts of others; call the returned function
+   * for one's own.
+   */
   shareCounts(
     window: string,
     onCounted: (key: string, count: number) => void,
@@ -83,18 +87,18 @@ export interface Store
   close(): Promise<void>;
 }
 
-/** What a commit made due, for those who work on what is stored. */
+/** What a commit made due, for dispatcher and poller. */
 export interface MadeDue {
-  /** Endpoints with something new to send, or that is too large and will not be sent. */
+  /** Endpoints with new deliveries, including those that are too large to be sent. */
   due: NewWork[];
-  /** Endpoints that were changed, or that something was taken from: nothing more is sent by a copy of them. */
+  /** Endpoints that changed, or lost deliveries: nothing more may be sent from copies of them. */
   endpoints: string[];
-  /** Sources were changed: one may be due sooner than planned. */
+  /** Sources changed: one may be due sooner than planned. */
   sources: boolean;
 }
 
-/** The store as a process has opened it, with how its driver is doing. */
+/** The opened store of a process, with the state of its driver. */
 export interface OpenedStore extends Store {
-  /** At once, from memory and the file system. */
+  /** Immediate, from memory and the file system. */
   pulse(): StorePulse;
 }

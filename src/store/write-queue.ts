@@ -47,7 +47,7 @@ export interface WriteQueue<Change> {
    * @throws DomainError UNAVAILABLE if the storage failed or the queue is full: nothing is stored then.
    */
   run(change: Change): Promise<unknown>;
-  /** Changes that wait for their commit, those under way included. */
+  /** The number of changes waiting for their commit, including those in progress. */
   readonly length: number;
   readonly limit: number;
   /** Estimated wait of a new change of this owner, in milliseconds: the cost of those before it, at the current pace. */
@@ -245,7 +245,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
     run(change) {
       if (refusal !== null) return Promise.reject(refusal);
       if (waiting + underWay.length >= maxQueued) {
-        return Promise.reject(unavailable('Too many changes wait to be stored.'));
+        return Promise.reject(unavailable('Too many changes are waiting to be stored.'));
       }
       return new Promise((resolve, reject) => {
         add({ change, cost: Math.max(LEAST_COST_US, costOf(change)), resolve, reject });
@@ -253,7 +253,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
       });
     },
     async close() {
-      refusal ??= unavailable('The storage is being closed.');
+      refusal ??= unavailable('The storage is closing.');
       if (waiting + underWay.length > 0) await new Promise<void>((resolve) => (onIdle = resolve));
     },
   };

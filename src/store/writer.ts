@@ -5,7 +5,7 @@ import type { StorageWatch } from './storage-watch.ts';
 import { costOf, ownerOf, shareOf } from './weights.ts';
 import { type Committed, createWriteQueue } from './write-queue.ts';
 
-/** How it is doing. */
+/** The state of a writer. */
 export type WriterPulse = Omit<
   StorePulse,
   'databaseBytes' | 'walBytes' | 'freeBytes' | 'schemaVersion' | 'clockSkewMs'
@@ -13,14 +13,14 @@ export type WriterPulse = Omit<
 
 /** Runs named changes, grouped into transactions. */
 export interface Writer {
-  /** Resolves after COMMIT, with what the change returned. */
+  /** Resolves after COMMIT, with the result of the change. */
   run(change: NamedChange): Promise<unknown>;
   pulse(): WriterPulse;
   /** Calls `listener` after each commit, before its changes are answered. */
   onCommit(listener: CommitListener): void;
-  /** About how many milliseconds a change of this tenant would wait that came now. */
+  /** Estimated wait of a new change of this tenant, in milliseconds. */
   waitMs(tenantId: string): number;
-  /** Commits what waits; later changes are refused. */
+  /** Commits waiting changes; later ones are refused. */
   close(): Promise<void>;
 }
 

@@ -59,7 +59,7 @@ test('a write that takes too long is a fault, however it ends', async () => {
 
 test.each([
   ['disk', { pulse: { freeBytes: 31 * 1024 * 1024 } }, /31 MiB are free/],
-  ['writer', { pulse: { accepting: false } }, /nothing is stored/],
+  ['writer', { pulse: { accepting: false } }, /nothing can be stored/],
   ['writer', { pulse: { queueLength: 100 } }, /100 changes wait/],
   ['clock', { pulse: { clockSkewMs: 2_500 } }, /2\.5 s ahead of the database/],
   ['clock', { pulse: { clockSkewMs: -61_000 } }, /61\.0 s behind the database/],

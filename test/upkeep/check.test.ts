@@ -38,8 +38,12 @@ test.each([
   ['json', `UPDATE leads SET wire = json_remove(wire, '$.stage')`, /leads led_\w+: wire .*"stage"/],
   ['json', `UPDATE webhook_endpoints SET settings = json_set(settings, '$.max_retries', 99)`, /max_retries/],
   ['json', "UPDATE events SET data = '[]'", /events evt_\w+: data/],
-  ['index', "INSERT INTO signal_search (signal_search) VALUES ('delete-all')", /is not found by what it is/],
-  ['index', "UPDATE signals SET classification = 'cold'", /is not found by what it is/],
+  [
+    'index',
+    "INSERT INTO signal_search (signal_search) VALUES ('delete-all')",
+    /is not found by its profile and class/,
+  ],
+  ['index', "UPDATE signals SET classification = 'cold'", /is not found by its profile and class/],
   [
     'deliveries',
     "UPDATE deliveries SET next_attempt_at = NULL WHERE status = 'pending'",
@@ -50,7 +54,7 @@ test.each([
   ['counts', 'UPDATE stored_rows SET signals = signals + 1', /counts 4 signals, and there are 3/],
   ['order', 'DELETE FROM signal_positions', /signals sig_\w+: has no place in the order by commit/],
   ['order', 'DELETE FROM event_positions', /events evt_\w+: has no place in the order by commit/],
-  ['order', 'UPDATE stored_rows SET position = 7', /its position is below one that was given/],
+  ['order', 'UPDATE stored_rows SET position = 7', /its position is below one already assigned/],
   ['references', "UPDATE signals SET profile_id = 'icp_gone'", /refers to a row of icp_profiles/],
 ] as const)('finds %s: %s', async (part, sql, detail) => {
   const folder = await aWrittenFolder();

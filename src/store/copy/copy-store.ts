@@ -7,9 +7,9 @@ import { createPostgresTarget, type PostgresTarget } from './postgres-target.ts'
 import { type CopiedTable, type Key, openSqliteSource, type SqliteSource } from './sqlite-source.ts';
 
 export interface CopyOrder {
-  /** The database of SQLite. */
+  /** The SQLite database. */
   file: string;
-  /** That of PostgreSQL: `postgres://…`. */
+  /** The PostgreSQL database: `postgres://…`. */
   to: string;
   onProgress(progress: CopyProgress): void;
 }
@@ -31,18 +31,19 @@ export interface ComparedTable {
 
 export interface CopyReport {
   tables: ComparedTable[];
-  /** False: the database held a store already, which was compared and left as it was. */
+  /** False if the target already contained a store, which was only compared. */
   isCopied: boolean;
 }
 
-/** A commit of the copy: so many rows, or fewer where they are long. */
+/** The number of rows per commit of the copy; fewer if they are long. */
 const BATCH_ROWS = 1_000;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
 
 /**
- * Copies a store from SQLite, which nobody may be using, into an empty database of PostgreSQL, and compares both. Each batch commits
- * together with how far it leads, so that a copy that was interrupted continues when it is ordered again; until it is
- * complete, no server takes the database. Where the database holds the same store already, both are only compared.
+ * Copies a store from SQLite, which must not be in use, to an empty PostgreSQL database, and compares both. Each
+ * batch is committed together with its progress, so that running the command again continues an interrupted copy;
+ * until it is complete, no server opens the database. If the database already contains the same store, both are only
+ * compared.
  * @throws StoreUpkeepError, StoreOpenError
  */
 export async function copyStore({ file, to, onProgress }: CopyOrder): Promise<CopyReport> {
@@ -65,7 +66,7 @@ export async function copyStore({ file, to, onProgress }: CopyOrder): Promise<Co
 function explained(error: unknown): unknown {
   const fault = error instanceof StoreUpkeepError ? null : faultOfPostgres(error);
   if (fault === null) return error;
-  const why = fault === 'full' ? 'has no room left' : 'does not answer any more';
+  const why = fault === 'full' ? 'has no space left' : 'no longer responds';
   return new StoreUpkeepError(
     `The PostgreSQL server ${why}. Run the same command again when it does: the copy continues where it stopped.`,
     { cause: error },
@@ -118,7 +119,7 @@ async function copyInto(
       isSame: sqlite.hash === postgres.hash && sqlite.rows === postgres.rows,
     });
   }
-  // Made of each signal as it is copied, and nothing that SQLite has.
+  // Built from each signal during the copy; SQLite has no such rows.
   const signals = digests.get('signals')?.rows ?? 0;
   const words = await target.countSearched();
   const counted = (rows: number) => ({ rows, hash: '' });

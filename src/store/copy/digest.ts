@@ -1,42 +1,42 @@
 import { hash } from 'node:crypto';
 
-/** What a column of PostgreSQL holds. */
+/** The type of a PostgreSQL column. */
 export type ColumnType = 'text' | 'json' | 'bigint' | 'boolean' | 'bytea' | 'double precision';
 
-/** A value as PostgreSQL reads it in an array of its type, and as rows of both engines are compared by. */
+/** A value in the text format of a PostgreSQL array, in which rows of both engines are compared. */
 export type Plain = string | null;
 
-/** How many rows there are, and a hash of all of them that does not depend on their order. */
+/** The number of rows, and a hash of all of them that does not depend on their order. */
 export interface Digest {
   rows: number;
   hash: string;
 }
 
-/** The value that a row of SQLite holds, whose numbers are read as `bigint`. */
+/** Converts a value from SQLite, whose integers are read as `bigint`. */
 export function plainOfSqlite(type: ColumnType, value: unknown): Plain {
   if (value === null) return null;
   if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`;
   if (type === 'boolean') return String(value !== 0n);
   if (type === 'double precision') return String(Number(value));
-  // Text of PostgreSQL holds no NUL.
+  // Text in PostgreSQL cannot contain NUL.
   return String(value).replaceAll('\0', '\ufffd');
 }
 
-/** The SQL that makes a column text, to be read by {@link plainOfPostgres}. */
+/** The SQL that casts a column to text, for {@link plainOfPostgres}. */
 export function asText(column: string, type: ColumnType): string {
   return type === 'bytea' ? `'\\x' || encode(${column}, 'hex')` : `${column}::text`;
 }
 
 export function plainOfPostgres(type: ColumnType, text: unknown): Plain {
   if (text === null) return null;
-  // The shortest digits of a number are written otherwise there: 1e-05.
+  // PostgreSQL formats the shortest digits of a number differently: 1e-05.
   return type === 'double precision' ? String(Number(text)) : String(text);
 }
 
 const LANES = 8;
 
 /**
- * Adds up the hashes of rows, each of eight lanes by itself: rows in another order come to the same sum, and one that is there twice
+ * Adds up the hashes of rows in eight independent lanes: the sum does not depend on their order, and a duplicate row
  * counts twice.
  */
 export function createDigester(): { add(row: readonly Plain[]): void; result(): Digest } {

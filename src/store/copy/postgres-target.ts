@@ -13,49 +13,52 @@ import {
 } from './digest.ts';
 import { type Column, type CopiedTable, type Key, quoted, type SqliteSource } from './sqlite-source.ts';
 
-/** How far a table was copied. */
+/** The progress of a table's copy. */
 export interface Progress {
-  /** Of the table in SQLite, when the copy was begun. */
+  /** The digest of the table in SQLite when the copy started. */
   source: Digest;
-  /** Of the last row that was copied; null: none was. */
+  /** The key of the last copied row; null if none was copied. */
   lastKey: Key | null;
   copied: number;
 }
 
-/** What an unfinished copy says of itself. */
+/** The state of an unfinished copy. */
 export interface Unfinished {
-  /** Which schemas it was begun with. */
+  /** The schema versions that it was started with. */
   schemas: string;
   tables: Map<string, Progress>;
 }
 
-/** Columns that only PostgreSQL has, by what SQLite has in their place. */
+/** Columns that only PostgreSQL has, with their equivalent in SQLite. */
 const FROM_SQLITE: Record<string, string> = { 'leads.place': 'rowid' };
 
-/** Tables that are made of others as they are copied, or that the schema brings along. */
+/** Tables that are derived from others during the copy, or filled by the schema. */
 const NOT_COPIED = new Set(['schema_version', 'signal_search', 'duties', UNFINISHED_COPY]);
 
 const MOST_FETCHED = 500;
 const FETCHED_CHARACTERS = 4 * 1024 * 1024;
 
-/** A database of PostgreSQL that a store is copied into. */
+/** A PostgreSQL database that a store is copied to. */
 export interface PostgresTarget {
-  /** Versions of the schemas on both sides. */
+  /** The schema versions on both sides. */
   schemas: string;
-  /** Every table that both engines have; those that others refer to come first. */
+  /** Every table that both engines have, in the order of their foreign keys. */
   tables: readonly CopiedTable[];
   unfinished(): Promise<Unfinished | null>;
-  /** A table that holds rows already; null where all are empty. */
+  /** A table that already contains rows; null if all are empty. */
   firstFilled(): Promise<string | null>;
   keyProof(): Promise<string | null>;
-  /** Marks the database as one that no server may use, and stops its triggers: what they would write is copied, too. */
+  /**
+   * Marks the database as unusable for servers, and disables its triggers, because the rows they would write are
+   * copied, too.
+   */
   begin(schemas: string, source: ReadonlyMap<string, Digest>): Promise<void>;
-  /** Stores rows together with how far the table was copied; what was copied up to `before` goes on from there only. */
+  /** Stores rows together with the progress of the table; fails if the progress is not `before`. */
   store(table: CopiedTable, batch: Batch): Promise<void>;
   digest(table: CopiedTable, onRow: () => void): Promise<Digest>;
-  /** How many signals are found by their words. */
+  /** The number of signals in the full-text index. */
   countSearched(): Promise<number>;
-  /** Lets servers use the database. */
+  /** Allows servers to use the database. */
   finish(): Promise<void>;
 }
 
@@ -67,7 +70,7 @@ export interface Batch {
 
 const sql = (text: string): Prepared => ({ name: '', text, members: null });
 
-/** Of a database whose schema is up to date. */
+/** For a database with a current schema. */
 export async function createPostgresTarget(db: Connection, source: SqliteSource): Promise<PostgresTarget> {
   const tables = await readTables(db, source);
   const all = async (text: string, values: unknown[] = []) => (await db.ask(sql(text), values)).rows;
@@ -98,7 +101,7 @@ export async function createPostgresTarget(db: Connection, source: SqliteSource)
     },
     async firstFilled() {
       for (const { name } of tables) {
-        // The schema brings its one row along.
+        // The schema fills it with its only row.
         if (name === 'probe') continue;
         const [[filled]] = (await all(`SELECT EXISTS (SELECT 1 FROM ${quoted(name)})`)) as [[boolean]];
         if (filled) return name;
@@ -135,7 +138,7 @@ export async function createPostgresTarget(db: Connection, source: SqliteSource)
             ),
             [JSON.stringify(last), rows.length, table.name, before === null ? null : JSON.stringify(before)],
           );
-          if (count === 0) throw new StoreUpkeepError('Another copy into the same database is under way.');
+          if (count === 0) throw new StoreUpkeepError('Another copy into the same database is in progress.');
           db.send(sql(insertionOf(table)), columnsOf(table, rows));
           if (table.name === 'signals') db.send(sql(INSERT_WORDS), wordsOfSignals(table, rows));
         })
@@ -158,24 +161,24 @@ export async function createPostgresTarget(db: Connection, source: SqliteSource)
           return `SELECT setval('${sequence}', coalesce((${last}), 0) + 1, false)`;
         });
         const triggers = tables.map(({ name }) => `ALTER TABLE ${quoted(name)} ENABLE TRIGGER USER`);
-        // Without figures about what it holds, the planner would read whole tables until it has some.
+        // Without statistics, the planner would read whole tables until it has some.
         await db.execute([...next, ...triggers, `DROP TABLE ${UNFINISHED_COPY}`, 'ANALYZE'].join(';\n'));
       }),
   };
 }
 
-/** What a row says is never part of the message. */
+/** Never includes the content of a row in the message. */
 function explained(table: string, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  // PostgreSQL's classes for values that it refuses, and rows that break a rule.
+  // PostgreSQL's error classes for invalid values and violated constraints.
   if (!/^(?:22|23)/.test(code)) return error;
   return new StoreUpkeepError(
     `PostgreSQL refuses a row of ${table} (code ${code}). Run "signalpost check" on the SQLite database, and report this as a bug ` +
-      'if it is sound.',
+      'if no problem is found.',
   );
 }
 
-/** Tables and their columns as both engines have them. @throws Error where one has what the other lacks */
+/** Tables and columns of both engines. @throws Error if one has any that the other lacks */
 async function readTables(db: Connection, { tables: known }: SqliteSource): Promise<CopiedTable[]> {
   const { rows } = await db.ask(
     sql(`SELECT c.relname, a.attname, format_type(a.atttypid, NULL), a.atthasdef OR a.attidentity <> '', a.attgenerated <> ''
@@ -216,7 +219,7 @@ async function readReferences(db: Connection): Promise<[from: string, to: string
   return rows.map(([from, to]) => [String(from), String(to)]);
 }
 
-/** Those that others refer to before those. */
+/** Referenced tables come before those that refer to them. */
 function inOrder(
   tables: readonly CopiedTable[],
   references: readonly [from: string, to: string][],
@@ -227,7 +230,7 @@ function inOrder(
     const next = tables.filter(
       ({ name }) => !done.has(name) && references.every(([from, to]) => from !== name || done.has(to)),
     );
-    if (next.length === 0) throw new Error('Tables refer to each other in a circle.');
+    if (next.length === 0) throw new Error('Foreign keys form a cycle.');
     for (const table of next) {
       done.add(table.name);
       ordered.push(table);
@@ -242,7 +245,7 @@ function insertionOf({ name, columns }: CopiedTable): string {
   return `INSERT INTO ${quoted(name)} (${names}) SELECT * FROM unnest(${arrays})`;
 }
 
-/** Rows as a list for each column. */
+/** Rows as one list per column. */
 function columnsOf({ columns }: CopiedTable, rows: Batch['rows']): Plain[][] {
   return columns.map((_, i) => rows.map((row) => row[i] ?? null));
 }
@@ -250,7 +253,7 @@ function columnsOf({ columns }: CopiedTable, rows: Batch['rows']): Plain[][] {
 const INSERT_WORDS = `INSERT INTO signal_search (seq, terms)
   SELECT seq, terms::tsvector FROM unnest($1::bigint[], $2::text[]) AS words (seq, terms)`;
 
-/** What signals are found by, as it is made when one is stored. */
+/** The search terms of signals, as computed when a signal is stored. */
 function wordsOfSignals({ columns }: CopiedTable, rows: Batch['rows']): Plain[][] {
   const places = ['seq', 'tenant_id', 'text', 'wire'].map((name) =>
     columns.findIndex((column) => column.name === name),
@@ -267,7 +270,7 @@ function wordsOfSignals({ columns }: CopiedTable, rows: Batch['rows']): Plain[][
   return [words.map(([seq]) => seq), words.map(([, terms]) => terms)];
 }
 
-/** Reads some rows at a time, fewer where they are long. */
+/** Reads a batch of rows at a time, fewer if they are long. */
 async function digestTable(
   db: Connection,
   { name, columns }: CopiedTable,

@@ -25,19 +25,19 @@ export interface CopiedTable {
 
 /** A store in a SQLite file, opened exclusively and only read. */
 export interface SqliteSource {
-  /** Names of the columns of each table; virtual tables are left out. */
+  /** The column names of each table; virtual tables are omitted. */
   tables: ReadonlyMap<string, readonly string[]>;
   schemaVersion: number;
-  /** What it knows its master key by; null: none of its secrets was sealed yet. */
+  /** The proof of its master key; null if no secret has been encrypted yet. */
   keyProof: string | null;
   count(table: string): number;
   digest(table: CopiedTable, onRow: () => void): Digest;
-  /** Rows behind `after`, in the order of their keys. */
+  /** Rows after `after`, in the order of their keys. */
   rows(table: CopiedTable, after: Key | null): Generator<{ key: Key; row: Plain[] }>;
   close(): void;
 }
 
-/** Tables of the index of words and of SQLite itself. */
+/** Tables of the full-text index and of SQLite itself. */
 const NOT_COPIED = /^(?:sqlite_|signal_search)/;
 
 /** @throws StoreUpkeepError, StoreOpenError */
@@ -65,7 +65,10 @@ export function openSqliteSource(file: string): SqliteSource {
   });
 }
 
-/** Takes the log into the file, which only one who is alone can do, and keeps others out until it is closed. */
+/**
+ * Checkpoints the write-ahead log, which requires exclusive access, and keeps other processes out until the source is
+ * closed.
+ */
 function lockOut(db: Database, file: string): void {
   try {
     db.pragma('journal_mode = DELETE');
@@ -92,7 +95,7 @@ function createSource(db: Database): SqliteSource {
       .all(table);
   }
 
-  /** The columns that rows are read in the order of, and whether they are numbers. */
+  /** The columns that rows are ordered by, and whether they are numbers. */
   function keyOf(table: string): { name: string; isNumber: boolean }[] {
     if (!withoutRowid.has(table)) return [{ name: 'rowid', isNumber: true }];
     return columnsOf(table)

@@ -4,7 +4,7 @@ import { moduleBeside } from '../../lib/package.ts';
 import type { StoreCounts } from '../figures.ts';
 import { createCounts } from './reads/counts.ts';
 
-/** Counts in a thread of its own, started when it is first asked. */
+/** Counts in a separate thread, started on first use. */
 export interface CountsThread {
   countAll(lateBefore: number): Promise<StoreCounts>;
   close(): Promise<void>;
@@ -41,11 +41,11 @@ export function createCountsThread(file: string): CountsThread {
         act();
       };
       const answered = (answer: CountsAnswer | { ok?: never }) => {
-        // Under `node --watch` Node itself tells of the worker's imports this way.
+        // Under `node --watch`, Node itself reports the worker's imports this way.
         if (answer.ok === undefined) return;
         end(() => (answer.ok ? resolve(answer.counts) : reject(new Error(answer.message))));
       };
-      const gone = () => end(() => reject(new Error('the thread that counts has ended')));
+      const gone = () => end(() => reject(new Error('the counting thread has ended')));
       thread.on('message', answered).once('error', reject).once('exit', gone).ref();
       thread.postMessage(lateBefore);
     });
@@ -64,12 +64,12 @@ export function createCountsThread(file: string): CountsThread {
   };
 }
 
-/** What became of a question; an error's message, as errors do not cross threads whole. */
+/** The result of a count; only the message of an error, because errors do not cross threads intact. */
 export type CountsAnswer = { ok: true; counts: StoreCounts } | { ok: false; message: string };
 
 if (parentPort !== null) serve(parentPort, workerData as { file: string });
 
-/** Every message is a moment (`lateBefore`), every answer the counts of then. */
+/** Each message is a time (`lateBefore`); each response has the counts at that time. */
 function serve(port: NonNullable<typeof parentPort>, { file }: { file: string }): void {
   const db = new Sqlite(file, { readonly: true });
   const countAll = createCounts(db);

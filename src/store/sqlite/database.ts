@@ -8,13 +8,13 @@ import { StoreOpenError } from '../errors.ts';
 const IN_MEMORY = ':memory:';
 const MIB = 1024 * 1024;
 
-/** How a connection is made; the defaults are the product's. */
+/** Options of a connection; the defaults are those of the product. */
 export interface DatabaseOptions {
-  /** How long another process may hold the lock before we give up. */
+  /** How long to wait for another process's lock. */
   busyTimeoutMs?: number;
 }
 
-/** Opens or creates the file with our settings, schema untouched. @throws StoreOpenError */
+/** Opens or creates the file with our settings, without touching the schema. @throws StoreOpenError */
 export function openDatabase(file: string, { busyTimeoutMs = 5000 }: DatabaseOptions = {}): Database {
   if (file !== IN_MEMORY) prepareFolder(resolve(file));
   return explainFaults(file, () => {
@@ -33,29 +33,30 @@ export function openDatabase(file: string, { busyTimeoutMs = 5000 }: DatabaseOpt
 function configure(db: Database): void {
   db.pragma('page_size = 8192'); // before the first page is written; a no-op on an existing file
   db.pragma('journal_mode = WAL');
-  // better-sqlite3 is built with NORMAL for WAL: a power cut would take back what was already answered with success.
+  // better-sqlite3 defaults to NORMAL for WAL: a power cut could lose changes that were already acknowledged.
   db.pragma('synchronous = FULL');
   db.pragma('foreign_keys = ON');
   db.pragma('trusted_schema = OFF');
   db.pragma('temp_store = MEMORY');
-  // What is deleted is overwritten, also in pages that become free as a whole: 1 % more is written for short posts, 10 % for
-  // the longest. FAST leaves those pages as they were, and what an update of a long row left there outlived its person.
+  // Overwrites deleted data, including whole freed pages: 1 % more is written for short posts, 10 % for the longest
+  // ones. FAST leaves freed pages unchanged, so that remains of updated long rows outlived the erasure of their
+  // person.
   db.pragma('secure_delete = ON');
-  db.pragma(`cache_size = -${8 * 1024}`); // KiB; 16 or 64 MiB bring nothing, the system keeps the file in memory too
-  // No memory map: in a mapped file a failing disk is SIGBUS, the end of the process, instead of SQLITE_IOERR.
+  db.pragma(`cache_size = -${8 * 1024}`); // KiB; 16 or 64 MiB do not help, because the system caches the file as well
+  // No memory map: on a failing disk, a mapped file causes SIGBUS, which ends the process, instead of SQLITE_IOERR.
   db.pragma('mmap_size = 0');
-  db.pragma('wal_autocheckpoint = 8000'); // 64 MiB: each checkpoint writes a page once, however often it was changed
+  db.pragma('wal_autocheckpoint = 8000'); // 64 MiB: a checkpoint writes each page once, however often it was changed
   db.pragma(`journal_size_limit = ${64 * MIB}`);
 }
 
-/** Makes folder and file for this user alone, whatever the umask, where they are missing. */
+/** Creates folder and file for this user only, whatever the umask. */
 function prepareFolder(file: string): void {
   const folder = dirname(file);
   try {
     makeFolder(folder, 0o700);
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK);
-    // What SQLite lays beside the file gets the file's mode and owner.
+    // SQLite's companion files get the file's mode and owner.
     else {
       closeSync(openSync(file, 'a', 0o600));
       leaveToOwner(file);
@@ -64,13 +65,13 @@ function prepareFolder(file: string): void {
     throw new StoreOpenError(
       'folder_not_writable',
       `The data folder ${folder} cannot be used (${error instanceof Error ? error.message : error}). ` +
-        'Make it and the database in it writable for this user, or set DATA_DIR to a folder that is.',
+        'Make it and the database in it writable for this user, or set DATA_DIR to another folder.',
       error,
     );
   }
 }
 
-/** Runs a step of opening `file` and turns SQLite's faults into ones that an operator can act on. */
+/** Runs a step of opening `file`, and translates SQLite's errors into ones that an operator can act on. */
 export function explainFaults<T>(file: string, step: () => T): T {
   try {
     return step();
@@ -112,7 +113,7 @@ function explain(file: string, error: unknown): StoreOpenError | null {
   );
 }
 
-/** The fault of a file whose check found `findings`. */
+/** The error for a file whose check found problems. */
 export function damaged(file: string, findings: string[], cause?: unknown): StoreOpenError {
   return new StoreOpenError(
     'damaged',
@@ -122,7 +123,7 @@ export function damaged(file: string, findings: string[], cause?: unknown): Stor
   );
 }
 
-/** SQLite's result code (sqlite.org/rescode.html) of an error, or null where SQLite did not throw it. */
+/** SQLite's result code (sqlite.org/rescode.html) of an error; null if SQLite did not throw it. */
 export function sqliteCode(error: unknown): string | null {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
   return error.code.startsWith('SQLITE_') ? error.code : null;
@@ -130,7 +131,7 @@ export function sqliteCode(error: unknown): string | null {
 
 const OUTAGES = ['SQLITE_IOERR', 'SQLITE_BUSY', 'SQLITE_READONLY'];
 
-/** Extended codes (`SQLITE_IOERR_FSYNC`) count as their family. */
+/** Extended codes (`SQLITE_IOERR_FSYNC`) are treated like their primary code. */
 export function faultOfSqlite(error: unknown): StorageFault {
   const code = sqliteCode(error);
   if (code === null) return null;
@@ -138,7 +139,7 @@ export function faultOfSqlite(error: unknown): StorageFault {
   return OUTAGES.some((family) => code.startsWith(family)) ? 'outage' : null;
 }
 
-/** Bytes of the database, of its write-ahead log, and of free disk beside them that this user may take. */
+/** The size of the database and of its write-ahead log, and the free disk space available to this user, in bytes. */
 export function fileSizes(file: string): { databaseBytes: number; walBytes: number; freeBytes: number } {
   const { bavail, bsize } = statfsSync(dirname(file));
   return { databaseBytes: sizeOf(file), walBytes: sizeOf(`${file}-wal`), freeBytes: bavail * bsize };
@@ -149,9 +150,9 @@ function sizeOf(path: string): number {
 }
 
 /**
- * Lets a connection make each statement once, when it is first run: those of the whole store are 300, which took each start,
- * thread and command 47 of the 78 ms of processor time that opening a database took, and a command runs ten of them. What
- * SQLite does not understand fails so when it is run, not at start; a test makes all.
+ * Prepares each statement on first use: preparing all 300 statements of the store took 47 of the 78 ms of processor
+ * time for opening a database, at every start, thread and command, and a command uses about ten. Invalid SQL
+ * therefore fails when it is run, not at startup; a test prepares all statements.
  */
 function prepareLazily(db: Database): void {
   const prepare = db.prepare.bind(db);
@@ -166,7 +167,7 @@ function prepareLazily(db: Database): void {
 
 type Mode = 'pluck' | 'raw' | 'safeIntegers';
 
-/** A statement that is made when it is first run, for each mode once. It has what the store uses of one. */
+/** A statement that is prepared on first use, once per mode, with the methods that the store uses. */
 class LazyStatement {
   readonly #make: () => Statement;
   readonly #modes = new Map<Mode, LazyStatement>();
@@ -207,7 +208,7 @@ class LazyStatement {
     return statement;
   }
 
-  /** Makes it, and leaves no step of its own between its callers and SQLite. */
+  /** Prepares it, and replaces the lazy methods by those of SQLite, so that later calls have no overhead. */
   #become(): Statement {
     const made = this.#make();
     this.run = made.run.bind(made);
@@ -220,19 +221,19 @@ class LazyStatement {
 }
 
 /**
- * A check reads the whole file: 1.7 s a GB where it is in the page cache, as long as the disk takes where it is not.
- * Beyond this size the start checks the small tables without which nothing works. Pages damaged elsewhere make SQLite
- * refuse the statement that meets them, and `signalpost check` reads everything.
+ * The check reads the whole file: 1.7 s per GB from the page cache, otherwise as long as the disk takes. For larger
+ * files, startup checks only the small, essential tables. SQLite refuses statements that read damaged pages
+ * elsewhere, and `signalpost check` reads everything.
  */
 const WHOLE_CHECK_MAX_BYTES = 256 * 1024 * 1024;
 const VITAL_TABLES = ['tenants', 'owners', 'api_keys', 'icp_profiles', 'webhook_endpoints'];
 
-/** Everything that is wrong with the database, in SQLite's words; empty where it is sound. */
+/** Everything that is wrong with the database, in SQLite's words; empty if it is sound. */
 export function findDamage(db: Database): string[] {
   return [...quickCheck(db), ...foreignKeyCheck(db)];
 }
 
-/** As {@link findDamage}, limited to the vital tables where the file is large. */
+/** Like {@link findDamage}, limited to the essential tables if the file is large. */
 export function findDamageAtStart(db: Database, wholeMaxBytes = WHOLE_CHECK_MAX_BYTES): string[] {
   if (db.memory || statSync(db.name).size <= wholeMaxBytes) return findDamage(db);
   return VITAL_TABLES.flatMap((table) => [...quickCheck(db, table), ...foreignKeyCheck(db, table)]);
@@ -249,7 +250,7 @@ function foreignKeyCheck(db: Database, table?: string): string[] {
   const sql = table === undefined ? 'PRAGMA foreign_key_check' : `PRAGMA foreign_key_check(${table})`;
   const findings: string[] = [];
   for (const row of db.prepare<[], { table: string; parent: string }>(sql).iterate()) {
-    findings.push(`a row of ${row.table} refers to a row of ${row.parent} that is not there`);
+    findings.push(`a row of ${row.table} refers to a row of ${row.parent} that does not exist`);
     if (findings.length === 10) break;
   }
   return findings;

@@ -5,16 +5,16 @@ import { StoreOpenError } from '../errors.ts';
 import { explainFaults } from './database.ts';
 
 /**
- * Looks whether the key is the one that the database knows, before anything is opened for good: the file is read only, and
- * left as it was. `proof` is null where there is no key yet: a database with secrets in it must not be given a new one.
+ * Checks whether the database belongs to this key, before anything else is opened: the file is only read, and stays
+ * unchanged. `proof` is null if there is no key yet: a database with secrets must not get a new one.
  * @throws StoreOpenError `other_key`
  */
 export function refuseOtherKey(file: string, proof: KeyProof | null): void {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found === undefined || found.size === 0) return;
   explainFaults(file, () => {
-    // Neither leaves a trace: with a log from a killed process only a reader does not write it back into the file, and
-    // without one only a writer takes the empty log away that it made.
+    // Neither mode leaves a trace: if a killed process left a log, only a read-only connection does not checkpoint
+    // it; without a log, only a writable connection removes the empty log that it creates.
     const db = new Sqlite(file, { readonly: existsSync(`${file}-wal`) });
     try {
       if (!fits(db, proof)) throw proof === null ? noKey(file) : otherKey(file, proof);
@@ -25,8 +25,8 @@ export function refuseOtherKey(file: string, proof: KeyProof | null): void {
 }
 
 /**
- * Has the database know its key from now on; of two first starts with two keys the later one is refused. One that knows
- * an older key of this ring knows the newest from then on.
+ * Stores the proof of the key; if two processes start for the first time with different keys, the later one is
+ * refused. If the database has the proof of an older key of this ring, it is replaced by that of the newest.
  */
 export function admitKey(db: Database, proof: KeyProof): void {
   db.prepare<[string]>('INSERT OR IGNORE INTO master_key (id, proof) VALUES (1, ?)').run(proof.check);
@@ -41,7 +41,8 @@ function fits(db: Database, proof: KeyProof | null): boolean {
     const known = knownCheck(db);
     if (known !== undefined) return proof?.check === known || proof?.olderChecks.includes(known) === true;
   }
-  // A database from before keys were known by a check: the secrets in it tell. Any one will do, as all have one key.
+  // A database from before proofs were stored: the secrets show whether the key matches. One of them suffices,
+  // because all share a key.
   if (!hasTable(db, 'webhook_endpoints')) return true;
   const sealed = db.prepare<[], { id: string; secret_box: Buffer }>(
     'SELECT id, secret_box FROM webhook_endpoints',

@@ -10,13 +10,13 @@ const MIGRATIONS_DIR = join(import.meta.dirname, 'migrations');
 const APPLICATION_ID = 0x5367506f;
 
 /**
- * Signals stored before this version are not in the index as it is now. A migration is SQL alone, and calls nothing that may
- * change: the index is made again after all of them, by the code that will look for its terms. Whoever changes that code
- * adds a migration, if only to raise this number to its own.
+ * Signals stored before this version must be indexed again. Migrations are plain SQL and call no code that may
+ * change; the index is rebuilt after all of them, by the code that also searches it. When that code changes, add a
+ * migration, if only to raise this number.
  */
 const INDEXED_SINCE = 6;
 
-/** Brings the schema to this program's version. Forward only. @throws StoreOpenError */
+/** Migrates the schema to this program's version. Forward only. @throws StoreOpenError */
 export function migrate(db: Database): MigrationResult {
   const migrations = readMigrations(MIGRATIONS_DIR);
   const latest = migrations.length;
@@ -25,8 +25,8 @@ export function migrate(db: Database): MigrationResult {
   refuseNewer(db);
   if (from === latest) return { from, to: latest };
 
-  // The lock first, the version again under it: two processes may start at once. Whole or not at all: a crash half
-  // way leaves the version it began with.
+  // Checks the version again under the lock, because two processes may start at once. Atomic: a crash half-way leaves
+  // the version it started from.
   const apply = db.transaction(() => {
     const found = schemaVersion(db);
     for (const { version, sql } of migrations.slice(found)) {
@@ -41,7 +41,9 @@ export function migrate(db: Database): MigrationResult {
   return { from, to: latest };
 }
 
-/** A table that is rebuilt is dropped first, which would take its children along (sqlite.org/lang_altertable.html, 7). */
+/**
+ * Rebuilding a table drops it first, which would delete rows that refer to it (sqlite.org/lang_altertable.html, 7).
+ */
 function withoutForeignKeys(db: Database, step: () => void): void {
   const enforced = db.pragma('foreign_keys', { simple: true });
   db.pragma('foreign_keys = OFF');
@@ -54,10 +56,10 @@ function withoutForeignKeys(db: Database, step: () => void): void {
 
 function refuseBrokenReferences(db: Database): void {
   if (db.prepare('PRAGMA foreign_key_check').get() === undefined) return;
-  throw new Error('A migration left rows that refer to rows that are not there.');
+  throw new Error('A migration left dangling references.');
 }
 
-/** The version that this program brings a database to. */
+/** The schema version of this program. */
 export function latestVersion(): number {
   return readMigrations(MIGRATIONS_DIR).length;
 }
@@ -66,7 +68,7 @@ export function schemaVersion(db: Database): number {
   return Number(db.pragma('user_version', { simple: true }));
 }
 
-/** A database of some other program at our path is not to be filled with our tables. */
+/** Refuses a database of another program at our path. */
 export function refuseForeign(db: Database, file = db.name): void {
   if (db.pragma('application_id', { simple: true }) === APPLICATION_ID) return;
   const tables = db.prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'table'").pluck().get();
@@ -77,7 +79,7 @@ export function refuseForeign(db: Database, file = db.name): void {
   );
 }
 
-/** A database that a newer release has used is not to be changed by this one. */
+/** Refuses a database that a newer release has used. */
 export function refuseNewer(db: Database, file = db.name): void {
   const [found, known] = [schemaVersion(db), latestVersion()];
   if (found <= known) return;

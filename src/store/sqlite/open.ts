@@ -19,16 +19,16 @@ import { createInlineWriter, createThreadWriter } from './writer.ts';
 const BUSY_TIMEOUT_MS = 5_000;
 
 export interface SqliteStoreOptions {
-  /** Path of the database, made with its folder where there is none; or `:memory:`. */
+  /** The path of the database, created with its folder if necessary; or `:memory:`. */
   file: string;
   clock: Clock;
-  /** How long another process may hold the file's lock. */
+  /** How long to wait for another process's lock on the file. */
   busyTimeoutMs?: number;
-  /** Writes in a thread of their own: for a server, whose requests should not wait for the disk. Not for `:memory:`. */
+  /** Writes in a separate thread: for a server, whose requests should not wait for the disk. Not for `:memory:`. */
   writerThread?: boolean;
-  /** The database's key, which it knows from then on; without one it asks for none. */
+  /** The proof of the master key, which is stored; omitted: no key is checked. */
   keyProof?: KeyProof;
-  /** Hears when changes can no longer be stored, and when they can again. */
+  /** Called when changes can no longer be stored, and when they can again. */
   onStorageChange?(change: StorageChange): void;
 }
 
@@ -44,7 +44,7 @@ export async function openSqliteStore({
   const db = openDatabase(file, { busyTimeoutMs });
   return closeOnFailure(db, async () => {
     explainFaults(file, () => {
-      // Before the migration: it must not build on damage. An empty file passes.
+      // Before the migration, which must not build on a damaged file. An empty file passes.
       const findings = findDamageAtStart(db);
       if (findings.length > 0) throw damaged(file, findings);
     });
@@ -54,7 +54,7 @@ export async function openSqliteStore({
       if (keyProof !== undefined) admitKey(db, keyProof);
     });
     explainFaults(file, () => silenceTheGone(db));
-    db.pragma('shrink_memory'); // the check has filled the cache with pages that are not needed
+    db.pragma('shrink_memory'); // the check has filled the cache with unneeded pages
     const storage = onStorageChange === undefined ? null : createStorageWatch(clock, onStorageChange);
     const watch = { meter: createCommitMeter(clock), storage };
     const writer = writerThread
@@ -70,7 +70,7 @@ export async function openSqliteStore({
   });
 }
 
-/** Brings the file's schema to this program's version without starting anything. @throws StoreOpenError */
+/** Migrates the file's schema to this program's version without starting anything. @throws StoreOpenError */
 export async function migrateSqlite(file: string, keyProof: KeyProof): Promise<MigrationResult> {
   const db = openDatabase(file);
   try {
@@ -86,8 +86,8 @@ export async function migrateSqlite(file: string, keyProof: KeyProof): Promise<M
 }
 
 /**
- * A killed process leaves its row as it was when it was heard last. Nobody has to wait until it is silent where nobody else has
- * the file open: the names are read before that is looked at, so that none of them came since.
+ * A killed process leaves its row with its last heartbeat. If no other process has the file open, there is no need to
+ * wait until it expires: the names are read before that check, so none of them can have started since.
  */
 function silenceTheGone(db: Database): void {
   const names = db.prepare<[], string>('SELECT name FROM processes WHERE seen_at > 0').pluck().all();
@@ -96,7 +96,7 @@ function silenceTheGone(db: Database): void {
   for (const name of names) silence(name);
 }
 
-/** Whether this is the only connection of all processes: only who is alone may take the log away. */
+/** Whether this is the only connection of any process: only then can the log be removed. */
 function isAlone(db: Database): boolean {
   const usual = db.pragma('busy_timeout', { simple: true });
   db.pragma('busy_timeout = 0');

@@ -21,7 +21,7 @@ import { companiesSql, signalsSql } from './sql/signals.ts';
 import { sourcesSql } from './sql/sources.ts';
 import { createTransactions, createWriteAheadLog, type WriteAheadLog } from './transaction.ts';
 
-/** The changes on one connection, each run when it is called, inside a transaction of the caller's. */
+/** The changes on one connection, each run synchronously, inside a transaction of the caller. */
 export function createRunner(db: Database, log: WriteAheadLog = createWriteAheadLog(db)): Changes {
   const scripts = Object.entries(createChanges(answeredAtOnce(createStatements(db, log))));
   return Object.fromEntries(
@@ -34,7 +34,7 @@ export function createCommitter(db: Database): (batch: readonly NamedChange[]) =
   const log = createWriteAheadLog(db);
   const changes = createRunner(db, log) as Record<keyof Changes, (...args: unknown[]) => unknown>;
   const transactions = createTransactions(db, log);
-  // Bound, as a function around each would be one more step of every change.
+  // Bound once: a wrapper function would be an additional call per change.
   return (batch) =>
     commitBatch(
       batch.map(([name, args]) => changes[name].bind(null, ...args)),
@@ -42,7 +42,7 @@ export function createCommitter(db: Database): (batch: readonly NamedChange[]) =
     );
 }
 
-/** The statements of the changes on one connection, answered at once. `log` is that of its transactions. */
+/** The statements of the changes on one connection, run synchronously. `log` is that of its transactions. */
 export function createStatements(db: Database, log: WriteAheadLog): StoreStatements {
   return {
     accounts: accountsSql(db),

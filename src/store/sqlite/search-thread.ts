@@ -7,9 +7,9 @@ import { phrasesOf } from '../../rules/words.ts';
 import type { SignalPage } from '../signal-store.ts';
 import { signalReads } from './reads/signals.ts';
 
-/** Searches in a thread of its own, started when it is first asked. */
+/** Searches in a separate thread, started on first use. */
 export interface SearchThread {
-  /** Null: the thread could not make the page. */
+  /** Null if the thread failed to search. */
   listSignals(tenantId: string, query: SignalQuery): Promise<SignalPage | null>;
   close(): Promise<void>;
 }
@@ -19,17 +19,17 @@ interface Search {
   resolve(page: SignalPage | null): void;
 }
 
-/** Whether words are to stand beside each other: the index then walks all rows that hold them, until the page is full. */
+/** Whether words must be adjacent: the index then scans all rows that contain them, until the page is full. */
 export function isLongSearch({ q }: Pick<SignalQuery, 'q'>): boolean {
   return q !== null && phrasesOf(q).some((words) => words.length > 1);
 }
 
 /**
- * A phrase of common words that stands nowhere takes as long as there are posts with these words: 27 ms among 3,000 long ones,
- * which would block the server's main thread.
+ * A phrase of common words that does not occur takes time proportional to the posts with these words: 27 ms for 3,000
+ * long ones, which would block the server's main thread.
  */
 export function createSearchThread(file: string): SearchThread {
-  /** Tenants take turns: the thread is given one search at a time. */
+  /** Tenants take turns: the thread gets one search at a time. */
   const waiting = createFairQueue<Search>();
   let current: Search | null = null;
   let worker: Worker | null = null;
@@ -55,7 +55,7 @@ export function createSearchThread(file: string): SearchThread {
     worker.postMessage(current.request);
   }
 
-  /** The thread is gone, and with it the search that it was making. */
+  /** The thread has ended, and with it the search in progress. */
   function drop(gone: Worker): void {
     if (worker !== gone) return;
     worker = null;
@@ -69,7 +69,7 @@ export function createSearchThread(file: string): SearchThread {
       resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 128 },
     });
     made.on('message', (answer: SearchAnswer | { id?: never }) => {
-      // Under `node --watch` Node itself tells of the worker's imports this way.
+      // Under `node --watch`, Node itself reports the worker's imports this way.
       if (answer.id === undefined || answer.id !== current?.request.id) return;
       const { page } = answer;
       end(page && { json: Buffer.from(page.json), last: page.last });
@@ -95,14 +95,14 @@ export function createSearchThread(file: string): SearchThread {
   };
 }
 
-/** A page that is asked for. */
+/** A requested page. */
 export interface SearchRequest {
   id: number;
   tenantId: string;
   query: SignalQuery;
 }
 
-/** A page's bytes and where it ends; null: it could not be made here. */
+/** A page's bytes and its end; null if the search failed here. */
 export interface SearchAnswer {
   id: number;
   page: { json: ArrayBuffer; last: SignalPage['last'] } | null;
@@ -118,7 +118,7 @@ function serve(port: NonNullable<typeof parentPort>, { file }: { file: string })
       const { json, last } = listSignals(tenantId, query);
       page = { json: Uint8Array.from(json).buffer, last };
     } catch {
-      // The caller repeats the search on its own thread, where errors keep their class.
+      // The caller repeats the search in its own thread, where errors keep their class.
     }
     port.postMessage({ id, page } satisfies SearchAnswer, page === null ? [] : [page.json]);
   });

@@ -2,27 +2,27 @@ import type { Database } from 'better-sqlite3';
 import { phrasesOf, searchedFacts, wordsOf } from '../../rules/words.ts';
 
 /**
- * The full-text index of signals, which keeps terms and no text (`content=''`). It is changed in the transaction that
- * changes the signal. To take a signal's terms out FTS5 must be told which they were, so they are made again from the
- * row: a change of what a signal is found by stands between {@link SignalIndex.remove} and {@link SignalIndex.add}.
+ * The full-text index of signals, which stores terms and no text (`content=''`). It is updated in the transaction
+ * that changes the signal. To remove a signal's terms, FTS5 needs to know them, so they are computed again from the
+ * row: every change of an indexed column is enclosed by {@link SignalIndex.remove} and {@link SignalIndex.add}.
  */
 export interface SignalIndex {
-  /** Puts the terms of a row into the index that was not in it. */
+  /** Adds the terms of a row that is not in the index. */
   add(id: string): void;
-  /** Takes the terms of a row out, before what they are made of is changed. */
+  /** Removes the terms of a row, before the columns they depend on are changed. */
   remove(id: string): void;
-  /** {@link SignalIndex.add} of the row that the statement before this one inserted, whose columns are given. */
+  /** Like {@link SignalIndex.add}, for the row inserted by the previous statement, given its columns. */
   addInserted(signal: SearchableSignal): void;
-  /** Makes the whole index anew. */
+  /** Rebuilds the whole index. */
   rebuild(): void;
 }
 
-/** A `signals` row as its terms are made from it. */
+/** A `signals` row with the columns that its terms depend on. */
 export interface SearchableRow extends Omit<SearchableSignal, 'facts'> {
   wire: string;
 }
 
-/** The terms of a stored signal: the same that were made when it came. */
+/** The terms of a stored signal: the same as when it was inserted. */
 export function termsOfRow({ wire, ...signal }: SearchableRow): string {
   return signalTerms({ ...signal, facts: searchedFacts(JSON.parse(wire)) });
 }
@@ -67,13 +67,13 @@ export function createSignalIndex(db: Database): SignalIndex {
 }
 
 /**
- * The words of the full-text index `signal_search`. We cut them ourselves, and FTS5 splits at spaces alone: each term
- * begins with its tenant's mark, so that a tenant's search reads nothing of other tenants, however common the word is
- * there; and what a list can be filtered by is a term too (`#platform:reddit`), so that words and filters together are
- * one walk along a few sorted lists.
+ * The words of the full-text index `signal_search`. We tokenize the text, and FTS5 only splits at spaces: each term
+ * starts with a prefix of its tenant, so that a search never reads other tenants' entries, however common a word is
+ * there; and filters are terms, too (`#platform:reddit`), so that words and filters together are one scan of a few
+ * sorted lists.
  */
 
-/** What of a signal is searched and filtered by. */
+/** The searchable and filterable parts of a signal. */
 export interface SearchableSignal {
   tenantId: string;
   profileId: string;
@@ -83,27 +83,27 @@ export interface SearchableSignal {
   score: number;
   companyDomain: string;
   text: string;
-  /** Of people and company. */
+  /** Facts about people and company. */
   facts: readonly string[];
 }
 
 export type FilterName = 'platform' | 'icp' | 'type' | 'class' | 'domain' | 'score' | 'decade';
 
-/** Stands between fields, so that no phrase reaches from one into the next. */
+/** Separates fields, so that no phrase matches across them. */
 const FIELD_GAP = '|';
 
-/** The term under which signals of `tenantId` with that value of a filter are found. */
+/** The term of a filter value for signals of `tenantId`. */
 export function filterTerm(tenantId: string, name: FilterName, value: string | number): string {
   const text = typeof value === 'number' ? String(value) : encodeURIComponent(value.toWellFormed());
   return `${tenantMark(tenantId)}#${name}:${text}`;
 }
 
-/** What a person asks for, as phrases of the tenant's terms ({@link phrasesOf}). */
+/** The words of a search as phrases of the tenant's terms ({@link phrasesOf}). */
 export function searchPhrases(tenantId: string, asked: string): string[] {
   return [...new Set(termsOf(tenantId, asked).map((terms) => terms.join(' ')))];
 }
 
-/** The same, with every completion of the last phrase; `termsFrom` returns the terms that begin with its last word. */
+/** The same, with all completions of the last phrase; `termsFrom` returns the terms that start with its last word. */
 export function begunPhrases(
   tenantId: string,
   asked: string,
@@ -124,10 +124,10 @@ function termsOf(tenantId: string, asked: string): string[][] {
   return phrasesOf(asked).map((words) => words.map((word) => mark + word));
 }
 
-/** Everything a signal is found by, as the index takes it: terms with spaces between them. */
+/** All terms of a signal in the index's format: separated by spaces. */
 function signalTerms(signal: SearchableSignal): string {
   const mark = tenantMark(signal.tenantId);
-  // One string that grows, as half of a signal's way into the index is spent here.
+  // Appends to one string: half of the time to index a signal is spent here.
   let terms = filterTermsOf(signal).join(' ');
   const add = (field: string) => {
     terms += ` ${FIELD_GAP}`;
@@ -151,7 +151,7 @@ function filterTermsOf(signal: SearchableSignal): string[] {
   ];
 }
 
-/** The whole id: neighbours in the index share their beginning, which is stored once a page. */
+/** The whole ID: neighbouring terms share their prefix, which is stored once per page. */
 function tenantMark(tenantId: string): string {
   return `${tenantId}~`;
 }

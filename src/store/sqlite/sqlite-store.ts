@@ -38,15 +38,16 @@ export interface SqliteStoreDeps {
   db: Database;
   clock: Clock;
   writer: Writer;
-  /** Counts beside the server's own thread; null: on it. */
+  /** Counts in a separate thread; null: in the server's own. */
   countsThread: CountsThread | null;
-  /** Searches beside the server's own thread; null: on it. */
+  /** Searches in a separate thread; null: in the server's own. */
   searchThread: SearchThread | null;
 }
 
 /**
- * The store on an open, migrated database, which it closes with itself and its writer. Its methods are made: each read is
- * answered from what is committed, each change goes to the writer by name. Pages that take several reads are in `face/`.
+ * The store on an open, migrated database; closing it also closes the database and the writer. Its methods are
+ * generated: reads return committed data, changes go to the writer by name. Pages that take several reads are in
+ * `face/`.
  */
 export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
   const { db, clock, writer, countsThread, searchThread } = options;
@@ -76,7 +77,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
       return found ?? (await reads.listSignals(tenantId, query));
     },
     ...methods,
-    // Two servers on one file see each other's leases, and each has its own limits.
+    // Two servers on one file see each other's leases, and have separate limits.
     epoch: () => 0,
     isOnDuty: async () => true,
     shareCounts: () => () => {},
@@ -105,7 +106,7 @@ type Later<F> = {
   [K in keyof F]: F[K] extends (...args: infer A) => infer R ? (...args: A) => Promise<R> : never;
 };
 
-/** Each read as the store's callers have it. */
+/** Wraps each synchronous read in a promise. */
 function answeringLater<F extends object>(reads: F, read: <T>(query: () => T) => Promise<T>): Later<F> {
   const later = Object.entries(reads).map(([name, ask]) => [
     name,
@@ -116,7 +117,7 @@ function answeringLater<F extends object>(reads: F, read: <T>(query: () => T) =>
 
 const NO_FILES = { databaseBytes: 0, walBytes: 0, freeBytes: null };
 
-/** Every question to the database by name, answered at once from what is committed. */
+/** Every query by name, run synchronously on committed data. */
 export function createReads(db: Database) {
   const reads = {
     ...tenantReads(db),

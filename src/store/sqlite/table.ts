@@ -1,11 +1,11 @@
 import type { Database } from 'better-sqlite3';
 
-/** A part of the store whose methods answer at once. */
+/** A part of the store with synchronous methods. */
 export type Part<S> = {
   [K in keyof S]?: S[K] extends (...args: infer A) => Promise<infer R> ? (...args: A) => R : never;
 };
 
-/** How each member of a row is kept: as it is, as JSON text, as 0 or 1, or as bytes. Null is kept as null. */
+/** How each member of a row is stored: as is, as JSON text, as 0 or 1, or as bytes. Null stays null. */
 export type Columns<T> = { readonly [K in keyof T]-?: KindOf<NonNullable<T[K]>> };
 
 type KindOf<V> = [V] extends [string | number]
@@ -16,23 +16,23 @@ type KindOf<V> = [V] extends [string | number]
       ? 'bytes'
       : 'json';
 
-/** What stands in a SELECT for members that are no column. */
+/** SELECT expressions for members that are not columns. */
 type Made<T> = { readonly [K in keyof T]?: string };
 
-/** A statement that finds rows. */
+/** A statement that returns rows. */
 export interface Rows<P extends unknown[], T> {
-  /** The first; null where there is none. */
+  /** The first row, or null. */
   get(...values: P): T | null;
   all(...values: P): T[];
 }
 
 /**
- * A table whose rows are exposed as `T`, described once: its column `created_at` is the member `createdAt`. Rows come out as
- * SQLite's driver makes them; only what is no `plain` value is made anew. Tables of millions of rows that one commit writes
- * hundreds of have statements of their own.
+ * A table whose rows are exposed as `T`, described once: its column `created_at` is the member `createdAt`. Rows are
+ * returned as SQLite's driver creates them; only values that are not `plain` are converted. Tables with millions of
+ * rows, of which one commit writes hundreds, have statements of their own.
  */
 export class Table<T extends object> {
-  /** The columns as a SELECT names them. */
+  /** The columns, for a SELECT. */
   readonly list: string;
   readonly #name: string;
   readonly #columns: Columns<T>;
@@ -52,18 +52,20 @@ export class Table<T extends object> {
     this.list = names.map((each) => `${made[each] ?? columnOf(each)} AS ${each}`).join(', ');
   }
 
-  /** The same table with columns that `T` does not tell of. */
+  /** The same table with columns that are not in `T`. */
   with<More extends object>(columns: Columns<More>): Table<T & More> {
     const all = { ...this.#columns, ...columns } as Columns<T & More>;
     return new Table(this.#name, all, this.#made as Made<T & More>);
   }
 
-  /** The rows that `rest` says, which follows FROM and the table's name. */
+  /** Selects rows by `rest`, the part of the statement after FROM and the table's name. */
   select<P extends unknown[]>(db: Database, rest: string): Rows<P, T> {
     return this.rows(db, `SELECT ${this.list} FROM ${this.#name} ${rest}`);
   }
 
-  /** The rows of a whole statement, which selects {@link list} and may select more, which stays as it is. */
+  /**
+   * Rows of a whole statement, which selects {@link list}, and optionally further columns, which are not converted.
+   */
   rows<P extends unknown[], More = unknown>(db: Database, sql: string): Rows<P, T & More> {
     const statement = db.prepare<P, T & More>(sql);
     return {
@@ -79,7 +81,7 @@ export class Table<T extends object> {
     };
   }
 
-  /** Stores a row; false where `conflict`, a clause of the statement, says that it stays as it was. */
+  /** Inserts a row; returns false if `conflict`, a clause of the statement, left an existing row unchanged. */
   insert(db: Database, conflict = ''): (row: T) => boolean {
     const names = namesOf(this.#columns);
     const statement = db.prepare<Record<string, unknown>[]>(
@@ -89,7 +91,7 @@ export class Table<T extends object> {
     return (row) => statement.run(this.encode(row)).changes === 1;
   }
 
-  /** A row, or members of it, as values of a statement that names them `:createdAt`. */
+  /** A row, or some of its members, as named parameters such as `:createdAt`. */
   encode(row: Partial<T>): Record<string, unknown> {
     const values: Record<string, unknown> = { ...row };
     for (const [name, kind] of this.#kept) {
@@ -113,7 +115,7 @@ const KINDS = {
     decode: (text: string): unknown => JSON.parse(text),
   },
   flag: { encode: (value: unknown) => (value ? 1 : 0), decode: (kept: number) => kept === 1 },
-  // No Buffer comes out: what crosses threads comes out as a plain array, too.
+  // Plain arrays, not Buffers: they stay plain arrays when passed to another thread.
   bytes: { encode: (value: unknown) => value, decode: (kept: Uint8Array) => new Uint8Array(kept) },
 };
 

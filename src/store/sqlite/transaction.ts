@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { Transactions } from '../commit-batch.ts';
 import { faultOfSqlite } from './database.ts';
 
-/** One transaction a call, as the write queue wants it. IMMEDIATE: a lock is met at the start, not half way. */
+/** Runs one transaction per call for the write queue. IMMEDIATE: waits for the lock at the start, not half-way. */
 export function createTransaction(db: Database, log?: WriteAheadLog): (work: () => void) => void {
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
@@ -14,7 +14,7 @@ export function createTransaction(db: Database, log?: WriteAheadLog): (work: () 
       work();
       commit.run();
     } catch (error) {
-      // After SQLITE_FULL or IOERR SQLite may have rolled back by itself (sqlite.org/lang_transaction.html).
+      // After SQLITE_FULL or IOERR, SQLite may have rolled back by itself (sqlite.org/lang_transaction.html).
       if (db.inTransaction) rollback.run();
       throw error;
     }
@@ -22,7 +22,7 @@ export function createTransaction(db: Database, log?: WriteAheadLog): (work: () 
   };
 }
 
-/** What batches of changes are committed with. */
+/** The transactions for batches of changes. */
 export function createTransactions(db: Database, log: WriteAheadLog): Transactions {
   const savepoint = db.prepare('SAVEPOINT part');
   const rollback = db.prepare('ROLLBACK TO part');
@@ -37,7 +37,7 @@ export function createTransactions(db: Database, log: WriteAheadLog): Transactio
         release.run();
         return null;
       } catch (cause) {
-        // Some errors of the storage roll all of it back (sqlite.org/lang_transaction.html).
+        // Some storage errors roll back the whole transaction (sqlite.org/lang_transaction.html).
         if (!db.inTransaction || faultOfSqlite(cause) !== null) throw cause;
         rollback.run();
         release.run();
@@ -48,21 +48,24 @@ export function createTransactions(db: Database, log: WriteAheadLog): Transactio
   };
 }
 
-/** Readers in this process are done in a few milliseconds; for those of others nobody here waits longer. */
+/**
+ * Readers in this process finish within a few milliseconds; readers of other processes are waited for no longer than
+ * this.
+ */
 const WAIT_FOR_READERS_MS = 200;
 
 /**
- * SQLite's log of what was written. It holds pages as they were written before, until it is used again: what was
- * overwritten in the file still stands there.
+ * SQLite's write-ahead log. It contains previous versions of pages until it is overwritten: data that has been
+ * overwritten in the file is still in it.
  */
 export interface WriteAheadLog {
-  /** Asked for by a change, whose transaction is under way: the log is emptied once that is committed. */
+  /** Called by a change inside its transaction: the log is emptied after the commit. */
   emptyAfterCommit(): void;
-  /** Empties it where that was asked for; where a reader still needs it, after one of the next commits. */
+  /** Empties it if that was requested; if a reader still needs it, after one of the next commits. */
   committed(): void;
 }
 
-/** The log of the connection that writes. */
+/** The log of the writing connection. */
 export function createWriteAheadLog(db: Database): WriteAheadLog {
   let asked: 'no' | 'now' | 'again' = 'no';
 

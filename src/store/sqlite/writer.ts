@@ -8,12 +8,12 @@ import { createWriter, type Writer, type WriterWatch } from '../writer.ts';
 import { openDatabase } from './database.ts';
 import { createCommitter } from './runner.ts';
 
-/** A writer on the caller's own thread and connection: for commands, and for databases in memory. */
+/** A writer on the caller's own thread and connection: for commands, and for in-memory databases. */
 export function createInlineWriter(db: Database, watch: WriterWatch): Writer {
   const commit = createCommitter(db);
   return createWriter(
     async (batch) => {
-      // One batch a turn, so that others get theirs between two commits.
+      // One batch per turn of the event loop, so that other work runs between commits.
       await new Promise((resolve) => setImmediate(resolve));
       return commit(batch);
     },
@@ -22,19 +22,20 @@ export function createInlineWriter(db: Database, watch: WriterWatch): Writer {
   );
 }
 
-/** A change is at most some megabytes, and 20,000 wait at most; the thread itself lives on 20. */
+/** A change has at most a few megabytes, and at most 20,000 wait; the thread itself needs 20 MB. */
 const MAX_HEAP_MB = 1_024;
 
 /**
- * A writer in a thread of its own, with its own connection: the disk's flush, and the SQL with it, take nothing from
- * the thread that serves requests and sends deliveries.
+ * A writer in a separate thread, with its own connection: neither disk flushes nor SQL delay the thread that serves
+ * requests and sends deliveries.
  */
 export function createThreadWriter(data: WriterData, watch: WriterWatch): Writer {
-  // Without the process's own flags: a thread refuses some of them, and the server would not start.
+  // Without the process's own flags: a thread rejects some of them, and the server would not start.
   const worker = new Worker(moduleBeside(import.meta.url, './writer'), {
     workerData: data,
     execArgv: [],
-    // Its objects live for one commit: less than V8's default of 96 MiB for the young costs nothing, and saves 45.
+    // Its objects live for one commit: a smaller young generation than V8's default of 96 MiB costs nothing, and
+    // saves 45.
     resourceLimits: { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb: MAX_HEAP_MB },
   });
   let pending: PromiseWithResolvers<Committed> | null = null;
@@ -42,7 +43,7 @@ export function createThreadWriter(data: WriterData, watch: WriterWatch): Writer
 
   worker.unref(); // it keeps the process alive only while a commit is awaited
   worker.on('message', (answers: Answers | { values?: never }) => {
-    // Under `node --watch` Node itself tells of the worker's imports this way (test/cli/content.test.ts).
+    // Under `node --watch`, Node itself reports the worker's imports this way (test/cli/content.test.ts).
     if (answers.values === undefined) return;
     const failed = answers.failed.map((failure) => ({ index: failure.index, error: toError(failure) }));
     worker.unref();
@@ -50,8 +51,8 @@ export function createThreadWriter(data: WriterData, watch: WriterWatch): Writer
   });
   worker.on('error', (cause) => {
     end(cause);
-    // Uncaught on purpose: a server that cannot store is better ended and started again, where it recovers, than left
-    // answering 503 for ever. Nothing that was answered with success is lost by it.
+    // Uncaught on purpose: a server that cannot store anything should be restarted, which recovers it, instead of
+    // returning 503 forever. Nothing that was acknowledged is lost.
     throw cause;
   });
   worker.on('exit', () => end(null));
@@ -67,7 +68,7 @@ export function createThreadWriter(data: WriterData, watch: WriterWatch): Writer
       const answered = Promise.withResolvers<Committed>();
       pending = answered;
       worker.ref();
-      // Names and arguments in turn: an array for each costs more to pass than many a change to make.
+      // Names and arguments alternate: passing an array for each would cost more than many changes take.
       worker.postMessage(batch.flat());
       return answered.promise;
     },
@@ -87,20 +88,20 @@ function toError({ code, message, stack, extra }: Failure): Error {
   return new DomainError(code, message, extra);
 }
 
-/** What the thread is started with. */
+/** The data that the thread is started with. */
 export interface WriterData {
   file: string;
   busyTimeoutMs: number;
 }
 
-/** What became of a batch, after its COMMIT. */
+/** The results of a batch, after its COMMIT. */
 export interface Answers {
   /** In the order of the batch. */
   values: unknown[];
   failed: Failure[];
 }
 
-/** An error that is no `DomainError` has no code. */
+/** An error other than `DomainError` has no code. */
 export interface Failure {
   index: number;
   code: ErrorCode | null;
@@ -111,7 +112,7 @@ export interface Failure {
 
 if (parentPort !== null) serve(parentPort, workerData as WriterData);
 
-/** Every message is a batch, names and arguments in turn; every answer has the outcome of one. */
+/** Each message is a batch, names and arguments alternating; each response has its results. */
 function serve(port: NonNullable<typeof parentPort>, { file, busyTimeoutMs }: WriterData): void {
   const db = openDatabase(file, { busyTimeoutMs });
   const commit = createCommitter(db);

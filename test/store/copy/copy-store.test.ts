@@ -158,7 +158,7 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
         if (step === 'copy' && done > 3_000) restarted ??= server.restart('SIGQUIT', 0);
       },
     });
-    await expect(broken).rejects.toThrow('does not answer any more. Run the same command again');
+    await expect(broken).rejects.toThrow('no longer responds. Run the same command again');
     await restarted;
     let begun = -1;
     const report = await copyStore({

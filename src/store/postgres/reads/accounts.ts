@@ -167,5 +167,5 @@ function placeOf(after: Position | null): [number, number] {
   if (after === null) return [FAR_FUTURE, FAR_FUTURE];
   const [at, position] = after;
   if (typeof at === 'number' && typeof position === 'number') return [at, position];
-  throw new DomainError('INVALID_CURSOR', 'The cursor is of another list.');
+  throw new DomainError('INVALID_CURSOR', 'The cursor belongs to another list.');
 }

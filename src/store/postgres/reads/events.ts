@@ -213,7 +213,7 @@ export function createNewestStored(
 export function positionOf({ after }: Pick<PageRequest, 'after'>): number {
   const position = after === null ? 0 : after[0];
   if (typeof position === 'number') return position;
-  throw new DomainError('INVALID_CURSOR', 'The cursor is of another order.');
+  throw new DomainError('INVALID_CURSOR', 'The cursor belongs to another order.');
 }
 
 /** Places of the order that one page looks at for deliveries to its endpoint. */

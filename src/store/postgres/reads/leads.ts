@@ -187,7 +187,7 @@ function conditionsOf(
   }
   if (query.after !== null) {
     if (query.after.length !== key.length) {
-      throw new DomainError('INVALID_CURSOR', 'The cursor is of another order.');
+      throw new DomainError('INVALID_CURSOR', 'The cursor belongs to another order.');
     }
     const columns = key.map((column) => `l.${column}`).join(', ');
     add(

@@ -178,5 +178,5 @@ function positionOf({ after }: SignalQuery): bigint | null {
   if (typeof timestamp === 'number' && typeof place === 'number') {
     return (BigInt(timestamp) << TIME_SHIFT) + BigInt(place);
   }
-  throw new DomainError('INVALID_CURSOR', 'The cursor is of another order.');
+  throw new DomainError('INVALID_CURSOR', 'The cursor belongs to another order.');
 }

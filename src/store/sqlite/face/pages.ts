@@ -11,13 +11,16 @@ import { pageOf } from '../../pages.ts';
 import { createDeliveryPages, createDeliveryWalk, isInRange, newestFirst } from '../reads/deliveries.ts';
 import { createEventPages } from '../reads/events.ts';
 
-/** What waits is sorted in memory up to here (about 10 ms); where more waits, a walk by time meets it soon enough. */
+/**
+ * Up to this number, waiting deliveries are sorted in memory (about 10 ms); with more, a scan by time finds them soon
+ * enough.
+ */
 const MOST_SORTED = 5_000;
-/** Deliveries looked at before the event loop gets its turn: small at first, as the first page is most often near. */
+/** Deliveries scanned per turn of the event loop: few at first, because the first page is usually near. */
 const FIRST_SCAN = 500;
 const LARGEST_SCAN = 4_000;
 
-/** Pages of deliveries: some are read at once, others are a walk that gives way to other work between its parts. */
+/** Pages of deliveries: some are read at once, others by a scan that yields between its parts. */
 export function deliveryPageFace(
   db: Database,
   read: <T>(query: () => T) => Promise<T>,
@@ -25,7 +28,7 @@ export function deliveryPageFace(
   const log = createDeliveryPages(db);
   const walk = createDeliveryWalk(db);
 
-  /** The keys of a page and one more, newest first; null where they are to be found by a walk. */
+  /** The keys of a page and one more, newest first; null if they require a scan. */
   function sortedKeys(tenantId: string, query: DeliveryQuery): DeliveryKey[] | null {
     const { endpointId, status, eventType, eventId, subjectId = null } = query;
     if (eventId !== null || subjectId !== null) return log.ofFew(tenantId, { eventId, subjectId }, query);
@@ -86,7 +89,7 @@ export function deliveryPageFace(
   };
 }
 
-/** What a shown state of waiting deliveries is made of: the stored states, and the state of their endpoint. */
+/** The stored states behind a displayed state of waiting deliveries, and the state of their endpoint. */
 function waitingTerms(
   status: DeliveryStatus | null,
 ): { stored: DeliveryStatus[]; endpoint: 'active' | 'paused' } | null {
@@ -103,10 +106,13 @@ function turnOfTheLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Events whose outcomes are read at once: of a thousand endpoints some 10 ms. */
+/** Events whose outcomes are read at once: with a thousand endpoints, about 10 ms. */
 const AT_ONCE = 4;
 
-/** Pages of events: each has an outcome for every endpoint, and is read in pieces between which others have their turn. */
+/**
+ * Pages of events: each event has an outcome per endpoint, so a page is read in pieces, between which other requests
+ * run.
+ */
 export function eventPageFace(
   db: Database,
   clock: Clock,

@@ -51,7 +51,7 @@ export function tenantReads(db: Database) {
   } satisfies Part<AccountStore & PlanStore>;
 }
 
-/** People, with the facts known about them. */
+/** Users, with computed members. */
 const USERS = new Table<User>(
   'owners',
   {
@@ -85,7 +85,7 @@ export function createLinkRead(db: Database): (tokenHash: string, now: number) =
   return (tokenHash, now) => select.get(tokenHash, now);
 }
 
-/** People and their sessions. */
+/** Users and their sessions. */
 export function sessionReads(db: Database) {
   const selectByEmail = USERS.select<[string, number]>(
     db,
@@ -98,7 +98,7 @@ export function sessionReads(db: Database) {
   const selectAnyPassword = db
     .prepare<[], number>('SELECT 1 FROM owners WHERE password_hash IS NOT NULL LIMIT 1')
     .pluck();
-  // Three look-ups by primary key, once a screen.
+  // Three look-ups by primary key, once per page view.
   const selectSession = SESSIONS.select<[string, number]>(db, 'WHERE token_hash = ? AND expires_at > ?');
   const selectOfUser = SESSIONS.select<[string, number]>(
     db,
@@ -129,7 +129,7 @@ interface FactorRow {
   codes_left: number;
 }
 
-/** Who belongs to a tenant, and their second factors. */
+/** The members of a tenant, and their second factors. */
 export function teamReads(db: Database) {
   const selectAll = USERS.select<[string]>(db, 'WHERE tenant_id = ? ORDER BY created_at, id');
   const selectOne = USERS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
@@ -173,7 +173,7 @@ export function keyReads(db: Database) {
     'WHERE tenant_id = :tenantId AND (created_at, id) > (:createdAt, :id) ORDER BY created_at, id LIMIT :limit',
   );
   const selectOne = KEYS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
-  // Two look-ups by primary key, once a request: a join would have to rename the columns both tables have.
+  // Two look-ups by primary key, once per request: a join would have to rename the columns that both tables have.
   const selectByHash = KEYS.select<[string]>(db, 'WHERE hash = ?');
   const selectTenant = TENANTS.select<[string]>(db, 'WHERE id = ?');
 
@@ -195,7 +195,7 @@ interface AuditRow extends AuditEntry {
 
 const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
 
-/** Filters besides time: each has an index of its own; of both, the actor's is taken. */
+/** Filters besides time: each has its own index; with both, that of the actor is used. */
 const SHAPES = {
   any: 'INDEXED BY audit_by_time WHERE tenant_id = :tenantId',
   actor: 'INDEXED BY audit_by_actor WHERE tenant_id = :tenantId AND actor = :actor',
@@ -204,14 +204,14 @@ const SHAPES = {
 } as const;
 export type AuditShape = keyof typeof SHAPES;
 
-/** A page of the audit list, newest first. */
+/** A page of the audit log, newest first. */
 export function auditPageSql(shape: AuditShape): string {
   return `SELECT position, at, actor, action, subject, count, client FROM audit ${SHAPES[shape]}
     AND at >= :from AND at < :to AND (at, position) < (:beforeAt, :beforePosition)
     ORDER BY at DESC, position DESC LIMIT :limit`;
 }
 
-/** Who changed what. */
+/** The audit log. */
 export function auditReads(db: Database) {
   const prepare = (shape: AuditShape): Statement<Record<string, unknown>[], AuditRow> =>
     db.prepare(auditPageSql(shape));
@@ -245,5 +245,5 @@ function placeOf(after: Position | null): [number, number] {
   if (after === null) return [FAR_FUTURE, FAR_FUTURE];
   const [at, position] = after;
   if (typeof at === 'number' && typeof position === 'number') return [at, position];
-  throw new DomainError('INVALID_CURSOR', 'The cursor is of another list.');
+  throw new DomainError('INVALID_CURSOR', 'The cursor belongs to another list.');
 }

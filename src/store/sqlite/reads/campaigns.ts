@@ -20,7 +20,7 @@ export const CAMPAIGNS = new Table<Campaign>('campaigns', {
   version: 'plain',
 });
 
-/** Campaigns themselves. */
+/** Campaigns. */
 export function campaignReads(db: Database) {
   const selectOne = CAMPAIGNS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
   const leads = createLeadAliases(db);
@@ -38,7 +38,10 @@ export function campaignReads(db: Database) {
   } satisfies Part<CampaignStore>;
 }
 
-/** The statement of a page and its values. Several statuses are picked out of a walk by time, so that nothing is sorted. */
+/**
+ * The statement of a page and its values. Several statuses are filtered during a scan by time, so that nothing is
+ * sorted.
+ */
 export function buildCampaignListSql(tenantId: string, { statuses, after, limit }: CampaignQuery) {
   const conditions = ['tenant_id = ?'];
   const values: (string | number)[] = [tenantId];
@@ -77,9 +80,9 @@ function toEventRow([occurredAt, key, type, recipient, step, replyClass, auto]: 
   };
 }
 
-/** What happened in campaigns, as numbers of recipients. */
+/** Campaign events, with recipient numbers. */
 export function campaignEventReads(db: Database) {
-  // Two, as each is then one step in the index; min and max in one statement read every row.
+  // Two statements, because each is one step in the index; min and max in one statement read every row.
   const selectFirst = db
     .prepare<[string], number | null>('SELECT min(occurred_at) FROM campaign_events WHERE campaign_id = ?')
     .pluck();
@@ -101,7 +104,7 @@ export function campaignEventReads(db: Database) {
   } satisfies Part<CampaignStore>;
 }
 
-/** A walk along the table itself. Keys are never empty, so that an empty one stands before all of its moment. */
+/** A scan of the table itself. Keys are never empty, so an empty one sorts before all others of the same time. */
 export const WINDOW_SQL = `SELECT occurred_at, event_key, type, recipient, step, reply_class, auto FROM campaign_events
   WHERE campaign_id = ? AND (occurred_at, event_key) > (?, ?) AND occurred_at < ?
   ORDER BY occurred_at, event_key LIMIT ?`;

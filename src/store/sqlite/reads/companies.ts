@@ -18,7 +18,7 @@ const COMPANIES = new Table<Company>('companies', {
   version: 'plain',
 });
 
-/** With when the last signal named each, which lists are in the order of. */
+/** With the time of the latest signal that named each, by which lists are sorted. */
 export const ACTIVE_COMPANIES = COMPANIES.with<{ activeAt: number }>({ activeAt: 'plain' });
 
 export function companyReads(db: Database) {
@@ -38,7 +38,7 @@ export function companyReads(db: Database) {
   } satisfies Part<CompanyStore>;
 }
 
-/** The statement of a page with its values and the column of its order. */
+/** The statement of a page, with its values and its sort column. */
 export function buildCompanyListSql(tenantId: string, query: CompanyQuery) {
   const [key, column] =
     query.sort === '-created_at'
@@ -53,9 +53,10 @@ export function buildCompanyListSql(tenantId: string, query: CompanyQuery) {
   if (query.domains.length > 0)
     add(`domain IN (${query.domains.map(() => '?').join(', ')})`, ...query.domains);
   if (query.industries.length > 0) {
-    // One industry in the order of time is a walk along its own index; else the industry is looked at on the way.
+    // With one industry, the order by time is a scan of its own index; otherwise the industry is checked during the
+    // scan.
     const own = query.industries.length === 1 && key === 'createdAt';
-    if (own) add("industry <> ''"); // as the index says
+    if (own) add("industry <> ''"); // the condition of the partial index
     add(`${own ? '' : '+'}industry IN (${query.industries.map(() => '?').join(', ')})`, ...query.industries);
   }
   if (query.search !== null) add('instr(search, ?) > 0', query.search);
@@ -65,10 +66,10 @@ export function buildCompanyListSql(tenantId: string, query: CompanyQuery) {
   return { sql, values: [...values, query.limit + 1], key } as const;
 }
 
-/** The newest signals of a company that are read for people; each costs a parse. */
+/** The newest signals of a company that are read for contacts; each has to be parsed. */
 const CONTACT_SIGNALS = 200;
 
-/** What signals and leads say of a company. */
+/** Facts about a company from signals and leads. */
 export function companySignalReads(db: Database) {
   const count = db
     .prepare<[string, string, number], number>(
@@ -119,13 +120,13 @@ export function companySignalReads(db: Database) {
   } satisfies Part<CompanyStore>;
 }
 
-/** A company's signals over time, counted in the index alone. */
+/** Counts a company's signals over time, from the index alone. */
 const COMPANY_STEPS_SQL = `SELECT CAST((timestamp - :from) / :stepMs AS INTEGER) AS step, count(*) AS count
    FROM signals INDEXED BY signals_by_domain
    WHERE tenant_id = :tenantId AND company_domain = :domain AND company_domain <> '' AND timestamp >= :from
    GROUP BY step ORDER BY step`;
 
-/** The best of a company's signals, read and sorted in the index alone. */
+/** A company's best signals, read and sorted from the index alone. */
 export const TOP_SIGNALS_SQL = `SELECT id FROM signals
   WHERE tenant_id = ? AND company_domain = ? AND company_domain <> '' AND timestamp >= ?
   ORDER BY score DESC, timestamp DESC, id LIMIT ?`;

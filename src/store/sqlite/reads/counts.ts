@@ -11,7 +11,7 @@ interface WaitingRow {
   oldest: number;
 }
 
-/** Counts over all tenants, each along one index. What waits is counted whole: 0.1 s a million. */
+/** Counts over all tenants, each from one index. Waiting deliveries are all counted: 0.1 s per million. */
 export function createCounts(db: Database): (lateBefore: number) => StoreCounts {
   const selectWaiting = db.prepare<[], WaitingRow>(
     `SELECT d.endpoint_id AS endpointId, d.status, count(*) AS count, min(d.next_attempt_at) AS oldest
@@ -26,13 +26,13 @@ export function createCounts(db: Database): (lateBefore: number) => StoreCounts 
   const count = (sql: string) => db.prepare<number[], number>(sql).pluck();
   const dead = count("SELECT count(*) FROM deliveries INDEXED BY deliveries_expiring WHERE status = 'dead'");
   const mail = count('SELECT count(*) FROM mail_outbox WHERE next_try_at IS NOT NULL');
-  // One that is being read is not due before its lease ends.
+  // A source that is being read is not due before its lease ends.
   const late = count('SELECT count(*) FROM sources WHERE due_at < ?');
   const failing = count("SELECT count(*) FROM sources WHERE status = 'active' AND failures > 0");
 
   return (lateBefore) => {
     const paused = new Set(selectPaused.all());
-    const deleted = new Set(selectDeleted.all()); // what waits for them is discarded, and will be marked so
+    const deleted = new Set(selectDeleted.all()); // their waiting deliveries are about to be marked as discarded
     const waiting = { pending: nothing(), retrying: nothing(), held: nothing() };
     for (const { endpointId, status, count, oldest } of selectWaiting.iterate()) {
       if (deleted.has(endpointId)) continue;
@@ -55,7 +55,7 @@ function nothing(): Waiting {
   return { count: 0, oldestDueAt: null };
 }
 
-/** The row that is read back to know that the storage answers, and the processes that say they live. */
+/** The probe row that shows whether the storage works, and the heartbeats of processes. */
 export function storageReads(db: Database) {
   const select = db.prepare<[], number>('SELECT at FROM probe WHERE id = 1').pluck();
   const { listSilent } = presenceSql(db);
@@ -67,7 +67,7 @@ export function storageReads(db: Database) {
 
   return {
     readProbe: () => select.get() ?? 0,
-    /** Of all but this process. */
+    /** Excludes this process. */
     hasSilent: (process: string, now: number) => listSilent(process, ...heardWithin(now)).length > 0,
     countHeard: (process: string, now: number) => countHeard.get(process, ...heardWithin(now)) ?? 0,
   };

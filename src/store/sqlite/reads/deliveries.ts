@@ -25,7 +25,7 @@ import { type Part, Table } from '../table.ts';
 import { positionOf } from './events.ts';
 import { BODY_JOINS, SHOWN_COLUMNS, SHOWN_JOINS, WAITING, WHOLE_BODY } from './shown-state.ts';
 
-/** A delivery with all that is known of it. */
+/** Deliveries with their details. */
 export function deliveryReads(db: Database) {
   const selectOne = db.prepare<[string, string], DeliverySummary & { body: string | null }>(
     `SELECT ${SHOWN_COLUMNS}, ${WHOLE_BODY} AS body FROM deliveries d ${SHOWN_JOINS} ${BODY_JOINS}
@@ -68,10 +68,10 @@ interface WaitingRow extends DeliveryKey {
   eventType: EventType;
 }
 
-/** An event, or a subject: of either there are few deliveries. */
+/** An event or a subject: either has few deliveries. */
 type OfFew = Pick<DeliveryQuery, 'eventId' | 'subjectId'>;
 
-/** What pages of deliveries are made of. */
+/** The queries behind pages of deliveries. */
 export function createDeliveryPages(db: Database) {
   const storedPlaces = createStoredPlaces(db);
   const selectEndpoints = db.prepare<[string], { id: string; status: string }>(
@@ -104,14 +104,14 @@ export function createDeliveryPages(db: Database) {
   );
 
   return {
-    /** The tenant's endpoints that are paused, or those that are not. */
+    /** The tenant's paused or active endpoints. */
     endpointsIn: (tenantId: string, state: 'active' | 'paused', only: string | null): string[] =>
       selectEndpoints
         .all(tenantId)
         .filter(({ id, status }) => status === state && (only === null || id === only))
         .map(({ id }) => id),
     belongsTo: (endpointId: string, tenantId: string): boolean => selectOwner.get(endpointId) === tenantId,
-    /** All that waits for these endpoints, in no order; null where that is more than `most`. */
+    /** All waiting deliveries of these endpoints, unordered; null if there are more than `most`. */
     waitingFor(endpointIds: readonly string[], most: number): WaitingRow[] | null {
       const rows: WaitingRow[] = [];
       for (const id of endpointIds) {
@@ -120,7 +120,7 @@ export function createDeliveryPages(db: Database) {
       }
       return rows;
     },
-    /** Every delivery of the event, or of the events about the subject, that the filters of `query` let through, newest first. */
+    /** All deliveries of the event, or of the events about the subject, that match `query`, newest first. */
     ofFew(tenantId: string, { eventId, subjectId }: OfFew, query: DeliveryQuery): DeliveryKey[] {
       const ids =
         eventId === null
@@ -131,7 +131,7 @@ export function createDeliveryPages(db: Database) {
         .filter((row) => fits(row, query))
         .sort(newestFirst);
     },
-    /** A page in the order by commit: ids that the filters let through, and where to read on. */
+    /** A page in commit order: matching IDs, and where to continue. */
     findStored(
       tenantId: string,
       query: DeliveryQuery,
@@ -153,7 +153,7 @@ export function createDeliveryPages(db: Database) {
       }
       return { ids, next, hasMore };
     },
-    /** A delivery as it is listed; nothing where it was removed meanwhile. */
+    /** A delivery as a list item; empty if it has been deleted in the meantime. */
     listed(id: string): ListedDelivery[] {
       const row = selectShown.get(id);
       if (row === undefined) return [];
@@ -163,10 +163,13 @@ export function createDeliveryPages(db: Database) {
   };
 }
 
-/** Deliveries that a page in the order by commit looks at, some 10 us each; places that it reads them from. */
+/**
+ * The number of deliveries that a page in commit order scans, about 10 us each; and the number of positions read at a
+ * time.
+ */
 const LOOKED_AT = 1_000;
 const PLACES_AT_ONCE = 200;
-/** Behind every id of one place. */
+/** Sorts after every ID at one position. */
 const BEHIND_ALL = '~';
 
 function storedPlaceOf(after: DeliveryQuery['after']): [position: number, id: string] {
@@ -175,11 +178,11 @@ function storedPlaceOf(after: DeliveryQuery['after']): [position: number, id: st
 
 interface StoredPlace {
   position: number;
-  /** In the order of ids. */
+  /** Ordered by ID. */
   deliveryIds: Iterable<string>;
 }
 
-/** The next places of the order by commit at which deliveries stand, beginning within the one that was read up to. */
+/** The next positions in commit order that have deliveries, starting within the last one read. */
 function createStoredPlaces(db: Database) {
   const stretchOf = (table: string, eventId: string, deliveryId: string) =>
     `SELECT * FROM (SELECT position, ${eventId} AS eventId, ${deliveryId} AS deliveryId FROM ${table}
@@ -193,7 +196,7 @@ function createStoredPlaces(db: Database) {
     `${stretchOf('event_positions', 'event_id', 'NULL')} UNION ALL ${stretchOf('late_deliveries', 'NULL', 'delivery_id')}`,
   );
   const selectDead = prepare(stretchOf('dead_letter_positions', 'NULL', 'delivery_id'));
-  // One that was stored after its event has a place of its own.
+  // A delivery stored after its event has its own position.
   const selectOfEvent = db
     .prepare<[string, string], string>(
       `SELECT d.id FROM deliveries d INDEXED BY deliveries_by_event WHERE d.event_id = ? AND d.id > ?
@@ -224,7 +227,7 @@ export function newestFirst(a: DeliveryKey, b: DeliveryKey): number {
   return b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1);
 }
 
-/** True where a row is of the query's time, and after its position. */
+/** Whether a row is within the query's time range, and after its position. */
 export function isInRange(row: DeliveryKey, { from, to, after }: DeliveryQuery): boolean {
   if (from !== null && row.createdAt < from) return false;
   if (to !== null && row.createdAt >= to) return false;
@@ -251,13 +254,13 @@ interface Where {
 }
 
 const ALL = 'SELECT created_at AS createdAt, id FROM deliveries INDEXED BY';
-/** As the index `deliveries_ended` says. */
+/** As in the condition of the index `deliveries_ended`. */
 const ENDED = "status IN ('dead', 'discarded', 'rejected', 'expired')";
 const ENDED_STATUSES: ReadonlySet<string> = new Set(['dead', 'discarded', 'rejected', 'expired']);
 
 /**
- * Walks along an index in the order of time. What does not fit is passed by, so a part is bounded by what it looks at and
- * not by what it finds: a million deliveries that wait, in a row before the one that was asked for, take seconds in all.
+ * Scans an index in order of time. Rows that do not match are skipped, so a part is limited by the number of rows
+ * scanned, not found: a million waiting deliveries before the requested one take seconds in total.
  */
 export function createDeliveryWalk(db: Database) {
   const statements = new Map<string, Statement<Value[], DeliveryKey>>();
@@ -271,7 +274,7 @@ export function createDeliveryWalk(db: Database) {
     return statement.all(...values);
   }
 
-  /** Looks at `scan` deliveries after the key, and gives up to `limit` that fit. */
+  /** Scans `scan` deliveries after the key, and returns up to `limit` matches. */
   return function walk(
     terms: WalkTerms,
     after: DeliveryKey | null,
@@ -291,13 +294,13 @@ export function createDeliveryWalk(db: Database) {
   };
 }
 
-/** The index that is walked, from where and to where: to the end of the terms' time, or to `edge`, which belongs to it. */
+/** The scanned index and its range: to the end of the terms' time, or up to and including `edge`. */
 function rangeOf(terms: WalkTerms, after: DeliveryKey | null, edge: DeliveryKey | null): Where {
   const { sql, values } = scopeOf(terms);
   const { from, to } = { from: terms.from ?? 0, to: terms.to ?? Number.MAX_SAFE_INTEGER };
   const down = terms.direction === 'DESC';
   const start = after ?? { createdAt: down ? to : from, id: '' };
-  // A scalar is what the index is searched by at the far end: SQLite takes no row value for the second bound of a range.
+  // The far end is a scalar: SQLite does not use a row value as the second bound of an index range.
   const end = down ? (edge?.createdAt ?? from) : edge === null ? to : edge.createdAt + 1;
   const where: Where = {
     sql: `${sql} AND (created_at, id) ${down ? '<' : '>'} (?, ?) AND created_at ${down ? '>=' : '<'} ?`,
@@ -329,7 +332,7 @@ function scopeOf({ tenantId, endpointId, statuses }: WalkTerms): Where {
     : { sql: `${ALL} deliveries_of_endpoint WHERE endpoint_id = ?`, values: [endpointId] };
 }
 
-/** What the scope does not hold by itself. */
+/** The conditions that the index does not cover. */
 function filterOf({ endpointId, statuses, ofEndpoints, eventType }: WalkTerms): Where {
   const ended = ENDED_STATUSES.has(statuses?.[0] ?? '');
   const parts: [string, Value[]][] = [];
@@ -345,7 +348,7 @@ function filterOf({ endpointId, statuses, ofEndpoints, eventType }: WalkTerms): 
   return { sql: parts.map(([sql]) => ` AND ${sql}`).join(''), values: parts.flatMap(([, values]) => values) };
 }
 
-/** What of an attempt is kept as JSON. */
+/** The part of an attempt that is stored as JSON. */
 
 type KeptAttempt = Omit<AttemptRecord, keyof AttemptDetail> & { deliveryId: string; detail: AttemptDetail };
 
@@ -383,12 +386,12 @@ interface HeldRow {
   attempt: number;
 }
 
-/** How `detail` says that the request was sent twice. */
+/** How `detail` states that the request was sent twice. */
 const REPEATED = '"repeated":true';
 
-/** Where work waits, and how fast it went lately: what the dispatcher begins with. */
+/** Endpoints with waiting deliveries and their recent attempts: what the dispatcher starts with. */
 export function laneReads(db: Database) {
-  // One index seek an endpoint: the cost does not grow with the backlog.
+  // One index seek per endpoint: the cost does not grow with the backlog.
   const selectLanes = db.prepare<[], DueLane>(
     `SELECT * FROM (
        SELECT id AS endpointId, tenant_id AS tenantId,
@@ -404,8 +407,8 @@ export function laneReads(db: Database) {
                    WHERE d.endpoint_id = e.id AND d.status IN ('pending', 'retrying'))
      ORDER BY e.next_probe_at LIMIT ?`,
   );
-  // A request that was sent twice counts twice. Told from the text, which cannot fail at the start of a server as parsing
-  // could: within a string of JSON the quotation marks would be escaped.
+  // A request that was sent twice counts twice. Detected in the text, which cannot fail at startup, unlike parsing:
+  // in a JSON string, the quotation marks would be escaped.
   const selectSince = db.prepare<[string, string, number], { endpointId: string; startedAt: number }>(
     `SELECT d.endpoint_id AS endpointId, a.started_at AS startedAt
      FROM attempts a JOIN json_each(iif(instr(a.detail, ?), '[1, 2]', '[1]'))
@@ -415,8 +418,8 @@ export function laneReads(db: Database) {
   const selectTestSends = db.prepare<[number], StartRow>(
     'SELECT endpoint_id AS endpointId, started_at AS startedAt FROM test_sends WHERE started_at > ? ORDER BY started_at',
   );
-  // Deliveries that a process reserved as it stored them are in no lease. Those that it has released since are counted, too.
-  // CROSS: from the few lanes that are leased on, not through all that waits.
+  // Deliveries that a process reserved when it stored them are in no lease. Released ones are counted as well. CROSS:
+  // starts from the few leased endpoints, instead of scanning all waiting deliveries.
   const selectHeld = db.prepare<[number], HeldRow>(
     `SELECT l.endpoint_id AS endpointId, h.key AS id, h.value AS attempt FROM lane_leases l, json_each(l.held) h
      UNION
@@ -442,7 +445,7 @@ export function laneReads(db: Database) {
     listDueLanes: () => selectLanes.all(),
     listDueProbes: (now, limit) => selectDue.all(now, limit),
     recentAttempts(since, now) {
-      // What was under way when the process died may have reached its receiver just now: counted as sent now.
+      // Attempts in progress when the process died may have just reached the receiver: they count as sent now.
       const underWay = selectHeld
         .all(since)
         .filter(({ id, attempt }) => selectWaiting.get(id, attempt - 1) === 1)

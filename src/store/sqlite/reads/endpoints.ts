@@ -54,7 +54,10 @@ export function endpointReads(db: Database) {
   } satisfies Part<EndpointStore>;
 }
 
-/** Settings kept prepared, in bytes of their JSON: some ten thousand endpoints, or 70 with the largest format there is. */
+/**
+ * The size of the cache of prepared settings, in bytes of their JSON: about ten thousand endpoints, or 70 with the
+ * largest format.
+ */
 const MAX_KEPT_BYTES = 32 * 1024 * 1024;
 
 interface Kept {
@@ -64,8 +67,8 @@ interface Kept {
 }
 
 /**
- * Endpoints as events are routed to them, prepared once a version: nine formats of 250 KB took 10 ms to read and to parse
- * for every post. What was asked for longest ago is forgotten first.
+ * Endpoints prepared for routing, cached per version: reading and parsing nine formats of 250 KB took 10 ms per post.
+ * The least recently used ones are evicted.
  */
 export function receiverReads(db: Database) {
   const selectVersions = db.prepare<[string], { id: string; version: number }>(
@@ -75,7 +78,7 @@ export function receiverReads(db: Database) {
   const selectOne = db.prepare<[string], { mode: EndpointMode; settings: string }>(
     'SELECT mode, settings FROM webhook_endpoints WHERE id = ?',
   );
-  /** By endpoint, the one asked for last at the end. */
+  /** By endpoint, least recently used first. */
   const kept = new Map<string, Kept>();
   let keptBytes = 0;
 
@@ -120,12 +123,12 @@ export const SUBSCRIPTIONS = new Table<McpSubscription>('mcp_subscriptions', {
   createdAt: 'plain',
 });
 
-/** Of an event, the first half of the scope that its subscribers need; `:write` includes `:read`. */
+/** The area of the scope that subscribers of an event need; `:write` includes `:read`. */
 const SCOPE_AREAS = Object.entries(MCP_EVENT_SCOPES)
   .map(([name, scope]) => `WHEN '${name}' THEN '${scope.split(':')[0]}'`)
   .join(' ');
 
-/** Subscriptions `s` that are over: their time, their key `k` or its scope, or their endpoint `e`. */
+/** Subscriptions `s` that are over because of their time, their key `k`, its scope, or their endpoint `e`. */
 export const ENDED_SUBSCRIPTIONS = `mcp_subscriptions s
     LEFT JOIN api_keys k ON k.id = s.key_id LEFT JOIN webhook_endpoints e ON e.id = s.endpoint_id
   WHERE (s.expires_at <= :now OR (k.id IS NULL AND substr(s.key_id, 1, 4) <> 'tok_')

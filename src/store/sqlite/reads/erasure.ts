@@ -3,14 +3,14 @@ import { mentionHint, mentionPattern, mentionsInJson } from '../../../model/ment
 import type { ErasureStore, FoundMentions, MentionScan, Mentions } from '../../erasure-store.ts';
 import type { Part } from '../table.ts';
 
-/** What is looked through of a signal or lead: JSON texts, and texts in one JSON list. */
+/** The searched parts of a signal or lead: JSON texts, and other texts as one JSON list. */
 interface MentionRow {
   place: number | string;
   id: string;
   json: string;
 }
 
-/** Finding what names a person who is to be erased. */
+/** Finds data that names a person to be erased. */
 export function erasureReads(db: Database) {
   const selectEvents = db.prepare<
     Record<string, unknown>[],
@@ -19,7 +19,7 @@ export function erasureReads(db: Database) {
     `SELECT id, created_at, CASE WHEN type NOT LIKE 'signal.%' THEN data END AS data FROM events
      WHERE tenant_id = :tenantId AND (created_at, id) > (:createdAt, :id) ORDER BY created_at, id LIMIT :limit`,
   );
-  // A `seq` is larger than a number holds exactly.
+  // A `seq` exceeds the integers that a double represents exactly.
   const selectSignals = db.prepare<[string, bigint, number], MentionRow>(
     `SELECT CAST(s.seq AS TEXT) AS place, s.id,
             json_array(json(s.wire), json(s.explanation), s.text, s.canonical_url, f.reason,
@@ -72,14 +72,17 @@ export function erasureReads(db: Database) {
 
 const placeOf = ({ after }: MentionScan) => BigInt(after?.[0] ?? -1);
 
-/** Whether a string of a JSON text mentions the person. */
+/** Tests whether a string in a JSON text mentions the person. */
 function createMentionTest({ texts, names }: Mentions): (json: string) => boolean {
   const hint = mentionHint(texts, names);
   const pattern = mentionPattern(texts, names);
   return (json) => hint !== null && pattern !== null && hint.test(json) && mentionsInJson(json, pattern);
 }
 
-/** Whether a JSON text names any of them; a person may have thousands of signals, so that their ids are looked up. */
+/**
+ * Tests whether a JSON text contains any of them; a person may have thousands of signals, so their IDs are looked up
+ * in a set.
+ */
 function createNameTest(texts: string[], signalIds: readonly string[]): (json: string) => boolean {
   const mentioned = createMentionTest({ texts, names: [] });
   const ids = new Set(signalIds);

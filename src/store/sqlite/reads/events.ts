@@ -30,7 +30,7 @@ interface DeliveredRow {
   endpointDeleted: number;
 }
 
-/** Events of any type, or of one, which has an index of its own. */
+/** Events of any type, or of one, which has its own index. */
 export type TypeShape = 'any' | 'one';
 type Values = Record<string, unknown>;
 
@@ -38,14 +38,14 @@ const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
 /** Sorts after every id. */
 const LAST_ID = '~';
 
-/** Rows that one page in the order by commit looks at for those that fit its filters, 3 us each. */
+/** Rows that a page in commit order scans for matches, 3 us each. */
 const MAX_LOOKED_AT = 2_000;
 
 const KEPT = 'id, tenant_id AS tenantId, type, subject_id AS subjectId, created_at AS createdAt, data';
 const DELIVERED = `d.id, d.endpoint_id AS endpointId, ${SHOWN_STATUS} AS status,
   e.deleted_at IS NOT NULL AS endpointDeleted`;
 
-/** Parts of a page of events: the events, and their outcome for each endpoint. */
+/** The parts of a page of events: events, and their outcome per endpoint. */
 export function createEventPages(db: Database) {
   const prepare = (shape: TypeShape): Statement<Values[], KeptEvent> => db.prepare(eventPageSql(shape));
   const pages = { any: prepare('any'), one: prepare('one') };
@@ -54,7 +54,7 @@ export function createEventPages(db: Database) {
      FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
      WHERE d.event_id IN (SELECT value FROM json_each(?)) ORDER BY d.endpoint_id, d.id`,
   );
-  // A message of several is the delivery of the last of them, which is found above.
+  // A batched message is the delivery of its last event, which is found above.
   const selectSentTogether = db.prepare<[string], DeliveredRow>(
     `SELECT b.event_id AS eventId, ${DELIVERED}
      FROM batched_events b JOIN deliveries d ON d.id = b.delivery_id AND d.event_id <> b.event_id
@@ -75,7 +75,7 @@ export function createEventPages(db: Database) {
     const [createdAt, id] = creationOf(after) ?? [FAR_FUTURE, LAST_ID];
     const range = { tenantId, from: from ?? 0, to: to ?? FAR_FUTURE, createdAt, id, limit };
     if (types.length === 0) return pages.any.all(range);
-    // A page of each type, of which the newest are taken: rare types among a million common ones are not searched for.
+    // Reads a page per type and takes the newest rows: no search for rare types among a million common ones.
     const rows = [...new Set(types)].flatMap((type) => pages.one.all({ ...range, type }));
     return rows.sort(newestFirst).slice(0, limit);
   }
@@ -83,7 +83,7 @@ export function createEventPages(db: Database) {
   const order = createStoredOrder(db, 'events');
   const selectStored: Statement<Values[], KeptEvent & { position: number }> = db.prepare(STORED_EVENTS_SQL);
 
-  /** Events in the order by commit, and where the page ends. */
+  /** Events in commit order, and the end of the page. */
   function findStored(tenantId: string, query: EventQuery) {
     const { types, from, to, limit } = query;
     const isFiltered = types.length > 0 || (from ?? to) !== null;
@@ -122,7 +122,7 @@ export function createEventPages(db: Database) {
   return { find, findStored, withOutcomes };
 }
 
-/** The events about one subject, and their outcome for each endpoint. */
+/** Events about one subject, with their outcome per endpoint. */
 export function eventReads(db: Database) {
   const selectAbout = db.prepare<[string, string, number], KeptEvent>(
     `SELECT ${KEPT} FROM events INDEXED BY events_by_subject
@@ -141,7 +141,7 @@ function newestFirst(a: KeptEvent, b: KeptEvent): number {
   return b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1);
 }
 
-/** The statement of a page in the order by commit. */
+/** The statement of a page in commit order. */
 export const STORED_EVENTS_SQL = `SELECT ${KEPT.replace('tenant_id', 'e.tenant_id')}, position
   FROM event_positions p CROSS JOIN events e ON e.id = p.event_id AND e.tenant_id = +:tenantId
   WHERE p.tenant_id = :tenantId AND p.position > :after AND p.position <= :until
@@ -149,9 +149,9 @@ export const STORED_EVENTS_SQL = `SELECT ${KEPT.replace('tenant_id', 'e.tenant_i
     AND e.created_at >= :from AND e.created_at < :to
   ORDER BY p.position LIMIT :limit`;
 
-/** The statement of a page of events: a walk along an index. */
+/** The statement of a page of events: an index scan. */
 export function eventPageSql(shape: TypeShape): string {
-  // Named: the planner thinks as much of the index by time, in which a rare type is a long walk.
+  // Names the index: the planner rates the index by time equally, in which a rare type is a long scan.
   const [index, type] = shape === 'one' ? ['events_by_type', 'AND type = :type'] : ['events_by_time', ''];
   return `SELECT ${KEPT} FROM events INDEXED BY ${index}
     WHERE tenant_id = :tenantId ${type}
@@ -159,20 +159,22 @@ export function eventPageSql(shape: TypeShape): string {
     ORDER BY created_at DESC, id DESC LIMIT :limit`;
 }
 
-/** The tables that hold the order by commit (migration 032). */
+/** The tables of the commit order (migration 032). */
 const TABLES = { signals: 'signal_positions', events: 'event_positions' } as const;
 type StoredKind = keyof typeof TABLES;
 
-/** A stretch of the order: the places above `after` and up to `until`; null: there is nothing above `after`. */
+/** A range of the commit order: positions > `after` and <= `until`; null: none after `after`. */
 export interface Stretch {
   after: number;
   until: number | null;
 }
 
-/** Where a page ended, and whether anything stands behind it. */
+/** The end of a page, and whether there are more rows after it. */
 type StoredEnd = Omit<StoredPage, 'count'>;
 
-/** The order by commit of one kind of row: every number that becomes visible later is above all that are visible now. */
+/**
+ * The commit order of one kind of row: every number that becomes visible later is above all currently visible ones.
+ */
 export function createStoredOrder(db: Database, kind: StoredKind) {
   const table = TABLES[kind];
   const selectUntil = db
@@ -189,14 +191,14 @@ export function createStoredOrder(db: Database, kind: StoredKind) {
     .pluck();
 
   return {
-    /** The newest place that is taken; 0: none is. */
+    /** The highest assigned position; 0 if there is none. */
     newest: (tenantId: string): number => selectNewest.get(tenantId) ?? 0,
-    /** The next `scan` places after those that a page has been read up to. */
+    /** The next `scan` positions after the end of the previous page. */
     stretch(tenantId: string, place: Pick<PageRequest, 'after'>, scan: number): Stretch {
       const after = positionOf(place);
       return { after, until: selectUntil.get(tenantId, after, scan) ?? null };
     },
-    /** Where a page of a stretch ends: at its last row where it is full (`last`), else where the stretch does. */
+    /** The end of a page: its last row if it is full (`last`), otherwise the end of the range. */
     end(tenantId: string, { after, until }: Stretch, last: number | null): StoredEnd {
       const next = last ?? until ?? after;
       return { next: [next], hasMore: until !== null && selectMore.get(tenantId, next) !== undefined };
@@ -204,7 +206,7 @@ export function createStoredOrder(db: Database, kind: StoredKind) {
   };
 }
 
-/** The newest place of a tenant's that is taken, by kind. */
+/** The highest assigned position of a tenant, by kind. */
 export function createNewestStored(db: Database): (tenantId: string, kind: StoredWait['kind']) => number {
   const orders = { signals: createStoredOrder(db, 'signals'), events: createStoredOrder(db, 'events') };
   const selectLate = db
@@ -220,25 +222,25 @@ export function createNewestStored(db: Database): (tenantId: string, kind: Store
   };
 }
 
-/** The place that a page has been read up to. @throws DomainError `INVALID_CURSOR` */
+/** The position at the end of the previous page. @throws DomainError `INVALID_CURSOR` */
 export function positionOf({ after }: Pick<PageRequest, 'after'>): number {
   const position = after === null ? 0 : after[0];
   if (typeof position === 'number') return position;
-  throw new DomainError('INVALID_CURSOR', 'The cursor is of another order.');
+  throw new DomainError('INVALID_CURSOR', 'The cursor belongs to another order.');
 }
 
-/** Places of the order that one page looks at for deliveries to its endpoint, 4 us each. */
+/** Positions that one page scans for deliveries to its endpoint, 4 us each. */
 const MOST_PLACES = 2_000;
-/** Bodies of one page, in bytes: a page of a hundred could be 25 MB. */
+/** Bodies per page, in bytes: a hundred could be 25 MB. */
 const MOST_BYTES = 1_048_576;
-/** A place is no less than the time of its commit, shifted by so many bits (migration 032). */
+/** A position is at least the time of its commit, shifted by this many (migration 032). */
 const PLACES_A_MS = 1_024;
 
 interface FoundRow extends Omit<FeedRow, 'body'> {
   position: number;
 }
 
-/** Feeds of endpoints: deliveries at the places of their events, and those at places of their own, in one order. */
+/** Feeds of endpoints: deliveries at the positions of their events, and late ones at their own, in one order. */
 export function feedReads(db: Database) {
   const selectUntil = db
     .prepare<Record<string, unknown>[], number | null>(
@@ -279,7 +281,7 @@ export function feedReads(db: Database) {
       const found = selectFound.all({ tenantId, endpointId, after, until, limit });
       const rows: FeedRow[] = [];
       let bytes = 0;
-      // A full page ends at its last row, any other where the stretch does.
+      // A full page ends at its last row, any other at the end of the range.
       let end = found.length === limit ? (found.at(-1)?.position ?? until) : until;
       let last = after;
       for (const { position, ...row } of found) {
@@ -303,7 +305,7 @@ export function feedReads(db: Database) {
 const SHOWN = 'd.id, d.event_type AS eventType, v.created_at AS happenedAt';
 const FITS = "d.endpoint_id = +:endpointId AND d.status <> 'rejected' AND d.body_id IS NOT NULL";
 
-/** The statement of a stretch of a feed. A late delivery is not there a second time, where its event stands. */
+/** The statement of a range of a feed. A late delivery is not repeated at the position of its event. */
 export const FEED_SQL = `SELECT p.position, ${SHOWN}
   FROM event_positions p CROSS JOIN events v ON v.id = p.event_id
     CROSS JOIN deliveries d INDEXED BY deliveries_by_event ON d.event_id = p.event_id
@@ -315,13 +317,13 @@ export const FEED_SQL = `SELECT p.position, ${SHOWN}
   WHERE l.tenant_id = :tenantId AND l.position > :after AND l.position <= :until AND ${FITS}
   ORDER BY 1 LIMIT :limit`;
 
-/** The oldest events that wait for an endpoint. */
+/** The oldest batched events of an endpoint. */
 const OLDEST = `SELECT event_id FROM batched_events INDEXED BY batched_events_waiting
   WHERE endpoint_id = :endpointId AND delivery_id IS NULL ORDER BY event_id LIMIT :limit`;
 
-/** What waits to be sent in one message. */
+/** Batched events. */
 export function batchReads(db: Database) {
-  // From one endpoint to the next: the cost grows with endpoints for which something waits, and not with what waits.
+  // Skips from endpoint to endpoint: the cost grows with endpoints that have batched events, not with the events.
   const selectWaiting = db.prepare<[], WaitingBatch>(
     `WITH RECURSIVE waiting (id) AS (
        SELECT min(endpoint_id) FROM batched_events INDEXED BY batched_events_waiting WHERE delivery_id IS NULL
@@ -364,7 +366,7 @@ export function batchReads(db: Database) {
   } satisfies Part<BatchStore>;
 }
 
-/** The best signals of the oldest `limit` events that wait for an endpoint, as wire JSON. */
+/** The best signals of the oldest `limit` batched events of an endpoint, as wire JSON. */
 export function createBestOfBatch(
   db: Database,
 ): (endpointId: string, limit: number, best: number) => string[] {

@@ -5,31 +5,33 @@ import type { EndpointStore } from '../../endpoint-store.ts';
 import type { ProfileStore } from '../../profile-store.ts';
 import type { Part } from '../table.ts';
 
-/** Characters of JSON that are kept in all: about the same in bytes of memory, twice over as objects. */
+/**
+ * The maximum size of the cache in characters of JSON: about as many bytes of memory, and twice as many as objects.
+ */
 const MAX_CHARS = 16_000_000;
 
-/** What was read of one tenant at one revision. */
+/** The cached results of one tenant at one revision. */
 interface Kept {
   revision: number;
   values: Map<string, unknown>;
   chars: number;
 }
 
-/** Answers that are kept until the tenant's account, keys, profiles or endpoints change, in whatever process. */
+/** Results that are cached until the tenant's account, keys, profiles or endpoints change, in any process. */
 export interface KeptReads {
-  /** What `read` answers, read once a revision. The answer is shared: it is frozen, and must not be changed. */
+  /** The result of `read`, cached per revision. It is shared: it is frozen, and must not be modified. */
   of<T>(tenantId: string, name: string, read: () => T): T;
 }
 
 /**
- * A request looks up key, tenant, profiles and endpoints, nearly always to the same result. The database counts their
- * changes (`tenants.revision`, by triggers): one look at that number a question, and a revoked key is refused as soon as its
- * change is committed. The number is read before what it stands for, so that a commit in between makes an answer newer than its number, and never older. The tenants that were
- * asked for longest ago are forgotten first.
+ * A request looks up key, tenant, profiles and endpoints, nearly always with the same result. The database counts
+ * their changes (`tenants.revision`, by triggers): each look-up reads only that number, and a revoked key is refused
+ * as soon as its change is committed. The number is read before the data, so that a commit in between makes the data
+ * newer than the number, never older. The least recently used tenants are evicted.
  */
 export function createKeptReads(db: Database, maxChars = MAX_CHARS): KeptReads {
   const selectRevision = db.prepare<[string], number>('SELECT revision FROM tenants WHERE id = ?').pluck();
-  /** By tenant, the one asked for last at the end. */
+  /** By tenant, least recently used first. */
   const kept = new Map<string, Kept>();
   let chars = 0;
 
@@ -47,7 +49,7 @@ export function createKeptReads(db: Database, maxChars = MAX_CHARS): KeptReads {
     return fresh;
   }
 
-  /** The tenant that asks is the last of them, and fits by itself. */
+  /** The current tenant is the last one, and fits by itself. */
   function forgetOldest(): void {
     for (const [id, one] of kept) {
       if (chars <= maxChars) return;
@@ -72,15 +74,15 @@ export function createKeptReads(db: Database, maxChars = MAX_CHARS): KeptReads {
   };
 }
 
-/** What every request asks of its tenant. */
+/** The look-ups of every request. */
 type TenantReads = Pick<Required<Part<AccountStore>>, 'findKey' | 'getTenant'> &
   Pick<Required<Part<ProfileStore>>, 'profileStamp'> &
   Pick<Required<Part<EndpointStore>>, 'listEndpoints'>;
 
-/** Hashes of keys whose tenant is remembered; keys that are no one's are not among them. */
+/** Hashes of keys with a cached tenant; unknown keys are not cached. */
 const MAX_OWNERS = 100_000;
 
-/** The same questions, answered from what is kept. */
+/** The same look-ups, with the cache. */
 export function keptTenantReads(kept: KeptReads, reads: TenantReads): TenantReads {
   /** A key never changes its tenant. */
   const owners = new LRUCache<string, string>({ max: MAX_OWNERS });

@@ -67,12 +67,12 @@ interface SignalRow {
   keys: string;
 }
 
-/** Which signals are whose: of a lead, and of a person before there is one. */
-/** All keys of its author, those of its other places included. */
+/** Finds signals of a lead, and of a person without one. */
+/** All keys of the author, including those from other places of the post. */
 const KEYS = '(SELECT json_group_array(key) FROM signal_people WHERE signal_id = s.id) AS keys';
 
 export function leadSignalReads(db: Database) {
-  // CROSS: from the ids to their rows; SQLite would rather look through all signals of the tenant for them.
+  // CROSS: from the IDs to their rows; SQLite would scan all signals of the tenant instead.
   const selectSome = db.prepare<[string, string], SignalRow>(
     `SELECT s.id, l.lead_id, s.wire, ${KEYS} FROM json_each(?) j CROSS JOIN signals s ON s.id = j.value
      LEFT JOIN lead_signals l ON l.signal_id = s.id WHERE s.tenant_id = ?`,
@@ -123,7 +123,7 @@ interface ListRow {
 }
 
 interface Order {
-  /** Columns of the keyset, most significant first. */
+  /** The columns of the keyset, most significant first. */
   key: ('created_at' | 'score' | 'id')[];
   direction: 'ASC' | 'DESC';
 }
@@ -134,21 +134,21 @@ const ORDERS: Record<LeadQuery['sort'], Order> = {
   '-icp_score': { key: ['score', 'created_at', 'id'], direction: 'DESC' },
 };
 
-/** Shapes are few in practice; the bound keeps a client who tries them all from filling the memory. */
+/** Few shapes occur in practice; the limit prevents a client that tries all of them from filling the memory. */
 const MAX_CACHED_SHAPES = 256;
 
-/** Sorts after whatever a word goes on with. */
+/** Sorts after every completion of a word. */
 const LAST_CHARACTER = '\u{10ffff}';
 
 type Value = string | number;
 
-/** The conditions of a query with their values, in the same order. */
+/** The conditions of a query, and their values in the same order. */
 interface Where {
   conditions: string[];
   values: Value[];
 }
 
-/** Pages of leads: a walk along an index that ends in the page's order, no OFFSET, no count. */
+/** Pages of leads: an index scan in the page's order, no OFFSET, no count. */
 function createLeadList(db: Database): (tenantId: string, query: LeadQuery) => Page<string> {
   const statements = new LRUCache<string, Statement<Value[], ListRow>>({ max: MAX_CACHED_SHAPES });
 
@@ -172,11 +172,11 @@ function createLeadList(db: Database): (tenantId: string, query: LeadQuery) => P
   };
 }
 
-/** The statement of a query and its values; the text depends on the query's shape only. */
+/** The statement of a query and its values; its text depends only on the query's shape. */
 export function buildLeadListSql(tenantId: string, query: LeadQuery): { sql: string; values: Value[] } {
   const { key, direction } = ORDERS[query.sort];
   const byScore = key[0] === 'score';
-  // A tag selects few: its own table leads, in the order of time. By score the leads lead, and the tag is looked up.
+  // Few leads have a tag: in order of time, the scan starts from its table; in order of score, from the leads.
   const byTag = query.tag !== null && !byScore;
   const where: Where = { conditions: [], values: [] };
   if (byTag) add(where, 't.tenant_id = ? AND t.tag = ?', tenantId, query.tag ?? '');
@@ -186,7 +186,7 @@ export function buildLeadListSql(tenantId: string, query: LeadQuery): { sql: str
   const columns = key.map((column) => (byTag ? tagColumn(column) : `l.${column}`));
   if (query.after !== null) {
     if (query.after.length !== key.length) {
-      throw new DomainError('INVALID_CURSOR', 'The cursor is of another order.');
+      throw new DomainError('INVALID_CURSOR', 'The cursor belongs to another order.');
     }
     const comparison = direction === 'DESC' ? '<' : '>';
     add(where, `(${columns.join(', ')}) ${comparison} (${key.map(() => '?').join(', ')})`, ...query.after);
@@ -204,7 +204,7 @@ function addFilters(where: Where, tenantId: string, query: LeadQuery, ordered: b
   addList(where, 'classification', query.classifications, ordered);
   addList(where, 'source', query.sources, ordered);
   addDomains(where, query.companyDomains);
-  if (query.owners.length > 0) add(where, "l.owner <> ''"); // as the index says
+  if (query.owners.length > 0) add(where, "l.owner <> ''"); // the condition of the partial index
   addList(where, 'owner', query.owners, ordered);
   if (query.minScore !== null) {
     add(where, query.sort === '-icp_score' ? 'l.score >= ?' : '+l.score >= ?', query.minScore);
@@ -227,11 +227,11 @@ function addFilters(where: Where, tenantId: string, query: LeadQuery, ordered: b
   }
 }
 
-/** A domain selects so few rows that sorting them is cheaper than walking past all others. */
+/** So few leads have a domain that sorting them is cheaper than skipping all others. */
 function addDomains(where: Where, domains: readonly string[]): void {
   const [first] = domains;
   if (first === undefined) return;
-  add(where, "l.company_domain <> ''"); // as the index says
+  add(where, "l.company_domain <> ''"); // the condition of the partial index
   if (domains.length === 1) add(where, 'l.company_domain = ?', first);
   else add(where, 'l.company_domain IN (SELECT value FROM json_each(?))', JSON.stringify(domains));
 }
@@ -245,7 +245,10 @@ function add(where: Where, condition: string, ...values: Value[]): void {
   addAll(where.values, values);
 }
 
-/** As in `signal-list.ts`: one value may use the filter's own index; what would force a sort is hidden by `+`. */
+/**
+ * As in `signal-list.ts`: a single value may use the filter's own index; `+` hides conditions that would force a
+ * sort.
+ */
 function addList(where: Where, column: string, values: readonly string[], ordered: boolean): void {
   const [first] = values;
   if (first === undefined) return;
@@ -269,15 +272,15 @@ const OPEN_STAGES = STAGES.filter((stage) => stage !== 'won' && stage !== 'lost'
   .map((stage) => `'${stage}'`)
   .join(', ');
 
-/** A lead that was lost at once was new before. */
+/** A lead that was lost immediately had been new before. */
 const FURTHEST_SQL = `${NEWEST_SQL}, reached AS (
   SELECT n.id, max(CASE m.current ${STAGES.map((stage, i) => `WHEN '${stage}' THEN ${stage === 'lost' ? 0 : i}`).join(' ')} END) AS place
   FROM newest n JOIN stage_moves m ON m.lead_id = n.id GROUP BY n.id)
 SELECT place, count(*) AS leads FROM reached GROUP BY place`;
 
-/** The pipeline's board, counted and summed in the index `leads_by_worth` alone. */
+/** The pipeline's board, counted and summed from the index `leads_by_worth` alone. */
 export function boardReads(db: Database) {
-  // total(), not sum(): the largest amounts would overflow an integer, and a double holds what JSON can carry anyway.
+  // total(), not sum(): large amounts would overflow an integer, and a double represents everything that JSON can.
   const selectSums = db.prepare<[string], SumRow>(
     `SELECT stage, deal_currency AS currency, count(*) AS leads, total(deal_amount) AS amount
      FROM leads INDEXED BY leads_by_worth WHERE tenant_id = ? GROUP BY stage, deal_currency ORDER BY stage, deal_currency`,
@@ -334,7 +337,7 @@ export function boardReads(db: Database) {
   } satisfies Part<LeadStore>;
 }
 
-/** Everything that a named person is known by, read from the leads. */
+/** All identities of a named person, from the leads. */
 export function createLeadAliases(db: Database) {
   const exists = db
     .prepare<[string, string], number>('SELECT 1 FROM leads WHERE id = ? AND tenant_id = ?')
@@ -349,7 +352,7 @@ export function createLeadAliases(db: Database) {
     .pluck();
 
   return {
-    /** The lead's id, the address given, the lead's own, in this order; null where the lead is not one of the tenant's. */
+    /** The lead's ID, the given address, and the lead's own, in this order; null if the tenant has no such lead. */
     aliasesOf(tenantId: string, { leadId, email }: NamedPerson): string[] | null {
       if (leadId !== null && exists.get(leadId, tenantId) === undefined) return null;
       const given = email === null ? [] : [`email:${email}`];
@@ -357,7 +360,7 @@ export function createLeadAliases(db: Database) {
       if (known === undefined) return given;
       return [...new Set([known, ...given, ...selectAddress.all(known)])];
     },
-    /** The person with what the leads know beside it: a lead's address, the lead of an address. */
+    /** The person with what the leads add: a lead's address, or the lead with an address. */
     complete(tenantId: string, { leadId, email }: NamedPerson): NamedPerson {
       if (leadId === null) {
         const found = email === null ? undefined : selectLead.get(tenantId, `email:${email}`);

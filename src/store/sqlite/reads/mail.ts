@@ -25,7 +25,7 @@ function toMail<K extends KeptMail>({ kind, facts, ...mail }: K) {
   return { ...mail, facts: { kind, ...facts } as MailFacts };
 }
 
-/** The mail that waits, and what became of it. */
+/** The outbox. */
 export function mailReads(db: Database) {
   const selectDue = OUTBOX.rows<[number, number], { to: string | null }>(
     db,
@@ -92,10 +92,10 @@ function toSettings<S extends Digest>({
   return { ...rest, digest: { enabled, hour, frequency, icp_profile_ids } };
 }
 
-/** Signals looked at for one digest; about 50 ms of a reader. */
+/** Signals scanned per digest; about 50 ms of a reader. */
 const MAX_LOOKED_AT = 20_000;
 
-/** Settings of tenants, and what their digests tell of. */
+/** Settings of tenants, and the signals of their digests. */
 export function digestReads(db: Database) {
   const selectOne = SETTINGS.select<[string]>(db, 'WHERE tenant_id = ?');
   const selectDue = SETTINGS.select<[number, number]>(
@@ -103,7 +103,7 @@ export function digestReads(db: Database) {
     `INDEXED BY tenant_settings_due
      WHERE digest_enabled = 1 AND digest_due_at <= ? ORDER BY digest_due_at LIMIT ?`,
   );
-  // Who was invited and has not come yet gets none; an account's first owner may have no password.
+  // Invited users who have not joined get none; the first owner of an account may have no password.
   const selectReaders = db
     .prepare<[string], string>(
       `SELECT id FROM owners WHERE tenant_id = ? AND digest_mail = 1
@@ -111,7 +111,7 @@ export function digestReads(db: Database) {
     )
     .pluck();
   const order = createStoredOrder(db, 'signals');
-  // One that was moved within the order counts at its first position: an earlier digest contained it.
+  // A signal that was moved in the order counts at its first position: an earlier digest contained it.
   const inRange = `SELECT s.seq, s.classification, s.score, s.timestamp
     FROM signal_positions p CROSS JOIN signals s ON s.seq = p.seq AND s.tenant_id = p.tenant_id
     WHERE p.tenant_id = :tenantId AND p.position > :after AND ifnull(p.first_position, p.position) > :after
@@ -132,7 +132,7 @@ export function digestReads(db: Database) {
     )
     .pluck();
 
-  // Of one moment: what is moved to the end between two looks would be in neither.
+  // In one transaction: a signal that is moved to the end between two reads would be in neither.
   const findBest: (tenantId: string, range: DigestRange) => FoundSignals = db.transaction(
     (tenantId, { after, from, limit, profileIds = [], isUntouched = false }) => {
       const range = {

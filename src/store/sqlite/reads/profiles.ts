@@ -7,11 +7,11 @@ import type { DueLesson, ProfileStore, StoredLesson } from '../../profile-store.
 import { type Part, Table } from '../table.ts';
 
 type Column = 'id' | 'tenantId' | 'name' | 'active' | 'createdAt' | 'updatedAt' | 'version';
-/** What of a profile is kept as JSON. Those stored before there were weights have none, and so on. */
+/** The part of a profile that is stored as JSON. Older rows lack members that were added later. */
 type Kept = Omit<IcpProfile, Column | Later> & Partial<Pick<IcpProfile, Later>>;
 type Later = 'offer' | 'weights' | 'mutedAuthors' | 'mutedSources' | 'signalTypes';
 
-/** A profile as it is kept. */
+/** A profile as stored. */
 export type KeptProfile = Pick<IcpProfile, Column> & { settings: Kept };
 
 export const PROFILES = new Table<KeptProfile>('icp_profiles', {
@@ -47,7 +47,7 @@ export function profileReads(db: Database) {
     db,
     'WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
   );
-  // Each change makes one of the three greater, and none makes one smaller.
+  // Each change increases one of the three, and none decreases any.
   const selectStamp = db
     .prepare<[string], string>(
       `SELECT count(*) || '-' || ifnull(sum(version), 0) || '-' || count(deleted_at) || '-' ||
@@ -86,7 +86,7 @@ export function profileReads(db: Database) {
   } satisfies Part<ProfileStore>;
 }
 
-/** Ids of the tenant's profiles, deleted ones too, that are meant by ids or names; names in whatever case. */
+/** IDs of the tenant's profiles, including deleted ones, by ID or name (case-insensitive). */
 export function createProfileResolver(
   db: Database,
 ): (tenantId: string, idsOrNames: readonly string[]) => string[] {

@@ -7,21 +7,21 @@ import type { SignalPage } from '../../signal-store.ts';
 import { begunPhrases, type FilterName, filterTerm, searchPhrases } from '../signal-index.ts';
 
 /**
- * Where rows come from: all of the tenant's by their order alone; those that the index of terms finds; both without what was
- * dealt with; or the few that people have done something with.
+ * The source of the rows: all signals of the tenant in order; those found in the full-text index; both without
+ * triaged ones; or only the triaged ones, which are few.
  */
 export type Source = 'tenant' | 'terms' | 'tenant open' | 'terms open' | Triaged;
 type Triaged = `triage ${'snoozed' | 'done'}` | `triage ${TriageFilter['state']} assigned`;
-/** Orders of a page; those by score take `:score` and, but for `belowScore`, `:after`, the `seq` of the last row. */
+/** Orders of a page; those by score take `:score` and, except `belowScore`, `:after`, the `seq` of the last row. */
 export type Shape = 'newestFirst' | 'oldestFirst' | 'ofScore' | 'belowScore' | 'sorted';
 
 /**
- * Rows of a page, all in one row of SQLite's: how many; `seq:bytes` of each, with commas between them; and their wire JSON,
- * with commas between. Null where there are none. A row each took as long to hand over as to find.
+ * The rows of a page as a single SQLite row: their number; `seq:bytes` of each, comma-separated; and their wire JSON,
+ * comma-separated. Null if there are none. Passing one row each took as long as finding them.
  */
 export type ListRows = [count: number, keys: string | null, json: Buffer | null];
 
-/** The rows that are asked for; `above` and `below` are left out themselves. */
+/** The requested range; `above` and `below` are exclusive. */
 export interface RowRange {
   tenantId: string;
   /** FTS5 expression, for `terms`. */
@@ -38,12 +38,12 @@ export interface RowRange {
 type Values = Record<string, unknown>;
 export type ListStatement = Statement<Values[], ListRows>;
 
-/** The few statements that all pages of signals come to, prepared when they are first needed. */
+/** The few statements for all pages of signals, prepared on first use. */
 export interface ListStatements {
   page(shape: Shape, source: Source, explain: boolean): ListStatement;
-  /** The best score of the tenant's signals from `:minScore` to `:most`. */
+  /** The best score of the tenant's signals between `:minScore` and `:most`. */
   bestScore: Statement<Values[], number | null>;
-  /** How many rows there are, counted up to `limit`. */
+  /** The number of rows, counted up to `limit`. */
   count(source: Source): Statement<Values[], number>;
 }
 
@@ -74,17 +74,20 @@ function createListStatements(db: Database): ListStatements {
   };
 }
 
-/** The statement of a page. `ofScore` and `belowScore` are for `tenant` only: the index by score knows no terms. */
+/** The statement of a page. `ofScore` and `belowScore` are for `tenant` only: the index by score has no terms. */
 export function pageSql(shape: Shape, source: Source, explain: boolean): string {
   return `SELECT count(*), group_concat(seq || ':' || octet_length(json)), CAST(group_concat(json, ',') AS BLOB)
     FROM (${rowsInOrderSql(shape, source, explain)})`;
 }
 
-/** Cutting the closing brace is safe, as the text was written by us; by bytes, as counting characters reads them all. */
+/**
+ * Removing the closing brace is safe, because we wrote the text; by bytes, because counting characters reads them
+ * all.
+ */
 export const EXPLAINED = `CAST(substr(CAST(s.wire AS BLOB), 1, octet_length(s.wire) - 1) AS TEXT)
   || ',"explanation":' || s.explanation || '}'`;
 
-/** `group_concat` keeps this order. The LIMIT is each one's own: where there is none, SQLite drops the order. */
+/** `group_concat` keeps this order. The LIMIT is in each subquery: without one, SQLite drops the order. */
 function rowsInOrderSql(shape: Shape, source: Source, explain: boolean): string {
   const columns = `s.seq AS seq, ${explain ? EXPLAINED : 's.wire'} AS json`;
   switch (shape) {
@@ -92,8 +95,8 @@ function rowsInOrderSql(shape: Shape, source: Source, explain: boolean): string 
       return `SELECT ${columns} ${rowsSql(source)} ORDER BY ${seqOf(source)} DESC LIMIT +:limit`;
     case 'oldestFirst':
       return `SELECT ${columns} ${rowsSql(source)} ORDER BY ${seqOf(source)} LIMIT +:limit`;
-    // Two statements, as SQLite takes no range of (score, rowid) together and would pass by all rows of a score. The
-    // planner would rather read by time, and then have to sort.
+    // Two statements, because SQLite does not combine (score, rowid) into one range and would skip through all rows
+    // of a score. Without the hint, the planner would read by time and then sort.
     case 'ofScore':
       return `SELECT ${columns} FROM signals s INDEXED BY signals_by_score
         WHERE s.tenant_id = +:tenantId AND s.score = +:score AND ${boundsSql(source)}
@@ -123,19 +126,19 @@ function seqOf(source: Source): string {
   return source.startsWith('triage') ? 'x.seq' : 's.seq';
 }
 
-/** Rows in range with their columns. The tenant is asked of the row too: its isolation must not hang on an index. */
+/** Rows in range with their columns. Checks the tenant of the row as well: isolation must not depend on an index. */
 function rowsSql(source: Source): string {
   if (source.startsWith('tenant')) return keysSql(source);
   const own = `CROSS JOIN signals s ON s.seq = ${seqOf(source)} AND s.tenant_id = +:tenantId`;
   return keysSql(source).replace(' WHERE ', ` ${own} WHERE `);
 }
 
-/** Rows in range by their numbers alone: the index is read, the table is not. */
+/** Row numbers in range: reads only the index, not the table. */
 function keysSql(source: Source): string {
   const bounds = boundsSql(source);
   if (source.startsWith('terms')) return `FROM signal_search WHERE signal_search MATCH :match AND ${bounds}`;
   if (source.startsWith('tenant')) return `FROM signals s WHERE s.tenant_id = +:tenantId AND ${bounds}`;
-  // The few are walked, and the index is asked for each: it has hundreds of thousands of any class.
+  // Scans the few triaged signals and probes the index for each: a class has hundreds of thousands of entries there.
   return `FROM signal_triage x WHERE x.tenant_id = :tenantId AND ${triageSql(source as Triaged)} AND ${bounds}
     AND (:match IS NULL OR EXISTS (
       SELECT 1 FROM signal_search f WHERE f.signal_search MATCH :match AND f.rowid = x.seq))`;
@@ -146,7 +149,7 @@ function boundsSql(source: Source): string {
   return `${seq} > :above AND ${seq} < :below AND (${seq} & 127) >= :minScore ${openSql(source)}`;
 }
 
-/** Passes by what was dealt with: 0.3 us for each. */
+/** Excludes triaged signals: 0.3 us each. */
 function openSql(source: Source): string {
   return source === 'tenant open' || source === 'terms open'
     ? `AND NOT EXISTS (SELECT 1 FROM signal_triage x
@@ -168,12 +171,14 @@ function triageSql(source: Triaged): string {
     : `x.assignee = :assignee AND x.assignee <> '' AND ${STATES[state]}`;
 }
 
-/** What the index of terms is asked: an FTS5 expression, null for all of the tenant's signals, or nothing can fit. */
+/**
+ * The query for the full-text index: an FTS5 expression; null for all signals of the tenant; or nothing can match.
+ */
 export type Match = string | null | 'nothing';
 
 /**
- * The expression of a query's filters and words. Nothing of what a caller wrote is syntax in it: every term is quoted,
- * and holds no quotation mark. `profileIds` are what the query's `icps` came to; null: it named none.
+ * The expression for a query's filters and words. Input never becomes syntax: every term is quoted and contains no
+ * quotation mark. `profileIds` are the profiles of the query's `icps`; null: it has none.
  */
 function matchOf(
   tenantId: string,
@@ -191,7 +196,7 @@ function matchOf(
     ...anyOf('platform', query.platforms),
     ...anyOf('icp', profileIds ?? []),
     ...anyOf('type', query.signalTypes),
-    // All of them are no filter: their lists together are as long as the tenant's.
+    // All classes are no filter: their lists together are as long as the tenant's.
     ...anyOf('class', new Set(classifications).size === CLASSIFICATIONS.length ? [] : classifications),
     ...anyOf('domain', query.companyDomains),
     ...anyOf('decade', decadesFrom(query)),
@@ -200,7 +205,7 @@ function matchOf(
   return parts.length === 0 ? null : parts.join(' AND ');
 }
 
-/** Null where none of it can be found. */
+/** Null if no signal can match. */
 function wordsAsked(
   tenantId: string,
   q: string,
@@ -219,25 +224,25 @@ function anyTerm(terms: readonly string[]): string {
   return quoted.length === 1 ? String(quoted[0]) : `(${quoted.join(' OR ')})`;
 }
 
-/** A walk in order of time skips to the decades of a least score; one in order of score just ends there. */
+/** A scan in order of time skips to the score decades of the minimum; in order of score it simply ends there. */
 function decadesFrom({ minScore, sort }: SignalQuery): number[] {
   if (minScore === null || minScore < 10 || sort === '-icp_score') return [];
   const lowest = Math.floor(minScore / 10);
   return Array.from({ length: 11 - lowest }, (_, i) => lowest + i);
 }
 
-/** No term holds it, and every longer term that begins alike sorts after it. */
+/** No term contains it, and every longer term with the same beginning sorts after it. */
 const AFTER_TERM = '\u0001';
 
 /**
- * The first terms of `signal_search`, in their order, that begin with a text, at most so many. From each the next is looked up by
- * itself, past all rows of the one before: a term costs what a look-up does, however common it is.
+ * The first `most` terms of `signal_search`, in order, that begin with a text. Each next term is looked up
+ * separately, which skips all rows of the previous one: a term costs one look-up, however common it is.
  */
 function createTermBeginnings(db: Database): (beginning: string, most: number) => string[] {
   let next: Statement<[string], string> | null = null;
   return (beginning, most) => {
     if (next === null) {
-      // Of this connection alone: the schema of the file knows nothing of it.
+      // Exists on this connection only, not in the schema of the file.
       db.exec(
         'CREATE VIRTUAL TABLE IF NOT EXISTS temp.signal_terms USING fts5vocab(main, signal_search, instance)',
       );
@@ -256,7 +261,7 @@ function createTermBeginnings(db: Database): (beginning: string, most: number) =
   };
 }
 
-/** `seq` is (timestamp << 21) + (place in the millisecond << 7) + score (migration 006). */
+/** `seq` is (timestamp << 21) + (number within the millisecond << 7) + score (migration 006). */
 const TIME_SHIFT = 21n;
 const PLACE_MASK = 2n ** TIME_SHIFT - 1n;
 const SCORE_MASK = 127n;
@@ -265,18 +270,18 @@ const MAX_SEQ = 2n ** 63n - 1n;
 const MAX_TIME = Number(MAX_SEQ >> TIME_SHIFT);
 
 /**
- * In order of score, up to this many hits are sorted (75 ns each to find). Where there are more, they are asked for score
- * by score, from the best down, until the page is full.
+ * In order of score, up to this many hits are sorted (75 ns each to find). If there are more, they are read score by
+ * score, from the best down, until the page is full.
  */
 const SORT_MAX = 1_000;
 
-/** Words that a beginning may become, in the order of letters; each is one list more to walk along. */
+/** Completions of a partial word, in alphabetical order; each is one more list to scan. */
 const MOST_BEGUN = 32;
 
-/** Pages of signals: walks that end when the page is full. No OFFSET, no totals. */
+/** Pages of signals: scans that end when the page is full. No OFFSET, no totals. */
 export function createSignalList(db: Database, { sortMax = SORT_MAX } = {}) {
   const statements = createListStatements(db);
-  // Numbers of 64 bits. One post has as many as there are profiles, on as many platforms as use that id.
+  // 64-bit integers. A post has one signal per profile and platform with that ID.
   const selectOfExternalId = db
     .prepare<[string, string], bigint>(
       `SELECT seq FROM signals INDEXED BY signals_by_external_id
@@ -289,7 +294,7 @@ export function createSignalList(db: Database, { sortMax = SORT_MAX } = {}) {
   const matched = (tenantId: string, profileIds: string[] | null, query: SignalQuery) =>
     matchOf(tenantId, profileIds, query, (beginning) => termsThatBegin(beginning, MOST_BEGUN));
 
-  /** `profileIds` are what the query's `icps` came to; null: it named none. */
+  /** `profileIds` are the profiles of the query's `icps`; null: it has none. */
   function list(tenantId: string, profileIds: string[] | null, query: SignalQuery): SignalPage {
     const match = matched(tenantId, profileIds, query);
     if (match === 'nothing') return toPage([], query.limit);
@@ -305,7 +310,7 @@ export function createSignalList(db: Database, { sortMax = SORT_MAX } = {}) {
 
   return {
     list,
-    /** How many rows there are, counted up to `most`. */
+    /** The number of rows, counted up to `most`. */
     count(tenantId: string, profileIds: string[] | null, query: SignalQuery, most: number): number {
       const match = matched(tenantId, profileIds, query);
       if (match === 'nothing') return 0;
@@ -318,7 +323,7 @@ export function createSignalList(db: Database, { sortMax = SORT_MAX } = {}) {
 interface Ask {
   query: SignalQuery;
   range: RowRange;
-  /** `seq` of the last row of the page before. */
+  /** The `seq` of the last row of the previous page. */
   after: bigint | null;
   sortMax: number;
 }
@@ -346,7 +351,7 @@ function byScore(statements: ListStatements, ask: Ask): ListRows[] {
   return range.match === null ? alongScores(statements, ask) : scoreByScore(statements, ask, range.match);
 }
 
-/** The few rows of one post, each asked for by itself, so that all other filters hold as in any list. */
+/** The few signals of one post, each queried separately, so that all other filters apply as in any list. */
 function ofExternalId(
   statements: ListStatements,
   { query, range, after }: Ask,
@@ -365,7 +370,7 @@ function ofExternalId(
   return rows;
 }
 
-/** Whether one row stands before another in a list. */
+/** Whether one row precedes another in a list. */
 const ORDERS: Record<SignalQuery['sort'], (one: bigint, other: bigint) => boolean> = {
   '-timestamp': (one, other) => one > other,
   timestamp: (one, other) => one < other,
@@ -381,7 +386,7 @@ function isFew(
   return (statements.count(source).get({ ...range, limit: max + 1 }) ?? 0) <= max;
 }
 
-/** What is left of the last row's score, then the scores below it. */
+/** The remaining rows of the last score, then lower scores. */
 function alongScores(statements: ListStatements, { query, range, after }: Ask): ListRows[] {
   const score = after === null ? SCORE_MASK : after & SCORE_MASK;
   const source = sourceOf(range, query);
@@ -398,7 +403,7 @@ function scoreByScore(statements: ListStatements, { query, range, after }: Ask, 
   let left = range.limit;
   const statement = statements.page('newestFirst', sourceOf(range, query), query.explain);
   const best = after === null ? 100 : Number(after & SCORE_MASK);
-  // Only scores that the tenant has any signals of: 5 us to know, 60 us to ask for one in vain.
+  // Only scores that occur: finding the next one takes 5 us, querying a missing one 60 us.
   const next = (most: number) => statements.bestScore.get({ tenantId, minScore, most }) ?? null;
   for (let score = next(best); score !== null && left > 0; score = next(score - 1)) {
     const below = after !== null && score === best ? min(range.below, after) : range.below;
@@ -414,7 +419,7 @@ function countOf(rows: readonly ListRows[]): number {
   return rows.reduce((sum, [count]) => sum + count, 0);
 }
 
-/** One row more than a page holds tells that more follow, and is cut off again. */
+/** One row more than a page holds shows that there is another page; it is dropped. */
 function toPage(rows: readonly ListRows[], limit: number): SignalPage {
   const pieces = rows.flatMap(([, , json]) => (json === null ? [] : [json]));
   const whole = joined(pieces);
@@ -433,7 +438,7 @@ function joined(pieces: readonly Buffer[]): Buffer {
   return Buffer.concat(pieces.flatMap((piece, index) => (index === 0 ? [piece] : [COMMA, piece])));
 }
 
-/** In two numbers, as one has not bits enough. */
+/** As two numbers, because one does not have enough bits. */
 function lastOf(seq: bigint): [timestamp: number, place: number] {
   return [Number(seq >> TIME_SHIFT), Number(seq & PLACE_MASK)];
 }
@@ -461,7 +466,7 @@ function positionOf({ after }: SignalQuery): bigint | null {
   if (typeof timestamp === 'number' && typeof place === 'number') {
     return (BigInt(timestamp) << TIME_SHIFT) + BigInt(place);
   }
-  throw new DomainError('INVALID_CURSOR', 'The cursor is of another order.');
+  throw new DomainError('INVALID_CURSOR', 'The cursor belongs to another order.');
 }
 
 function sourceOf({ match }: RowRange, { triage }: SignalQuery): Source {

@@ -78,7 +78,7 @@ export const VIEWS = new Table<SignalView>('signal_views', {
   createdAt: 'plain',
 });
 
-/** Signals as they are shown, and what was said of them. */
+/** Signals, and their feedback and triage. */
 export function signalReads(db: Database) {
   const selectOne = db.prepare<[string, string], SignalDetail>(
     'SELECT wire, explanation, text FROM signals WHERE id = ? AND tenant_id = ?',
@@ -95,7 +95,7 @@ export function signalReads(db: Database) {
     )
     .pluck();
   const selectOfPlatform = db.prepare<[string, string], unknown>(`${ofPlatform('1')} LIMIT 1`);
-  // Not one whose author has edited the post: its score is of another text.
+  // Excludes signals whose post was edited: their score is that of another text.
   const selectScore = db.prepare<Record<string, unknown>[], StoredDuplicate>(
     `SELECT id, score FROM signals
      WHERE id = :id AND NOT ifnull(external_id = :externalId AND text <> :text, FALSE)`,
@@ -105,7 +105,7 @@ export function signalReads(db: Database) {
             total(count) FILTER (WHERE classification = 'warm') AS warm
      FROM signal_days WHERE tenant_id = ? AND day >= unixepoch(?) / 86400 GROUP BY signal_days.day HAVING sum(count) > 0`,
   );
-  // CROSS: by the days' keys; along the index SQLite would pass all other profiles.
+  // CROSS: by the keys of the days; an index scan by SQLite would pass all other profiles.
   const selectScores = db.prepare<Record<string, unknown>[], { score: number; count: number }>(
     `SELECT s.scores * 5 AS score, sum(s.count) AS count FROM json_each(:days) d CROSS JOIN signal_days s
      ON s.tenant_id = :tenantId AND s.day = unixepoch(d.value) / 86400 AND s.profile_id = :profileId
@@ -175,8 +175,8 @@ export function signalReads(db: Database) {
 }
 
 /**
- * Signals of a tenant and platform that have an external id: along the index that these are known again by, from the
- * profiles on (CROSS JOIN: SQLite would begin with all signals of the tenant).
+ * Signals of a tenant and platform with an external ID: uses the index for finding duplicates, starting from the
+ * profiles (CROSS JOIN: SQLite would start with all signals of the tenant).
  */
 export function ofPlatform(columns: string): string {
   return `SELECT ${columns} FROM icp_profiles p
@@ -184,14 +184,15 @@ export function ofPlatform(columns: string): string {
     WHERE p.tenant_id = ? AND s.platform = ? AND s.external_id IS NOT NULL`;
 }
 
-/** Rows that one page looks at for those that fit its filters by their columns: 0.4 us each. */
+/** Rows that one page checks against filters by column: 0.4 us each. */
 const MAX_LOOKED_AT = 2_000;
 /**
- * Characters that one page looks at for words: 1.3 ms of plain English. Not by the index of terms: asked for one row at a time it walks
- * all rows that hold the words of a phrase until the phrase is found, and took 18 s for 500 rows among 60,000.
+ * Characters that one page searches for words: 1.3 ms for plain English. The full-text index is not used: queried row
+ * by row, it scans all rows with the words of a phrase until it finds the phrase, and took 18 s for 500 rows among
+ * 60,000.
  */
 const MAX_CHARACTERS = 100_000;
-/** What a row takes beside its text: people and company are read from its JSON. */
+/** The cost of a row besides its text: people and company are read from its JSON. */
 const ROW_CHARACTERS = 500;
 
 type PageRow = [count: number, last: number | null, json: Buffer | null];
@@ -203,15 +204,15 @@ interface WordRow {
 }
 type Values = Record<string, unknown>;
 
-/** Rows of a page, in order, and where the page ends. */
+/** The rows of a page, in order, and its end. */
 interface Found {
   count: number;
   json: Buffer;
-  /** The row that the page ends at; null: it reaches to the end of the stretch. */
+  /** The row at which the page ends; null: at the end of the range. */
   last: number | null;
 }
 
-/** Pages of signals in the order by commit. */
+/** Pages of signals in commit order. */
 function createStoredSignals(db: Database) {
   const order = createStoredOrder(db, 'signals');
   const pages = {
@@ -223,7 +224,7 @@ function createStoredSignals(db: Database) {
     explained: db.prepare(storedSignalsSql('rows', true)),
   };
 
-  /** `profileIds` are what the query's `icps` came to; null: it named none. */
+  /** `profileIds` are the profiles of the query's `icps`; null: it has none. */
   return function list(
     tenantId: string,
     profileIds: string[] | null,
@@ -231,7 +232,7 @@ function createStoredSignals(db: Database) {
   ): StoredSignalPage {
     const phrases = query.q === null ? null : phrasesOf(query.q);
     const stretch = order.stretch(tenantId, query, isFiltered(query) ? MAX_LOOKED_AT : query.limit);
-    // What fits nothing now fits none of the rows that are there: all of them are passed by.
+    // If nothing can match, all existing rows are skipped.
     if (phrases?.length === 0 || profileIds?.length === 0) {
       const last = Math.max(stretch.after, order.newest(tenantId));
       return { ...NOTHING, ...order.end(tenantId, stretch, last) };
@@ -268,8 +269,8 @@ function foundOf(pieces: readonly string[], last: number | null): Found {
 }
 
 /**
- * The rows of a stretch that fit by their columns, in order: each with what its words are looked for in (`rows`), or all as
- * one row (`page`): how many, the place of the last, and their JSON with commas between.
+ * The matching rows of a range by column, in order: each with the text to search for words (`rows`), or combined into
+ * one row (`page`): their number, the position of the last one, and their JSON, comma-separated.
  */
 export function storedSignalsSql(shape: 'page' | 'rows', explain: boolean): string {
   const json = `${explain ? EXPLAINED : 's.wire'} AS json`;
@@ -288,7 +289,7 @@ export function storedSignalsSql(shape: 'page' | 'rows', explain: boolean): stri
   return `SELECT count(*), max(position), CAST(group_concat(json, ',') AS BLOB) FROM (${inOrder('')})`;
 }
 
-/** Of the rows that were stored last those of a class, the last stored first. */
+/** The most recently stored rows of a class, latest first. */
 function createLatestSignals(db: Database) {
   const select = db
     .prepare<Values[], Buffer | null>(

@@ -32,10 +32,10 @@ const SOURCES = new Table<Source>('sources', {
   version: 'plain',
 });
 
-/** With where its reading goes on. */
+/** With the position at which reading continues. */
 export const READ_SOURCES = SOURCES.with<{ position: SourcePosition }>({ position: 'json' });
 
-/** A row as returned: rows from before lack settings that were added to their kind later. */
+/** A row as returned: older rows lack settings that were added to their kind later. */
 export function wholeSource<S extends Source>(source: S): S {
   return { ...source, settings: { ...NO_SETTINGS, ...source.settings } };
 }
@@ -51,7 +51,7 @@ const RUNS = new Table<EndedRun & { seq: number }>('source_runs', {
   signalsMade: 'plain',
 });
 
-/** Sources as callers know them, and when the next is due. */
+/** Sources, and when the next one is due. */
 export function sourceReads(db: Database) {
   const selectOne = SOURCES.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
   const selectPage = SOURCES.rows<[{ tenantId: string } & CreationPage]>(db, SOURCE_PAGE_SQL);
@@ -86,13 +86,13 @@ export function sourceReads(db: Database) {
   } satisfies Part<SourceStore>;
 }
 
-/** A page in the order of making. */
+/** A page in order of creation. */
 export const SOURCE_PAGE_SQL = `SELECT ${SOURCES.list} FROM sources
   WHERE tenant_id = :tenantId AND (created_at, id) > (:createdAt, :id) ORDER BY created_at, id LIMIT :limit`;
 
-/** Of each tenant and host the one that was due longest: `min` takes the other columns of its own row. */
+/** The longest due source of each tenant and host: `min` returns the other columns of its row. */
 export const DUE_SOURCES_SQL = `SELECT id, tenant_id AS tenantId, host, min(due_at) AS dueAt FROM sources
   WHERE due_at IS NOT NULL AND due_at <= ? GROUP BY tenant_id, host ORDER BY dueAt`;
 
-/** When the next one is due. */
+/** When the next source is due. */
 export const NEXT_SOURCE_SQL = 'SELECT min(due_at) FROM sources WHERE due_at IS NOT NULL AND due_at > ?';

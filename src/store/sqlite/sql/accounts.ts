@@ -5,7 +5,7 @@ import { createLinkRead, KEYS, keyReads, SESSIONS, TENANTS, teamReads } from '..
 import { Table } from '../table.ts';
 import { changed, count, encoding, run, value } from './prepared.ts';
 
-/** A person as they are made with their tenant; as `reads/accounts.ts` has them from then on. */
+/** A user as created with the tenant; `reads/accounts.ts` has the columns added later. */
 const OWNERS = new Table<Owner>('owners', {
   id: 'plain',
   tenantId: 'plain',
@@ -15,7 +15,7 @@ const OWNERS = new Table<Owner>('owners', {
   createdAt: 'plain',
 });
 
-/** Requests that come together have all seen the same last use; one of them writes it. */
+/** Concurrent requests have all read the same last use; one of them writes it. */
 const TOUCH_EVERY_MS = 60_000;
 
 export function accountsSql(db: Database): AccountStatements['accounts'] {
@@ -44,7 +44,7 @@ export function accountsSql(db: Database): AccountStatements['accounts'] {
       db,
       'DELETE FROM sessions WHERE token_hash IN (SELECT token_hash FROM sessions WHERE expires_at < ? LIMIT ?)',
     ),
-    // What a bounded number stays of; newest first, as it is the oldest that end.
+    // Keeps only the newest ones.
     deleteSessionsBeyond: run(
       db,
       `DELETE FROM sessions WHERE user_id = ? AND token_hash IN
@@ -58,7 +58,7 @@ export function accountsSql(db: Database): AccountStatements['accounts'] {
     ),
     selectAddress: value(db, 'SELECT 1 FROM owners WHERE tenant_id = ? AND lower(email) = lower(?)'),
     countMembers: value(db, 'SELECT count(*) FROM owners WHERE tenant_id = ?'),
-    // One who was invited and has no password yet cannot let anybody in.
+    // An invited owner without a password cannot let anyone in.
     selectOtherOwner: value(
       db,
       `SELECT 1 FROM owners WHERE tenant_id = ? AND id <> ? AND role = 'owner' AND password_hash IS NOT NULL LIMIT 1`,

@@ -64,7 +64,7 @@ export function claimsSql(db: Database): ClaimStatements['claims'] {
       "SELECT version, ordered FROM webhook_endpoints WHERE id = ? AND status = 'active' AND deleted_at IS NULL",
     ),
     selectById: ENDPOINTS.select(db, 'WHERE id = ?').get,
-    // In most commits none: each lane is as the caller knows it, and its lease lasts.
+    // Usually none: each lane is as the caller knows it, and its lease is still valid.
     selectUnready: rows(
       db,
       `SELECT endpointId, refused FROM (
@@ -76,7 +76,7 @@ export function claimsSql(db: Database): ClaimStatements['claims'] {
          LEFT JOIN lane_leases l ON l.endpoint_id = j.key)
      WHERE refused OR unleased`,
     ),
-    // What claims gave to the same process is held as before.
+    // Deliveries claimed by the same process stay held.
     renewLease: run(
       db,
       `INSERT INTO lane_leases (endpoint_id, token, until, held, process) VALUES (?, ?, ?, '{}', ?)
@@ -88,8 +88,8 @@ export function claimsSql(db: Database): ClaimStatements['claims'] {
 }
 
 /**
- * The waiting deliveries of one endpoint that also meet `terms`, a number of them at most, in one row. What stands under a
- * plus is hidden from the planner (docs/decisions/frequent-statements-hide-parameters-from-the-planner.md).
+ * The waiting deliveries of one endpoint that match `terms`, up to a number, as one row. Values with a unary plus are
+ * hidden from the planner (docs/decisions/frequent-statements-hide-parameters-from-the-planner.md).
  */
 function gathered(index: 'deliveries_due' | 'deliveries_urgent' | null, terms: string): string {
   const by = index === null ? '' : `INDEXED BY ${index}`;

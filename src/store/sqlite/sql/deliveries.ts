@@ -44,7 +44,7 @@ export function deliveriesSql(db: Database): DeliveryStatements['deliveries'] {
       `UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL, attempt_count = ?
      WHERE id = ? AND attempt_count = ? AND ${WAITING}`,
     ),
-    // A failed probe takes no retry from its delivery: the attempts of its cycle stay as many.
+    // A failed probe does not use up a retry of its delivery: the number of attempts in its cycle stays the same.
     spare: run(db, 'UPDATE deliveries SET cycle_start = cycle_start + 1 WHERE id = ?'),
     selectBody: value(db, 'SELECT 1 FROM deliveries WHERE id = ? AND body_id IS NOT NULL'),
     selectOne: row(

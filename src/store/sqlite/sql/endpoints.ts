@@ -14,7 +14,7 @@ export function endpointsSql(db: Database): EndpointStatements['endpoints'] {
      WHERE id = :id AND status = 'active' AND deleted_at IS NULL
      RETURNING tenant_id, mode, settings, version, consecutive_failures`,
     ),
-    // One that is paused already goes on being held since when it was, and is no longer resumed by itself.
+    // If it is already paused, its deliveries stay held since then, and it is no longer resumed automatically.
     holdByHand: changed(
       db,
       `UPDATE webhook_endpoints SET paused_reason = 'manual', next_probe_at = NULL, version = version + 1
@@ -68,7 +68,7 @@ export function endpointsSql(db: Database): EndpointStatements['endpoints'] {
        settings ->> '$.label' AS label, settings ->> '$.url' AS url, version,
        status = 'active' AND deleted_at IS NULL AND mode <> 'mcp' AS isWatched`,
     ),
-    // The condition saves the write in the common case, success after success.
+    // The condition saves the write in the common case of consecutive successes.
     resetFailures: run(
       db,
       'UPDATE webhook_endpoints SET consecutive_failures = 0 WHERE id = ? AND consecutive_failures <> 0',

@@ -46,7 +46,7 @@ export function mentionsSql(db: Database): MentionStatements['mentions'] {
      FROM signals s LEFT JOIN signal_feedback f ON f.signal_id = s.id WHERE s.id = ? AND s.tenant_id = ?`,
     ),
     updateSignal: run(db, 'UPDATE signals SET wire = ?, explanation = ?, text = ? WHERE id = ?'),
-    // Not blacked out: two addresses of one length would be the same post.
+    // Removed instead of redacted: two redacted URLs of the same length would identify the same post.
     forgetPlace: run(db, 'UPDATE signals SET external_id = NULL, canonical_url = NULL WHERE id = ?'),
     selectPlaces: rows(
       db,
@@ -62,7 +62,7 @@ export function mentionsSql(db: Database): MentionStatements['mentions'] {
     updateMove: run(db, 'UPDATE stage_moves SET reason = ? WHERE lead_id = ? AND position = ?'),
     selectEvent: value(db, 'SELECT data FROM events WHERE id = ?'),
     updateEvent: run(db, 'UPDATE events SET data = ? WHERE id = ?'),
-    // Those without a body too: what receivers sent back is kept longer.
+    // Includes deliveries without a body: the responses of receivers are kept longer.
     selectBodies: rows(
       db,
       `SELECT d.id, d.endpoint_id, d.${WAITING} AS waits, d.body_id, ${WHOLE_BODY} AS body
@@ -70,7 +70,7 @@ export function mentionsSql(db: Database): MentionStatements['mentions'] {
      WHERE d.id IN (SELECT id FROM deliveries WHERE event_id = ?
                     UNION SELECT delivery_id FROM batched_events WHERE event_id = ?)`,
     ),
-    // Whole: the tail is not this event's alone.
+    // The whole body: the tail is shared with other events.
     updateBody: run(db, 'UPDATE delivery_bodies SET body = ?, tail_id = NULL WHERE id = ?'),
     selectAnswers(tenantId, after, most) {
       const answers: AnswerRow[] = [];

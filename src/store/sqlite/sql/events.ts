@@ -36,13 +36,13 @@ export function eventsSql(db: Database): EventStatements['events'] {
     ),
     insertSkip: run(db, 'INSERT INTO event_skips (event_id, reason, endpoint_ids) VALUES (?, ?, ?)'),
     insertBatched: run(db, 'INSERT INTO batched_events (event_id, endpoint_id) VALUES (?, ?)'),
-    // Decided at the moment of commit: to a deleted endpoint nothing is stored. That it is paused changes nothing here.
+    // Decided at commit time: nothing is stored for a deleted endpoint. A pause makes no difference here.
     selectReceiver: value(
       db,
       `SELECT 1 FROM webhook_endpoints INDEXED BY webhook_endpoints_live
        WHERE tenant_id = ? AND id = ? AND deleted_at IS NULL`,
     ),
-    // Without names, which cost 3 us a row.
+    // Without names, which cost 3 us per row.
     insertDelivery: run(
       db,
       `INSERT INTO deliveries
@@ -66,7 +66,7 @@ export function eventsSql(db: Database): EventStatements['events'] {
       'SELECT count(*) FROM endpoint_notices WHERE id IN (SELECT value FROM json_each(?)) AND tenant_id = ?',
     ),
     removeNotices: run(db, 'DELETE FROM endpoint_notices WHERE id IN (SELECT value FROM json_each(?))'),
-    // As the triggers of migration 032 do it for events. The cast: numbers are bound as floating point.
+    // Like the triggers of migration 032 for events. The cast is needed because numbers are bound as floating point.
     nextPosition: value(
       db,
       `UPDATE stored_rows SET position = max(position + 1, CAST(? AS INTEGER) << 10) WHERE tenant_id = ?
@@ -78,22 +78,22 @@ export function eventsSql(db: Database): EventStatements['events'] {
     ),
     selectAbout: values(db, 'SELECT id FROM events WHERE subject_id IN (SELECT value FROM json_each(?))'),
     emptyEvent: changed(db, 'UPDATE events SET data = ? WHERE id = ? AND tenant_id = ?'),
-    // Those of messages too in which it was sent with others.
+    // Includes messages in which the event was batched with others.
     selectDeliveries: rows(
       db,
       `SELECT id, endpoint_id, ${WAITING} AS waits FROM deliveries d
      WHERE id IN (SELECT id FROM deliveries WHERE event_id = ? UNION SELECT value FROM json_each(?)) AND +id > ?
      ORDER BY id LIMIT ?`,
     ),
-    // Dead letters too: without a body there is nothing to replay.
+    // Includes dead letters: without a body, there is nothing to replay.
     discard: run(
       db,
       `UPDATE deliveries SET status = 'discarded', next_attempt_at = NULL, expires_at = NULL
      WHERE id = ? AND status IN ('pending', 'retrying', 'dead')`,
     ),
-    // A new version tells the dispatcher that what it has claimed ahead is old.
+    // A new version tells the dispatcher that its claimed deliveries are outdated.
     renewEndpoint: run(db, 'UPDATE webhook_endpoints SET version = version + 1 WHERE id = ?'),
-    // Receivers may send back what they were sent.
+    // Receivers may echo what they were sent.
     emptyReplies: run(
       db,
       `UPDATE attempts SET detail = json_set(detail, '$.response.headers', json('{}'), '$.response.body', '')

@@ -17,7 +17,7 @@ function newestOf(key: number): string {
 }
 
 export function knownSignalsSql(db: Database): KnownSignalStatements['knownSignals'] {
-  // The casts: numbers are bound as floating point.
+  // The casts are needed because numbers are bound as floating point.
   const findNear = values<Record<string, unknown>[], string>(
     db,
     `SELECT s.id

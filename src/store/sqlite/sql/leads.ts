@@ -22,7 +22,7 @@ export function leadsSql(db: Database): LeadStatements['leads'] {
             deal_amount = :dealAmount, owner = :owner, next_due = :nextDue, version = version + 1, wire = :wire
      WHERE id = :id`,
     ),
-    // The first lead that bears a name at a company keeps it: others of that name are distinguished by their addresses.
+    // The first lead with a name at a company keeps it: others with that name are distinguished by their addresses.
     insertIdentity: run(
       db,
       'INSERT INTO lead_identities (tenant_id, key, lead_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
@@ -40,7 +40,7 @@ export function leadsSql(db: Database): LeadStatements['leads'] {
        WHERE s.id = ? AND s.tenant_id = ?`,
     ),
     attachSignal: run(db, 'INSERT INTO lead_signals (lead_id, signal_id) VALUES (?, ?)'),
-    // The signal's JSON is what every answer shows: it changes in the commit that attaches it.
+    // Every response shows the signal's JSON: it changes in the commit that attaches it.
     showLead: value(
       db,
       "UPDATE signals SET wire = json_set(wire, '$.lead_id', ?) WHERE id = ? RETURNING wire",

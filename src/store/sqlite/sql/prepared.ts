@@ -2,25 +2,25 @@ import type { Database } from 'better-sqlite3';
 import type { Asks, Question, Script } from '../../script.ts';
 import type { Table } from '../table.ts';
 
-/** A statement that changes rows and answers nothing. */
+/** A statement that changes rows and returns nothing. */
 export function run<P extends unknown[]>(db: Database, sql: string): (...values: P) => void {
   const statement = db.prepare<P>(sql);
   return (...values) => void statement.run(...values);
 }
 
-/** Whether it changed a row. */
+/** Returns whether it changed a row. */
 export function changed<P extends unknown[]>(db: Database, sql: string): (...values: P) => boolean {
   const statement = db.prepare<P>(sql);
   return (...values) => statement.run(...values).changes > 0;
 }
 
-/** How many rows it changed. */
+/** Returns how many rows it changed. */
 export function count<P extends unknown[]>(db: Database, sql: string): (...values: P) => number {
   const statement = db.prepare<P>(sql);
   return (...values) => statement.run(...values).changes;
 }
 
-/** The number that SQLite gave to the row which it inserted. */
+/** Returns the rowid of the inserted row. */
 export function inserted<P extends unknown[]>(db: Database, sql: string): (...values: P) => number {
   const statement = db.prepare<P>(sql);
   return (...values) => Number(statement.run(...values).lastInsertRowid);
@@ -50,7 +50,7 @@ export function values<P extends unknown[], R>(db: Database, sql: string): (...v
   return (...values) => statement.all(...values);
 }
 
-/** The same statement of a row as callers know it. */
+/** Like a statement, with a row as callers know it as its parameter. */
 export function encoding<T extends object, R>(
   table: Table<T>,
   statement: (row: Record<string, unknown>) => R,
@@ -58,7 +58,7 @@ export function encoding<T extends object, R>(
   return (row) => statement(table.encode(row));
 }
 
-/** The answer to a statement, there as soon as it is asked for: a script does not stop for it. */
+/** A result that is available immediately: a script does not pause for it. */
 class Answer<R> {
   readonly done = true;
   readonly value: R;
@@ -76,7 +76,7 @@ class Answer<R> {
   }
 }
 
-/** Statements that answer at once, as scripts ask for them. */
+/** Statements with immediate results, in the form that scripts use. */
 export function answeredAtOnce<S extends object>(statements: S): Asks<S> {
   const asks: Record<string, Record<string, unknown>> = {};
   for (const [aggregate, named] of Object.entries(statements)) {
@@ -91,7 +91,7 @@ export function answeredAtOnce<S extends object>(statements: S): Asks<S> {
   return asks as Asks<S>;
 }
 
-/** A script whose statements answer at once, as a function that runs it. */
+/** A script whose statements have immediate results, as a function that runs it. */
 export function runAtOnce<A extends unknown[], R>(script: (...args: A) => Script<R>): (...args: A) => R {
   return (...args) => {
     const { done, value } = script(...args)

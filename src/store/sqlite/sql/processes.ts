@@ -16,7 +16,7 @@ export function presenceSql(db: Database): ProcessStatements['presence'] {
     isHeard: (...terms) => isHeard(...terms) === 1,
     listSilent: values(db, 'SELECT name FROM processes WHERE name <> ? AND seen_at NOT BETWEEN ? AND ?'),
     silence: run(db, 'UPDATE processes SET seen_at = 0 WHERE name = ?'),
-    // The dispatcher and the poller each end theirs: a process is forgotten when it has leases of neither.
+    // Dispatcher and poller end theirs separately: a process is forgotten when it has no leases of either.
     forget: run(
       db,
       `DELETE FROM processes WHERE name IN (SELECT value FROM json_each(?))
@@ -34,7 +34,7 @@ export function processesSql(db: Database): ProcessStatements['processes'] {
       `UPDATE sources SET lease_token = NULL, lease_until = 0
        WHERE lease_until > 0 AND lease_process IN (SELECT value FROM json_each(?)) RETURNING id`,
     ),
-    // Leases without a process are of a version that kept them when it was stopped.
+    // Leases without a process were kept by an earlier version when it was stopped.
     selectBroken: rows(
       db,
       `SELECT id, tenant_id AS tenantId, name, broken_off AS brokenOff FROM sources

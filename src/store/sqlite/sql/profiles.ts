@@ -5,7 +5,7 @@ import type { ProfileStatements } from '../../changes/profiles.ts';
 import { type KeptProfile, PROFILES, profileReads } from '../reads/profiles.ts';
 import { changed, count, run, value } from './prepared.ts';
 
-/** With the name as no two of a tenant have it. */
+/** With the normalized name, which is unique per tenant. */
 const STORED = PROFILES.with<{ nameKey: string }>({ nameKey: 'plain' });
 
 function toRow(profile: IcpProfile): KeptProfile & { nameKey: string } {
@@ -39,7 +39,7 @@ export function profilesSql(db: Database): ProfileStatements['profiles'] {
       `SELECT ifnull(sum(${length('phrases')} + ${length('excludedPhrases')} + ${length('competitors')}), 0)
        FROM icp_profiles WHERE tenant_id = ? AND id <> ? AND deleted_at IS NULL`,
     ),
-    // A lesson follows from the offer as well.
+    // A lesson also depends on the offer.
     askForLesson: run(db, 'UPDATE profile_lessons SET asked = asked + 1 WHERE profile_id = ?'),
     renewLessons: count(
       db,

@@ -47,7 +47,7 @@ export function requestsSql(db: Database): RequestStatements['requests'] {
      ON CONFLICT (tenant_id, actor, action, gathered) WHERE gathered IS NOT NULL
        DO UPDATE SET count = count + excluded.count`,
     ),
-    // A row's place follows its time but for clocks that were set back: what is oldest stands first.
+    // Positions follow time, except for clocks that were set back: the lowest ones are the oldest.
     pruneAudit: count(
       db,
       `DELETE FROM audit WHERE position IN

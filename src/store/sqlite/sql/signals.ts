@@ -56,8 +56,9 @@ export function signalsSql(db: Database): SignalStatements['signals'] {
        SELECT key, seq FROM signal_near_keys INDEXED BY signal_near_keys_by_seq
        WHERE seq < CAST(? AS INTEGER) << 21 ORDER BY seq LIMIT ?)`,
     ),
-    // `seq` takes the next free place of its millisecond; a full one breaks the table's CHECK instead of another's order.
-    // The cast: numbers are bound as floating point, which would round the sum.
+    // `seq` takes the next free number of its millisecond; if there is none, the table's CHECK fails instead of
+    // changing the order of others. The cast is needed because numbers are bound as floating point, which would round
+    // the sum.
     insert: run(
       db,
       `INSERT INTO signals
@@ -72,7 +73,7 @@ export function signalsSql(db: Database): SignalStatements['signals'] {
         :externalId, :canonicalUrl, :wire, :explanation, :text)`,
     ),
     insertAuthor: run(db, 'INSERT INTO signal_people (tenant_id, key, signal_id) VALUES (?, ?, ?)'),
-    // Of a feed's item the stored id is not the one that is shown: its edits are other posts of the feed.
+    // For items of feeds, the stored ID differs from the shown one: their edits are other posts of the feed.
     selectOutdated: rows(
       db,
       `SELECT id, profile_id AS profileId, wire FROM signals INDEXED BY signals_by_external_id
@@ -84,7 +85,7 @@ export function signalsSql(db: Database): SignalStatements['signals'] {
       `SELECT s.wire, s.text, l.lead_id AS leadId FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
      WHERE s.id = :id AND s.tenant_id = :tenantId AND s.external_id = :externalId`,
     ),
-    // The score is a part of `seq` (migration 006); its place in the millisecond stays its own.
+    // The score is part of `seq` (migration 006); the number within the millisecond stays.
     updateEdited: run(
       db,
       `UPDATE signals SET seq = (seq >> 7 << 7) + CAST(:score AS INTEGER), signal_type = :signalType,

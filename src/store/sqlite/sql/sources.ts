@@ -4,7 +4,7 @@ import { READ_SOURCES, wholeSource } from '../reads/sources.ts';
 import { changed, count, encoding, run, value } from './prepared.ts';
 
 const STORED = READ_SOURCES.with<{ nameKey: string }>({ nameKey: 'plain' });
-/** Runs of a source that can be looked at. */
+/** The number of runs kept per source. */
 const KEPT_RUNS = 100;
 
 export function sourcesSql(db: Database): SourceStatements['sources'] {
@@ -79,7 +79,7 @@ export function sourcesSql(db: Database): SourceStatements['sources'] {
        signals_made = signals_made + :signalsMade
      WHERE id = :sourceId AND lease_token = :token`,
     ),
-    // How far the clock ran ahead at the least: what it planned may be later by as much.
+    // The minimum that the clock was ahead: times planned with it may be late by as much.
     replan: count(
       db,
       `UPDATE sources SET

@@ -7,10 +7,10 @@ import { explainFaults, fileSizes, findDamage } from '../database.ts';
 import { latestVersion, schemaVersion } from '../migrate.ts';
 import { copyDatabase, type OnProgress, removeDatabase, settle } from './copy.ts';
 
-/** The master key within a backup that was asked to hold it: a table that no server's database has. */
+/** The master key in a backup that includes it: no server's database has this table. */
 const TABLE = 'packed_key';
 
-/** `text` as the key's file has it. */
+/** `text` is the content of the key file. */
 function packKey(db: Database, text: string): void {
   db.exec(
     `CREATE TABLE ${TABLE} (id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1), text TEXT NOT NULL) STRICT`,
@@ -18,14 +18,14 @@ function packKey(db: Database, text: string): void {
   db.prepare(`INSERT INTO ${TABLE} (id, text) VALUES (1, ?)`).run(text);
 }
 
-/** The key that is packed, or null. */
+/** The included key, or null. */
 export function packedKey(db: Database): string | null {
   const found = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(TABLE);
   if (found === undefined) return null;
   return db.prepare<[], string>(`SELECT text FROM ${TABLE} WHERE id = 1`).pluck().get() ?? null;
 }
 
-/** Takes it out, and leaves none of its bytes in the file. */
+/** Removes the key, including its bytes in the file. */
 export function unpackKey(db: Database): void {
   db.pragma('secure_delete = ON');
   db.exec(`DROP TABLE IF EXISTS ${TABLE}`);
@@ -35,7 +35,7 @@ export interface BackupOrder {
   /** The database. */
   file: string;
   target: string;
-  /** The master key, to be packed with it; null: not packed. */
+  /** The master key to include; null: none. */
   key: string | null;
   onProgress?: OnProgress;
 }
@@ -47,8 +47,8 @@ export interface MadeBackup {
 }
 
 /**
- * Backs a database up into one file while it is in use: a copy of one moment, opened and checked before it gets its name,
- * so that a file of that name is a sound backup. @throws StoreUpkeepError, StoreOpenError
+ * Backs a database up into one file while it is in use: a consistent copy, opened and checked before it gets its
+ * name, so that a file with that name is always a sound backup. @throws StoreUpkeepError, StoreOpenError
  */
 export async function backUpSqlite({ file, target, key, onProgress }: BackupOrder): Promise<MadeBackup> {
   if (existsSync(target)) {
@@ -68,7 +68,7 @@ export async function backUpSqlite({ file, target, key, onProgress }: BackupOrde
   }
 }
 
-/** Puts the key in, and checks all of it. */
+/** Adds the key, and checks the whole file. */
 function finish(draft: string, key: string | null): number {
   const db = new Sqlite(draft);
   try {
@@ -80,7 +80,7 @@ function finish(draft: string, key: string | null): number {
   }
 }
 
-/** @throws StoreUpkeepError where anything is wrong with the database */
+/** @throws StoreUpkeepError if the database is damaged */
 export function refuseDamage(db: Database, file: string): void {
   const findings = findDamage(db);
   if (findings.length === 0) return;
@@ -91,9 +91,10 @@ export function refuseDamage(db: Database, file: string): void {
 }
 
 /**
- * Copies the database as it is before a migration changes it, to `FILE.before-VERSION`: migrations go forward only, and the
- * release before can be gone back to by putting this in its place. The one of the last migration is kept.
- * @throws StoreOpenError where there is no room for it
+ * Copies the database to `FILE.before-VERSION` before a migration changes it: migrations are forward-only, and
+ * replacing the database by this file allows a return to the previous release. Only the copy of the last migration is
+ * kept.
+ * @throws StoreOpenError if there is not enough space
  */
 export async function snapshotBeforeMigration(db: Database): Promise<void> {
   const from = schemaVersion(db);

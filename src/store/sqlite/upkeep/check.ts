@@ -9,7 +9,7 @@ import { explainFaults } from '../database.ts';
 import { latestVersion, refuseForeign, refuseNewer, schemaVersion } from '../migrate.ts';
 import { filterTerm } from '../signal-index.ts';
 
-/** Something that is wrong, in words for an operator; no text of a tenant's stands in it. */
+/** A problem, described for operators; it contains no text of a tenant. */
 export interface Finding {
   part: 'pages' | 'references' | 'schema' | 'json' | 'index' | 'counts' | 'order' | 'deliveries';
   detail: string;
@@ -22,7 +22,7 @@ const COUNTED = {
     GROUP BY c.tenant_id`,
 };
 
-/** What each tenant has is counted as it is stored, by triggers: plans' ceilings are held against it. */
+/** Row counts per tenant are maintained by triggers: plan limits are checked against them. */
 function* checkCounts(db: Database): Generator<Finding> {
   for (const [column, sql] of Object.entries(COUNTED)) {
     const wrong = db.prepare<[], { id: string; kept: number | null; n: number }>(
@@ -40,33 +40,33 @@ function* checkCounts(db: Database): Generator<Finding> {
 
 const WAITS = "status IN ('pending', 'retrying')";
 
-/** What the dispatcher relies on; each query finds the rows of which it is not true. */
+/** What the dispatcher relies on; each query finds rows that violate it. */
 const RULES: [sql: string, what: string][] = [
   [
     `SELECT id FROM deliveries WHERE ${WAITS} AND next_attempt_at IS NULL`,
-    'waits, and nothing says for when: it would never be sent',
+    'is waiting without a planned time: it would never be sent',
   ],
   [
     `SELECT id FROM deliveries WHERE NOT ${WAITS} AND next_attempt_at IS NOT NULL`,
-    'has ended, and is planned',
+    'has ended, but has a planned attempt',
   ],
-  [
-    `SELECT id FROM deliveries WHERE status = 'dead' AND expires_at IS NULL`,
-    'is dead, and never leaves the queue',
-  ],
+  [`SELECT id FROM deliveries WHERE status = 'dead' AND expires_at IS NULL`, 'is dead, but never expires'],
   [
     `SELECT d.id FROM deliveries d WHERE d.${WAITS}
      AND NOT EXISTS (SELECT 1 FROM delivery_bodies b WHERE b.id = d.body_id)`,
-    'waits, and has no body',
+    'is waiting, but has no body',
   ],
-  [`SELECT id FROM deliveries WHERE attempt_count < cycle_start`, 'has fewer attempts than it began with'],
+  [
+    `SELECT id FROM deliveries WHERE attempt_count < cycle_start`,
+    'has fewer attempts than at the start of its cycle',
+  ],
   [
     `SELECT id FROM deliveries WHERE status NOT IN (${DELIVERY_STATUSES.map((name) => `'${name}'`).join(', ')})`,
-    'has a status that there is not',
+    'has an unknown status',
   ],
   [
     `SELECT a.id FROM attempts a JOIN deliveries d ON d.id = a.delivery_id WHERE a.attempt > d.attempt_count`,
-    'is an attempt that its delivery does not count',
+    'is an attempt with a number above the count of its delivery',
   ],
   [
     `SELECT id FROM webhook_endpoints WHERE deleted_at IS NULL AND (status = 'paused') <> (paused_reason IS NOT NULL)`,
@@ -83,8 +83,9 @@ function* checkDeliveries(db: Database): Generator<Finding> {
 }
 
 /**
- * Signals that the full-text index does not know, or knows otherwise than they are: each must be found by its own terms of
- * profile and class. Their numbers are told apart as text, as they are beyond what a JavaScript number holds.
+ * Signals that are missing from the full-text index, or indexed differently from their row: each must be found by its
+ * terms of profile and class. Their numbers are compared as text, because they exceed what a JavaScript number
+ * represents exactly.
  */
 function* checkIndex(db: Database): Generator<Finding> {
   const select = db.prepare<
@@ -107,20 +108,24 @@ function* checkIndex(db: Database): Generator<Finding> {
       group = terms;
       known = new Set(match.pluck().all(terms));
     }
-    if (!known.delete(place)) yield { part: 'index', detail: `signals ${id}: is not found by what it is` };
+    if (!known.delete(place))
+      yield { part: 'index', detail: `signals ${id}: is not found by its profile and class` };
   }
   yield* strangers(known);
 }
 
 function* strangers(left: Set<string>): Generator<Finding> {
   for (const place of left)
-    yield { part: 'index', detail: `signal_search ${place}: leads to no signal that is so` };
+    yield {
+      part: 'index',
+      detail: `signal_search ${place}: refers to no signal with this profile and class`,
+    };
 }
 
 const anObject = z.record(z.string(), z.unknown());
 const strings = z.array(z.string());
 
-/** Every column that holds JSON, by table: what must be true of it. Null passes where the column allows it. */
+/** The schema of every column with JSON, by table. Null passes if the column allows it. */
 const COLUMNS: Record<string, Record<string, z.ZodType>> = {
   api_keys: { scopes: z.array(scopeSchema) },
   icp_profiles: { settings: anObject },
@@ -145,13 +150,13 @@ const COLUMNS: Record<string, Record<string, z.ZodType>> = {
   source_runs: { error: anObject },
 };
 
-/** Rows whose JSON cannot be read, or is not what this release writes. */
+/** Rows whose JSON is invalid, or does not match what this release writes. */
 function* checkJson(db: Database): Generator<Finding> {
   for (const [table, columns] of Object.entries(COLUMNS)) {
     const names = Object.keys(columns);
     const key = db.pragma(`table_info(${table})`) as { name: string; pk: number }[];
     const id = key.find(({ pk }) => pk === 1)?.name ?? 'rowid';
-    // Read once: several columns of a wide row cost one reading of it.
+    // One query per table: reading several columns of a wide row costs one read of the row.
     const rows = db.prepare<[], Record<string, string | null>>(
       `SELECT ${id} AS "key", ${names.join(', ')} FROM ${table}`,
     );
@@ -164,7 +169,7 @@ function* checkJson(db: Database): Generator<Finding> {
   }
 }
 
-/** Never the text itself, which may be a person's. */
+/** Never includes the text itself, which may be personal data. */
 function faultOf(text: string | null, schema: z.ZodType): string | null {
   if (text === null) return null;
   let value: unknown;
@@ -176,7 +181,7 @@ function faultOf(text: string | null, schema: z.ZodType): string | null {
   const result = schema.safeParse(value);
   if (result.success) return null;
   const [issue] = result.error.issues;
-  return `is not what it should be at "${issue?.path.join('.')}" (${issue?.code})`;
+  return `is invalid at "${issue?.path.join('.')}" (${issue?.code})`;
 }
 
 const WITHOUT_A_PLACE = {
@@ -186,7 +191,10 @@ const WITHOUT_A_PLACE = {
     'SELECT id FROM events EXCEPT SELECT e.id FROM event_positions p JOIN events e ON e.id = p.event_id AND e.tenant_id = p.tenant_id',
 };
 
-/** What has no place in the order by commit is never returned to a client that polls; nor is what a lagging counter numbers. */
+/**
+ * Rows without a position in commit order are never returned to a polling client; neither are rows numbered by an
+ * outdated counter.
+ */
 function* checkOrder(db: Database): Generator<Finding> {
   for (const [table, sql] of Object.entries(WITHOUT_A_PLACE)) {
     for (const { id } of db.prepare<[], { id: string }>(sql).iterate())
@@ -198,20 +206,21 @@ function* checkOrder(db: Database): Generator<Finding> {
        OR position < (SELECT max(position) FROM event_positions p WHERE p.tenant_id = r.tenant_id)`,
   );
   for (const { tenant_id } of lagging.iterate())
-    yield { part: 'order', detail: `stored_rows ${tenant_id}: its position is below one that was given` };
+    yield { part: 'order', detail: `stored_rows ${tenant_id}: its position is below one already assigned` };
 }
 
 export interface CheckReport {
   findings: Finding[];
-  /** Total number; only the first ones of each part are reported. */
+  /** The total number; only the first ones of each part are reported. */
   total: number;
 }
 
 const TOLD_OF_EACH = 10;
 
 /**
- * Looks at everything, also while a server writes: pages and indexes, references, JSON, the full-text index, what the
- * dispatcher relies on, what is counted beside the rows themselves, and their order by commit. Reads one moment, and changes nothing. @throws StoreOpenError where it cannot be read at all
+ * Checks everything, even while a server writes: pages and indexes, references, JSON, the full-text index, the
+ * invariants of the dispatcher, row counts, and commit order. Reads a consistent snapshot, and changes nothing.
+ * @throws StoreOpenError if the file cannot be read at all
  */
 export function checkEverything(file: string): CheckReport {
   return explainFaults(file, () => {
@@ -233,7 +242,7 @@ function* allFindings(db: Database): Generator<Finding> {
     damaged = true;
     yield finding;
   }
-  // Rows of damaged pages cannot be read, and what their columns hold says nothing.
+  // Rows on damaged pages cannot be read, and the content of their columns means nothing.
   if (damaged) return;
   const [found, known] = [schemaVersion(db), latestVersion()];
   if (found < known) {
@@ -261,7 +270,10 @@ function* checkPages(db: Database): Generator<Finding> {
 function* checkReferences(db: Database): Generator<Finding> {
   const rows = db.prepare<[], { table: string; parent: string }>('PRAGMA foreign_key_check').iterate();
   for (const { table, parent } of rows) {
-    yield { part: 'references', detail: `a row of ${table} refers to a row of ${parent} that is not there` };
+    yield {
+      part: 'references',
+      detail: `a row of ${table} refers to a row of ${parent} that does not exist`,
+    };
   }
 }
 

@@ -4,18 +4,19 @@ import Sqlite from 'better-sqlite3';
 import { StoreUpkeepError } from '../../errors.ts';
 import { sqliteCode } from '../database.ts';
 
-/** Pages copied at a time: 2 MiB, a few milliseconds of the disk. */
+/** Pages copied at a time: 2 MiB, which takes a disk a few milliseconds. */
 const PAGES = 256;
-/** Between two of them: a copy takes at most half of what the disk gives, and the rest is the server's. */
+/** The pause between them: a copy takes at most half of the disk's throughput, and leaves the rest to the server. */
 const REST_MS = 4;
 
-/** Told how much of a copy is made, in [0, 1]. */
+/** Called with the completed share of a copy, in [0, 1]. */
 export type OnProgress = (part: number) => void;
 
 /**
- * Copies a database, also one that is being written: as it was at one moment, page by page, so that rows keep their numbers
- * (VACUUM INTO gives some new ones). `target` is made for this user alone. The log of the database grows meanwhile.
- * @throws StoreUpkeepError where `target` cannot be written: nothing is left of it then
+ * Copies a database, even while it is being written: a consistent snapshot, page by page, so that rows keep their
+ * rowids (VACUUM INTO changes some). `target` is created for this user only. The database's log grows in the
+ * meantime.
+ * @throws StoreUpkeepError if `target` cannot be written; it is then removed
  */
 export async function copyDatabase(
   file: string,
@@ -25,7 +26,7 @@ export async function copyDatabase(
   makeEmpty(target);
   const source = new Sqlite(file, { readonly: true, timeout: 5_000 });
   try {
-    // A reader's moment stands as long as its transaction: without it each write of a server would begin the copy anew.
+    // The snapshot lasts as long as the transaction: without it, each write of a server would restart the copy.
     source.exec('BEGIN');
     source.pragma('user_version');
     source.prepare('SELECT count(*) FROM sqlite_schema').get();
@@ -57,13 +58,13 @@ function makeEmpty(target: string): void {
 const FULL = new Set(['SQLITE_FULL', 'ENOSPC', 'EDQUOT']);
 const NOT_MADE = new Set(['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS']);
 
-/** What is wrong with the place that is written to, in words for the operator; null where something else is. */
+/** What is wrong with the target, for operators; null if it is not the cause. */
 function explainTarget(target: string, error: unknown): StoreUpkeepError | null {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (FULL.has(code)) {
     return new StoreUpkeepError(
       `${target} cannot be written: the disk is full. Make room for as much as the database takes, or name a file ` +
-        'elsewhere. Nothing was kept of it.',
+        'elsewhere. The incomplete file was removed.',
     );
   }
   if (!NOT_MADE.has(code)) return null;
@@ -72,7 +73,7 @@ function explainTarget(target: string, error: unknown): StoreUpkeepError | null 
   );
 }
 
-/** A log beside it would be forgotten when the file is moved. */
+/** A separate log file would be left behind when the file is moved. */
 function makeOneFile(file: string): void {
   const db = new Sqlite(file);
   try {
@@ -82,14 +83,14 @@ function makeOneFile(file: string): void {
   }
 }
 
-/** Makes sure that a file's bytes, and its new name, outlast a power cut; `from` becomes `to` at once and whole. */
+/** Makes a file's bytes and its new name durable; `from` is renamed to `to` atomically. */
 export function settle(from: string, to: string): void {
   syncPath(from);
   renameSync(from, to);
   syncPath(dirname(to));
 }
 
-/** A database with what SQLite lays beside it. */
+/** Removes a database with SQLite's companion files. */
 export function removeDatabase(file: string): void {
   for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${end}`, { force: true });
 }
@@ -108,7 +109,7 @@ function syncPath(path: string): void {
   }
 }
 
-/** Nothing else runs in a command's process meanwhile. */
+/** Blocks; nothing else runs in a command's process. */
 function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -10,21 +10,23 @@ import { copyDatabase, isBusy, type OnProgress, removeDatabase, settle } from '.
 export interface RestoreOrder {
   /** The backup. */
   from: string;
-  /** Where the database is to be. */
+  /** The path of the database. */
   file: string;
-  /** What is put aside gets this at the end of its name. */
+  /** The suffix for the previous database. */
   suffix: string;
   onProgress?: OnProgress;
-  /** Given the packed key, or null, with the restored database still under `draft`: may refuse by throwing. */
+  /**
+   * Called with the included key, or null, and the restored database, still named `draft`: may refuse by throwing.
+   */
   admit(draft: string, key: string | null): void;
 }
 
-/** The path under which what was there before lies now, or null where nothing was. */
+/** The path of the previous database; null if there was none. */
 export type PutAside = string | null;
 
 /**
- * Puts a backup into the place of the database, which must not be in use and is put aside, not removed. The backup is
- * checked whole before anything is touched. @throws StoreUpkeepError, StoreOpenError
+ * Replaces the database, which must not be in use, by a backup; the previous one is renamed, not removed. The backup
+ * is checked completely before anything is changed. @throws StoreUpkeepError, StoreOpenError
  */
 export async function restoreSqlite(order: RestoreOrder): Promise<PutAside> {
   const { from, file, suffix, onProgress, admit } = order;
@@ -34,7 +36,7 @@ export async function restoreSqlite(order: RestoreOrder): Promise<PutAside> {
     await explainFaultsLater(from, () => copyDatabase(from, draft, { onProgress, paced: false }));
     const key = explainFaults(from, () => examine(draft, from));
     admit(draft, key);
-    // Last, as it takes the log into the file: before it nothing that is there was touched.
+    // Last, because it checkpoints the log into the file: until here, no existing file has been changed.
     if (isInUse(file)) throw inUse(file);
     const aside = putAside(file, `${file}${suffix}`);
     leaveToOwner(draft);
@@ -46,7 +48,7 @@ export async function restoreSqlite(order: RestoreOrder): Promise<PutAside> {
   }
 }
 
-/** Whether another process has the database open; only who is alone may take its log away. */
+/** Whether another process has the database open; only without one can the log be removed. */
 export function isInUse(file: string): boolean {
   if (!existsSync(file)) return false;
   const db = new Sqlite(file, { timeout: 0 });
@@ -54,7 +56,7 @@ export function isInUse(file: string): boolean {
     db.pragma('journal_mode = DELETE');
     return false;
   } catch (error) {
-    // A damaged database is not opened by anyone, and replacing it is what a backup is for.
+    // Nobody can open a damaged database, and replacing it is the purpose of a backup.
     return isBusy(error);
   } finally {
     db.close();
