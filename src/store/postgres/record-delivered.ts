@@ -1,7 +1,6 @@
 import { HOUR_MS } from '../../lib/clock.ts';
 import { speedOf } from '../../rules/deliveries.ts';
 import type { DeliveredTuple } from '../changes/deliveries.ts';
-import type { NamedChange } from './commit.ts';
 import type { Connection } from './connection.ts';
 import { WAITING } from './sql/claims.ts';
 import { deliveriesSql } from './sql/deliveries.ts';
@@ -11,12 +10,15 @@ import { rows } from './sql/prepared.ts';
 /** Between the texts that are sent as one: JSON as a program writes it has none. Sent as an array each would be escaped. */
 const BETWEEN = '\n';
 
+/** A change by its name, with its arguments. */
+type AnyCall = readonly [name: string, args: readonly unknown[]];
+
 /** Outcomes that one statement records: successes in a row, each of another delivery. */
-export function outcomesFrom(batch: readonly NamedChange[], start: number): DeliveredTuple[] {
+export function outcomesFrom(batch: readonly AnyCall[], start: number): DeliveredTuple[] {
   const outcomes: DeliveredTuple[] = [];
   const deliveries = new Set<string>();
   for (let index = start; index < batch.length; index++) {
-    const [name, args] = batch[index] as NamedChange;
+    const [name, args] = batch[index] as AnyCall;
     if (name !== 'recordDelivered') break;
     const outcome = args as unknown as DeliveredTuple;
     const [deliveryId, , , , , detail] = outcome;
