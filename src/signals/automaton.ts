@@ -1,17 +1,18 @@
 /**
- * Finds all of many sequences in one pass (Aho and Corasick, 1975): each symbol read costs a step or a few, however many
- * sequences there are. Symbols are integers from 1; 0 is any that no sequence holds.
+ * Finds many sequences in one pass (Aho and Corasick, 1975): reading a symbol takes one or a few steps,
+ * regardless of the number of sequences. Symbols are integers from 1; 0 is any symbol that occurs in no
+ * sequence.
  */
 export interface Automaton {
-  /** Calls `visit` for each sequence that ends at each place, the longest first. */
+  /** Calls `visit` for each sequence that ends at each position, longest first. */
   scan(symbols: Int32Array, visit: (sequence: number, last: number) => void): void;
 }
 
-/** Builds the automaton of `sequences`, no two alike and none empty. */
+/** Builds the automaton of `sequences`, which must be distinct and not empty. */
 export function buildAutomaton(sequences: readonly (readonly number[])[]): Automaton {
   const size = sequences.reduce((total, sequence) => total + sequence.length, 1);
   const steps = createSteps(size);
-  /** The sequence that ends in a state, plus 1; 0: none. */
+  /** The sequence that ends in a state, plus 1; 0 if there is none. */
   const found = new Int32Array(size);
   const states = grow(sequences, steps, found);
   const { fallback, shorter } = link(states, steps, found);
@@ -30,7 +31,10 @@ export function buildAutomaton(sequences: readonly (readonly number[])[]): Autom
   return { scan };
 }
 
-/** Where each state came from, in the order of making: a state's parent stands before it. */
+/**
+ * The parent of each state and the symbol between them, in order of creation: parents come before their
+ * children.
+ */
 interface States {
   count: number;
   parents: Int32Array;
@@ -56,7 +60,10 @@ function grow(sequences: readonly (readonly number[])[], steps: Steps, found: In
   return states;
 }
 
-/** Where to go on from a state that knows no step, and the next shorter sequence that ends in a state's place. */
+/**
+ * Computes, for each state, where to continue if there is no step, and the next shorter sequence that ends
+ * there.
+ */
 function link({ count, parents, symbols }: States, steps: Steps, found: Int32Array) {
   const fallback = new Int32Array(count);
   const shorter = new Int32Array(count);
@@ -69,7 +76,7 @@ function link({ count, parents, symbols }: States, steps: Steps, found: Int32Arr
   return { fallback, shorter };
 }
 
-/** States other than the root, the shallow ones first: a link leads to what is linked already. */
+/** All states except the root, by depth: a link points to a state that is linked already. */
 function byDepth(count: number, parents: Int32Array): Int32Array {
   const depths = new Int32Array(count);
   const places: number[] = [0];
@@ -102,13 +109,16 @@ function follow(steps: Steps, fallback: Int32Array, from: number, symbol: number
   return next;
 }
 
-/** The steps from state to state by symbol; 0: there is none. */
+/** Transitions between states by symbol; 0 if there is none. */
 interface Steps {
   get(state: number, symbol: number): number;
   set(state: number, symbol: number, next: number): void;
 }
 
-/** A hash table in three arrays of integers: a `Map` would need a key made of two numbers, and twenty times the memory. */
+/**
+ * A hash table in three integer arrays. A `Map` would need a key combining two numbers, and twenty times the
+ * memory.
+ */
 function createSteps(size: number): Steps {
   const bits = Math.max(4, 33 - Math.clz32(size));
   const mask = 2 ** bits - 1;

@@ -18,7 +18,7 @@ import { compilePhrases, readPhrases } from './phrases.ts';
 import { postKey } from './profiles.ts';
 import { type Tokens, tokenize } from './tokens.ts';
 
-/** Offers that are less like each other are of different kinds. */
+/** Offers with a lower similarity are of different kinds. */
 const SAME_KIND = 0.55;
 const MOST_KINDS = 2;
 
@@ -29,9 +29,10 @@ interface DraftDeps {
 }
 
 /**
- * Drafts a profile from what is sold, in a sentence, and what is known of the company at `domain`, with what a person should
- * know before it is used. Nothing is stored.
- * @throws DomainError `INVALID_REQUEST` where the line names nothing that could be sold, `UNAVAILABLE` where the encoder broke
+ * Drafts a profile from a sentence about what is sold and the known facts about the company at `domain`, with
+ * notes on what to review before using it. Nothing is stored.
+ * @throws DomainError `INVALID_REQUEST` if the line names nothing that can be sold, `UNAVAILABLE` if the
+ * encoder failed
  */
 export async function draftForSeller(
   { store, clock, encoder = null }: DraftDeps,
@@ -52,22 +53,25 @@ export async function draftForSeller(
   return { draft, review: await reviewDraft({ store, clock }, tenantId, draft) };
 }
 
-/** Known offers that mean the same. */
+/** Known offers with the same meaning. */
 export async function kindsOf(offer: string, encoder: TextEncoding): Promise<KnownOffer[]> {
   const near = await nearestOffers(offer, encoder, MOST_KINDS);
   return near.filter(({ likeness }) => likeness >= SAME_KIND).map(({ known }) => known);
 }
 
-/** The name in force: what a person set counts before what was seen. */
+/** The company's current name: a manually set name takes precedence over an observed one. */
 function companyName({ manual, observed }: Company['facts']): string {
   return manual.name?.value ?? observed.name?.value ?? '';
 }
 
-/** Signals that are read: as many as for a preview of the largest number of posts. */
+/** Number of signals to read: as many as for a preview of the maximum number of posts. */
 const MOST_SIGNALS = 600;
 const EXAMPLES = 2;
 
-/** What a draft would bring of the newest stored posts, what to ask back, and what it lacks. Works in short pieces. */
+/**
+ * Checks a draft against the newest stored posts: what its phrases find, what to ask, and what is missing.
+ * Runs in short chunks.
+ */
 export async function reviewDraft(
   { store, clock }: { store: Pick<SignalStore, 'listPosts'>; clock: Clock },
   tenantId: string,
@@ -118,34 +122,34 @@ function notesOn({ phrases, competitors, titles }: IcpDraft): string[] {
 const categorySchema = z.strictObject({
   /** Words in an offer that identify the category. */
   known: wordsSchema,
-  /** How people ask for it. */
+  /** Phrases that buyers use. */
   phrases: wordsSchema,
-  /** Whom they compare or want to leave. */
+  /** Vendors that buyers compare or want to leave. */
   vendors: wordsSchema.default([]),
-  /** Who buys it. */
+  /** Job titles of buyers. */
   titles: wordsSchema,
-  /** The industries that buy it, unless all do. */
+  /** Industries of buyers; empty if any industry buys it. */
   industries: wordsSchema.default([]),
-  /** Words that identify it as well where it is sold to one of `buyers`. */
+  /** Further words that identify the category if the offer is aimed at one of `buyers`. */
   sold: wordsSchema.default([]),
   buyers: wordsSchema.default([]),
-  /** A trade or profession: software sold to it is another category. */
+  /** Whether it is a trade or profession: software sold to it belongs to another category. */
   isTrade: z.boolean().default(false),
 });
 
-/** What is sold, in the words of people who want it. */
+/** A category of products or services, in the words of its buyers. */
 type Category = z.output<typeof categorySchema>;
 
 const CATEGORIES = readWordTable('categories', z.array(categorySchema));
 
-/** What is known of who sells, beside the offer. */
+/** Known facts about the seller, besides the offer. */
 export interface SellerFacts {
   name: string;
 }
 
 const MAX_DRAFTED_PHRASES = 40;
 const MAX_DRAFTED_TITLES = 6;
-/** Words that sell and bind, and name nothing that anybody looks for. */
+/** Function words and marketing words that name nothing to look for. */
 const EMPTY_WORDS = new Set(
   (
     'we our us i my you your they their it its a an the and or but for to of in on at by with from into as that this ' +
@@ -157,9 +161,12 @@ const EMPTY_WORDS = new Set(
     'use uses used using app apps software tool tools platform system write get keep'
   ).split(' '),
 );
-/** Where an offer turns to its audience, whose words are not the buyers'. */
+/** Where an offer starts to describe its audience, whose words are not those of buyers. */
 const AUDIENCE_BEGINS = /\s(?:for|aimed at|used by|made for|built for|to help|that helps?)\s/iu;
-/** Kinds that are known by these alone are not meant where other words say what it is of: "Kubernetes cost monitoring". */
+/**
+ * Words that do not identify a category if other words say what the offer is about: "Kubernetes cost
+ * monitoring".
+ */
 const LOOSE_WORDS = new Set(
   'monitoring logging analytics reporting dashboard hosting website inventory builder garden appointment'.split(
     ' ',
@@ -169,12 +176,12 @@ const PLACE =
   /\b(?:in|near|around|across|throughout)\s+((?:the\s+)?\p{Lu}[\p{L}.'-]*(?:,?\s+\p{Lu}[\p{L}.'-]*){0,3})/gu;
 const AUDIENCE = /\bfor\s+([\p{L}\p{N} ,&-]{3,80})/giu;
 
-/** What is known of offers that mean the same. */
+/** What is known about an offer with the same meaning. */
 type Known = Pick<KnownOffer, 'short' | 'phrases' | 'competitors' | 'titles'>;
 
 /**
- * Drafts a profile of who buys what is sold: from the words of the offer and what is known of its kind, by its words and, where
- * `near` says so, by its meaning. Pure.
+ * Drafts a profile of the buyers of an offer, from the words of the offer and what is known about its kind.
+ * The kind is recognised by words or, with `near`, by meaning. Pure.
  */
 export function draftFromOffer(
   offer: string,
@@ -182,7 +189,7 @@ export function draftFromOffer(
   near: readonly Known[] = [],
 ): IcpDraft {
   const sold = tokenize(soldIn(offer));
-  // What is known by meaning says it better than words that several kinds share.
+  // What is known by meaning is more precise than words that several kinds share.
   const kinds = near.length > 0 ? [] : kindsByWords(sold, offer);
   const own = ownPhrases(sold, near.length + kinds.length > 0);
   const vendors = [
@@ -212,13 +219,16 @@ export function draftFromOffer(
   };
 }
 
-/** What is sold, without the audience. */
+/** The part of an offer that names what is sold, without the audience. */
 function soldIn(offer: string): string {
   const [sold = ''] = offer.split(AUDIENCE_BEGINS, 1);
   return wordsOf(tokenize(sold)).length > 0 ? sold : offer;
 }
 
-/** Scheduling software for plumbers is compared with Jobber, for everybody else with Calendly. */
+/**
+ * The audience can change the category: scheduling software for plumbers is compared with Jobber, any other
+ * with Calendly.
+ */
 function kindsByWords(sold: Tokens, offer: string): Category[] {
   const forBuyers = CATEGORIES.filter((kind) => names(sold, kind.sold) && isSoldTo(offer, kind.buyers));
   return forBuyers.length > 0 ? forBuyers : CATEGORIES.filter((kind) => isOfKind(sold, kind, offer));
@@ -229,7 +239,7 @@ function names(said: Tokens, known: readonly string[]): boolean {
   return known.some((name) => text.includes(` ${tokenize(name).stems.join(' ')} `));
 }
 
-/** Whether an offer is of a kind: a trade is none that software is sold to. */
+/** Whether an offer belongs to a category. Software that is sold to a trade does not belong to that trade. */
 function isOfKind(sold: Tokens, { known, isTrade }: Category, offer: string): boolean {
   if (isTrade && (IS_SOFTWARE.test(offer) || isSoldTo(offer, known))) return false;
   const text = ` ${sold.stems.join(' ')} `;
@@ -239,23 +249,26 @@ function isOfKind(sold: Tokens, { known, isTrade }: Category, offer: string): bo
   );
 }
 
-/** Whether a trade is the offer's audience: "Plumbing supplies, for plumbing companies". */
+/** Whether a trade is the audience of an offer: "Plumbing supplies, for plumbing companies". */
 function isSoldTo(offer: string, known: readonly string[]): boolean {
   const [, ...audience] = offer.split(AUDIENCE_BEGINS);
   return names(tokenize(audience.join(' ')), known);
 }
 
-/** Whether a word names nothing that anybody looks for. */
+/** Whether a word names nothing to look for. */
 function isEmptyWord(word: string): boolean {
   return EMPTY_WORDS.has(word);
 }
 
-/** The words that say something. */
+/** The words that carry meaning. */
 function wordsOf({ words }: Tokens): string[] {
   return words.filter((word) => !EMPTY_WORDS.has(word));
 }
 
-/** What the offer itself names: runs of two or three words that say something. A kind's list says it better. */
+/**
+ * Phrases from the offer itself: runs of two or three meaningful words. Only two if its kind is known, as the
+ * list of the kind is better.
+ */
 function ownPhrases(tokens: Tokens, isKnown: boolean): string[] {
   const runs: string[][] = [[]];
   tokens.words.forEach((word, i) => {
@@ -263,12 +276,12 @@ function ownPhrases(tokens: Tokens, isKnown: boolean): string[] {
     if (parted || EMPTY_WORDS.has(word)) runs.push([]);
     if (!EMPTY_WORDS.has(word)) runs.at(-1)?.push(word);
   });
-  // A word alone is as often in posts about something else, so that it makes no topic.
+  // A single word occurs as often in posts about other topics, so it is not a phrase.
   const phrases = runs.filter((run) => run.length > 1).map((run) => endOf(run).join(' '));
   return phrases.slice(0, isKnown ? 2 : 6);
 }
 
-/** The last three words; a number stays with the word before it: "SOC 2". */
+/** The last three words. A number stays with the word before it: "SOC 2". */
 function endOf(run: readonly string[]): readonly string[] {
   const last = run.slice(-3);
   return run.length > 3 && /^\d+$/.test(last[0] ?? '') ? run.slice(-4) : last;
@@ -282,7 +295,7 @@ function nameOf(own: readonly string[], kind: string | undefined, seller: Seller
     .trim();
 }
 
-/** What is sold for a product is no rival of it: "Shopify development". */
+/** A product that the offer is made for is not its competitor: "Shopify development". */
 function isNamed(offer: string, vendor: string): boolean {
   return ` ${tokenize(offer).stems.join(' ')} `.includes(` ${tokenize(vendor).stems.join(' ')} `);
 }
@@ -297,7 +310,7 @@ function placesOf(offer: string): string[] {
     .filter((place) => readPlace(place).length > 0);
 }
 
-/** Whom it is for, as far as that is an industry: "for dentists and law firms". */
+/** The audience of an offer, if it is an industry: "for dentists and law firms". */
 function audienceIndustries(offer: string): string[] {
   const audiences = [...offer.matchAll(AUDIENCE)].flatMap(
     ([, audience = '']) =>
@@ -313,7 +326,7 @@ function distinct(terms: readonly string[]): string[] {
   return terms.filter((term) => term !== '' && term.length <= 100 && seen.size < seen.add(fold(term)).size);
 }
 
-/** What people type to see what happens. */
+/** Placeholder texts that people type to try a form. */
 const PLACEHOLDERS = new Set(
   'abc abcd xyz asdf qwer test testing tests foo bar baz blah bla lorem ipsum hello hi hey ok yes no na none nothing stuff things something anything everything'.split(
     ' ',
@@ -323,10 +336,10 @@ const KEYBOARD_ROWS = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm'].flatMap((row) => [
   row,
   [...row].reverse().join(''),
 ]);
-/** More of a line says nothing that its beginning does not. */
+/** Only the beginning of a long line is read. */
 const MOST_WORDS = 60;
 
-/** Trades that software is sold to as well as their own work, and what their people are called. */
+/** Trades that both buy software and sell their own work, with the names of their people and companies. */
 const TRADES: [words: RegExp, people: string, companies: string][] = [
   [/^plumb(?:er|ers|ing)$/, 'plumbers', 'plumbing companies'],
   [/^roof(?:er|ers|ing|s)?$/, 'roofers', 'roofing companies'],
@@ -340,26 +353,26 @@ const TRADES: [words: RegExp, people: string, companies: string][] = [
   [/^realtors?$/, 'realtors', 'real estate agencies'],
   [/^restaurants?$/, 'restaurants', 'restaurants'],
 ];
-/** What is sold is no trade, whatever trade it is sold to. */
+/** Offers of software are not trades, even if they are sold to one. */
 const IS_SOFTWARE =
   /\b(?:app|apps|software|saas|tool|platform|system|api|ai|automation|plugin|extension|notes|analytics|marketing|leads|website|websites|tracking)\b/iu;
-/** An offer that says so itself needs no question. */
+/** An offer that states its audience needs no question. */
 const SAYS_WHOM = /\b(?:for|aimed at|used by|made for|sold to|sell to|we are|we're|i am|i'm)\s/iu;
 
-/** Whether a line names nothing that could be sold: keys struck at random, a placeholder, or words that fill only. */
+/** Whether a line names nothing that can be sold: random keys, a placeholder, or only function words. */
 export function namesNothing(offer: string, isEmptyWord: (word: string) => boolean): boolean {
   const words = tokenize(offer).words.slice(0, MOST_WORDS);
   return words.every((word) => isEmptyWord(word) || PLACEHOLDERS.has(word) || isGibberish(word));
 }
 
-/** No word of any language in Latin letters; of other scripts nothing is said. */
+/** Whether a word looks like none of a language in Latin letters; words in other scripts pass. */
 function isGibberish(word: string): boolean {
   if (!/^[a-z]{4,}$/.test(word)) return /^\d+$/.test(word) || /^[a-z]$/.test(word);
   if (/^([a-z]{1,3})\1{2,}$/.test(word)) return true;
   return /[^aeiouy]{6}/.test(word) || isKeyboardRun(word);
 }
 
-/** Whether it is runs of neighbouring keys from end to end: "asdf", "asdfqwer". */
+/** Whether a word consists only of runs of neighbouring keys: "asdf", "asdfqwer". */
 function isKeyboardRun(word: string): boolean {
   let from = 0;
   while (from < word.length) {
@@ -372,7 +385,10 @@ function isKeyboardRun(word: string): boolean {
   return true;
 }
 
-/** What to ask back about a line that names a trade and does not say whether it is the seller's or the buyer's. */
+/**
+ * The question to ask about a line that names a trade without saying whether it is that of the seller or of
+ * the buyer.
+ */
 export function questionAbout(offer: string): DraftQuestion | null {
   const words = tokenize(offer).words.slice(0, MOST_WORDS);
   const trade = TRADES.find(([pattern]) => words.some((word) => pattern.test(word)));

@@ -7,14 +7,14 @@ import type { Origin } from './origin.ts';
 import type { Hit } from './phrases.ts';
 
 const MAX_EVIDENCE = 3;
-/** So many points a unit of log-odds against a purchase takes, where the reasons for it leave room. */
+/** Points that a unit of log-odds against a purchase takes away, if the reasons in favour leave room. */
 const POINTS_A_DOUBT = 7;
-/** What parts that no weight of the profile names give at most, as a rule. */
+/** Usual maximum of points for parts without a weight in the profile. */
 const COMMON_MAX = 20;
 
 /**
- * The points of a score, split up: reasons for it share what they earned, reasons against what they took, each in
- * proportion to its log-odds; together they are the score.
+ * Splits the score into points: reasons in favour share the points earned, and reasons against share those
+ * lost, both in proportion to their log-odds. The sum is the score.
  */
 export function partFactors(
   { quote }: { quote: Quote },
@@ -22,7 +22,7 @@ export function partFactors(
   { odds, max, answers }: { odds: Odds; max: Weights; answers: readonly FitAnswer[] },
 ): { factors: Factor[]; negatives: Factor[] } {
   const score = scoreOf(odds);
-  // A hot post is explained by what makes it hot, any other by what makes it one or the other.
+  // A hot post is explained by what makes it hot, any other post by both questions.
   const amountOf = (part: ScorePart) =>
     odds.hot >= 0 ? part.odds.hot : (part.odds.hot + part.odds.warm) / 2;
   const amounts = new Map(parts.map((part) => [part.key, amountOf(part)]));
@@ -41,13 +41,13 @@ export function partFactors(
   });
   const negatives = told(lost).map(([key, points]) => factorOf(key, points, -1));
   const [strongest] = Object.entries(taking).sort(([, a], [, b]) => b - a) as [GroupKey, number][];
-  // Parts without points to lose explain why.
+  // Parts without points to lose explain the low score.
   if (negatives.length === 0 && strongest !== undefined && Math.max(odds.hot, odds.warm) < 0)
     negatives.push({ ...factorOf(strongest[0], 0, -1), points: 0 });
   return { factors: told(earned).map(([key, points]) => factorOf(key, points, 1)), negatives };
 }
 
-/** Strongest reason first; reasons of less than a point are dropped. */
+/** The strongest reason first, without reasons of less than one point. */
 function told(points: Readonly<Record<string, number>>): [GroupKey, number][] {
   const entries = Object.entries(points) as [GroupKey, number][];
   return entries.filter(([, each]) => each > 0).sort(([, a], [, b]) => b - a);
@@ -58,7 +58,9 @@ function pick(amounts: ReadonlyMap<GroupKey, number>, test: (amount: number) => 
   return Object.fromEntries(chosen.map(([key, amount]) => [key, Math.abs(amount)]));
 }
 
-/** The places of the features that do most in the part's direction, in the order of the text, none within another. */
+/**
+ * Where the features occur that contribute most in the part's direction, in text order and without overlaps.
+ */
 function evidenceOf(
   quote: Quote,
   parts: readonly ScorePart[],
@@ -81,7 +83,7 @@ function fitEvidence(answers: readonly FitAnswer[], sign: 1 | -1): Evidence[] {
     .map(({ field, fact }) => ({ field, start: 0, end: Array.from(fact).length, text: fact }));
 }
 
-/** The score in one sentence: its strongest reasons and what speaks against it. */
+/** The score in one sentence: the strongest reasons for and against. */
 export function summarize(score: number, factors: readonly Factor[], negatives: readonly Factor[]): string {
   const strongest = [...factors.slice(0, 3), ...negatives.slice(0, 3)];
   const signed = strongest.map(({ label, points, evidence: [first] }) => {
@@ -94,7 +96,9 @@ export function summarize(score: number, factors: readonly Factor[], negatives: 
     : `Scored ${score}: ${signed.join('; ')}.`;
 }
 
-/** `total` in whole parts proportional to `weights`: they add up to `total`, the largest remainders are rounded up. */
+/**
+ * Splits `total` into integers proportional to `weights` that add up to it, by the largest remainder method.
+ */
 export function share<K extends string>(
   total: number,
   weights: Readonly<Record<K, number>>,
@@ -108,19 +112,20 @@ export function share<K extends string>(
     rest: part - Math.floor(part),
   }));
   let left = sum === 0 ? 0 : total - whole.reduce((all, { points }) => all + points, 0);
-  // Sorting is stable: of equal remainders the first named is rounded up.
+  // Sorting is stable: of equal remainders, the one named first is rounded up.
   for (const entry of [...whole].sort((a, b) => b.rest - a.rest)) {
     if (left-- > 0) entry.points++;
   }
   return Object.fromEntries(whole.map(({ key, points }) => [key, points])) as Record<K, number>;
 }
 
-/** Cuts a piece out of a text as evidence; takes UTF-16 offsets. */
+/** Quotes a range of a text as evidence; takes UTF-16 offsets. */
 export type Quote = (start: number, end: number) => Evidence;
 
 /**
- * Evidence of `text`. Its offsets count Unicode code points, since that is what a client's own cut of the text will
- * count. They are looked up: counted from the start each time, a thousand profiles' quotes of a long text took 0.1 s.
+ * Creates evidence from `text`. Offsets count Unicode code points, as clients do when they slice the text.
+ * They are looked up in a table: counting from the start each time took 0.1 s for the quotes of a thousand
+ * profiles in a long text.
  */
 export function createQuote(text: string): Quote {
   const points = pointsBefore(text);
@@ -135,7 +140,7 @@ export function createQuote(text: string): Quote {
   };
 }
 
-/** A cue may match the beginning of a word or of an amount ("$4" of "$400"): what is quoted is the whole of it. */
+/** Extends a quote to whole words and amounts: a cue may match only their beginning ("$4" of "$400"). */
 function wholeWords(text: string, from: number, to: number): { start: number; end: number } {
   let [start, end] = [from, to];
   while (from - start < MAX_WORD_REST && isWithinWord(text, start)) start--;
@@ -143,7 +148,7 @@ function wholeWords(text: string, from: number, to: number): { start: number; en
   return { start, end };
 }
 
-/** What is longer is no word. */
+/** Longer runs of letters are not words. */
 const MAX_WORD_REST = 40;
 
 function isWithinWord(text: string, at: number): boolean {
@@ -151,11 +156,11 @@ function isWithinWord(text: string, at: number): boolean {
   const middle = Math.min(at, 2);
   const [before, after] = [around.slice(0, middle), around.slice(middle)];
   if (/[\p{L}\p{N}]$/u.test(before) && /^[\p{L}\p{N}]/u.test(after)) return true;
-  // "1,200" and "4.50" are one number.
+  // "1,200" and "4.50" are single numbers.
   return (/\d$/.test(before) && /^[.,]\d/.test(after)) || (/\d[.,]$/.test(before) && /^\d/.test(after));
 }
 
-/** How many code points begin before each UTF-16 unit; null where both count the same. */
+/** The number of code points before each UTF-16 unit; null if both counts are the same. */
 function pointsBefore(text: string): Uint32Array | null {
   if (!/[\ud800-\udbff]/.test(text)) return null;
   const points = new Uint32Array(text.length + 1);
@@ -168,7 +173,7 @@ function pointsBefore(text: string): Uint32Array | null {
   return points;
 }
 
-/** What of a post and a profile these rules look at. */
+/** The parts of a post that the rules use. */
 interface RuledPost {
   facts: ReadFacts;
   quote: Quote;
@@ -183,14 +188,14 @@ interface RulingProfile {
   muted: { authors: ReadonlySet<string>; sources: ReadonlySet<string>; types: ReadonlySet<SignalType> };
 }
 
-/** No request outweighs these. */
+/** No request outweighs these deductions. */
 const EXCLUDED_POINTS = 70;
 const VENDOR_POINTS = 70;
 const MAX_RULE_EVIDENCE = 5;
 
 /**
- * What is taken off a score that was earned by what the post says: rules of the profile, and age. Never more than there
- * is. @param cap points that a post keeps which names nothing of the profile's topic
+ * Points that a profile's rules and the post's age deduct from the earned score, never more than there are.
+ * @param cap maximum score of a post that mentions none of the profile's topics
  */
 export function deductionsOf(
   reading: RuledPost,
@@ -236,7 +241,7 @@ function isMuted({ author, sources }: Origin, muted: Omit<RulingProfile['muted']
   return (author !== null && muted.authors.has(author)) || sources.some((each) => muted.sources.has(each));
 }
 
-/** The first place of each phrase of a kind, in the order of the text. */
+/** The first occurrence of each phrase of a kind, in text order. */
 function ruleEvidenceOf({ quote }: RuledPost, hits: readonly Hit[], kind: Hit['kind']): Evidence[] {
   const seen = new Set<number>();
   return hits
@@ -247,8 +252,8 @@ function ruleEvidenceOf({ quote }: RuledPost, hits: readonly Hit[], kind: Hit['k
 }
 
 /**
- * Half-life of a signal in days: a wish is met within weeks, a funding round is spent over months, a new head of a
- * department buys in the first half year.
+ * Half-life of a signal in days: requests are settled within weeks, the money of a funding round is spent
+ * over months, and a new head of department buys during the first half year.
  */
 const HALF_LIFE_DAYS: Readonly<Record<SignalType, number>> = {
   intent_post: 14,
@@ -257,10 +262,13 @@ const HALF_LIFE_DAYS: Readonly<Record<SignalType, number>> = {
   funding_event: 60,
   job_change: 60,
 };
-/** Up to three days count as fresh: sources are read once an hour to once a day, and suppliers are not chosen over a weekend. */
+/**
+ * Posts count as fresh for three days: sources are read once an hour to once a day, and nobody chooses a
+ * supplier over a weekend.
+ */
 const FRESH_MS = 3 * DAY_MS;
 
-/** The share of its worth that a post of this age still has. Older is never more. */
+/** The share of its points that a post of this age keeps. It only decreases with age. */
 function freshness(type: SignalType, ageMs: number): number {
   return 0.5 ** (Math.max(0, ageMs - FRESH_MS) / (HALF_LIFE_DAYS[type] * DAY_MS));
 }

@@ -3,7 +3,7 @@ import { DomainError } from '../model/errors.ts';
 import type { IcpQuality, Share } from '../model/icp-draft.ts';
 import type { Judgement, SignalFeedback, SignalStore } from '../store/signal-store.ts';
 
-/** Says whether a signal was worth it; the last word counts. @throws DomainError `NOT_FOUND` */
+/** Stores whether a signal was relevant; later feedback replaces earlier. @throws DomainError `NOT_FOUND` */
 export async function giveFeedback(
   { store, clock }: { store: SignalStore; clock: Clock },
   { tenantId, actorId }: Pick<SignalFeedback, 'tenantId' | 'actorId'>,
@@ -20,7 +20,7 @@ type Judged = Pick<Judgement, 'classification' | 'relevant'>;
 const Z = 1.96;
 const WEEK_MS = 7 * DAY_MS;
 
-/** How much of what was judged was right, in all and by class. */
+/** Precision of a profile's signals, overall and by class. */
 export function qualityOf(profileId: string, posts: readonly Judged[]): IcpQuality {
   const of = (classification: string) =>
     shareOf(posts.filter((post) => post.classification === classification));
@@ -31,13 +31,13 @@ export function qualityOf(profileId: string, posts: readonly Judged[]): IcpQuali
   };
 }
 
-/** A week of judgements, which begins on a Monday, UTC. */
+/** Precision of the judgements of one week, which starts on Monday, UTC. */
 interface WeekShare extends Share {
   /** `2026-11-23` */
   from: string;
 }
 
-/** How much of what was shown as hot or warm was right, by the week it was judged in, up to the present one. */
+/** Precision of hot and warm signals by the week of their judgement, up to the current week. */
 export function qualityByWeek(
   posts: readonly (Judged & Pick<Judgement, 'createdAt'>)[],
   { now, weeks }: { now: number; weeks: number },
@@ -63,7 +63,10 @@ function shareOf(posts: readonly Judged[]): Share {
   return { judged, relevant, precision: rounded(relevant / judged), interval: wilson(relevant, judged) };
 }
 
-/** Wilson's interval (1927), which is honest for few cases too: of one right in one it says 0.21 to 1. */
+/**
+ * Wilson score interval (1927), which is also valid for few cases: for one relevant signal of one, it is 0.21
+ * to 1.
+ */
 function wilson(right: number, all: number): { low: number; high: number } {
   const share = right / all;
   const middle = share + (Z * Z) / (2 * all);

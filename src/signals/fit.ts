@@ -4,16 +4,16 @@ import type { IcpProfile } from '../model/icp.ts';
 import { departmentOf, seniorityOf } from '../rules/job-title.ts';
 import { tokenize } from './tokens.ts';
 
-/** How a known fact compares with what a profile wants; `unknown`: it is too broad, or not understood. */
+/** Result of comparing a known fact with a profile; `unknown` if the fact is too broad or not understood. */
 export type FitVerdict = 'fits' | 'does_not_fit' | 'unknown';
 
-/** The best of several readings of a fact; without any, unknown. */
+/** The best result of several readings of a fact; unknown if there are none. */
 function bestOf(verdicts: readonly FitVerdict[]): FitVerdict {
   if (verdicts.includes('fits')) return 'fits';
   return verdicts.length === 0 || verdicts.includes('unknown') ? 'unknown' : 'does_not_fit';
 }
 
-/** A range of people, inclusive; `max` null: open. */
+/** A range of employees, inclusive; a null `max` is open-ended. */
 interface Headcount {
   min: number;
   max: number | null;
@@ -36,7 +36,7 @@ export function readHeadcount(text: string): Headcount | null {
   if (/\b(?:under|less than|fewer than|below|up to)\b|[<≤]/iu.test(text)) return { min: 1, max: first.value };
   const isRange = second !== undefined && /\d\s*[kKmM]?\s*(?:-|–|—|to|bis|\.\.)\s*\d/u.test(text);
   if (!isRange) return { min: first.value, max: first.value };
-  // "1-5k": the unit of the end is that of both.
+  // "1-5k": the unit at the end applies to both numbers.
   const min = first.value > second.value ? first.value : Math.min(first.value, second.value);
   return { min: Math.min(min, second.value), max: second.open ? null : second.value };
 }
@@ -50,13 +50,13 @@ function overlaps(a: Headcount, b: Headcount): boolean {
   return a.min <= (b.max ?? Number.POSITIVE_INFINITY) && b.min <= (a.max ?? Number.POSITIVE_INFINITY);
 }
 
-/** What a job title says: department and rank. Empty: not stated. */
+/** Department and rank in a job title; empty if not stated. */
 interface Title {
   department: string;
   rank: string;
 }
 
-/** Ranks that decide for a company or for a department; titles of the same scope are equivalent. */
+/** Ranks that decide for a whole company or for a department. Titles with the same scope are equivalent. */
 const RANKS: Readonly<Record<string, string>> = {
   founder: 'company',
   owner: 'company',
@@ -73,7 +73,10 @@ export function readTitle(text: string): Title {
   return { department: rank === 'company' ? 'executive' : department, rank };
 }
 
-/** Whether a title is of the wanted kind: a VP of Sales for "Head of Sales", any title in marketing for "Marketing". */
+/**
+ * Whether a title matches a wanted one: a VP of Sales matches "Head of Sales", any marketing title matches
+ * "Marketing".
+ */
 export function compareTitles(fact: Title, wanted: Title): FitVerdict {
   if (wanted.department === '' && wanted.rank === '') return 'unknown';
   const parts = [compareParts(fact.department, wanted.department), compareParts(fact.rank, wanted.rank)];
@@ -87,27 +90,27 @@ function compareParts(is: string, asked: string): FitVerdict {
 }
 
 /**
- * Sectors with the names that directories, profiles and people give them and their branches. A branch is narrower: a
- * dentist is in health care; health care may or may not be a dentist.
+ * Sectors and their branches, with the names used in directories, in profiles and by people. A branch is
+ * narrower than its sector: a dentist is in health care, but health care may or may not mean dentists.
  */
 const SECTORS = readWordTable(
   'industries',
   z.record(z.string(), z.strictObject({ names: wordsSchema, branches: z.array(z.string().min(1)) })),
 );
 
-/** An industry as it is named: a sector, or a branch of it. One name can be several. */
+/** The meanings of the name of an industry: a sector, or one of its branches. A name can have several. */
 type Industry = readonly { sector: string /** Null: the sector itself. */; branch: string | null }[];
 
 const LONGEST_INDUSTRY = 5;
 const INDUSTRIES = createIndustries();
 
-/** The industry that a text names; empty where it names none that is known. */
+/** The industry that a text names; empty if it names none that is known. */
 export function readIndustry(text: string): Industry {
   const key = industryKey(text);
   return INDUSTRIES.get(key) ?? longestNamed(key.split(' '));
 }
 
-/** Whether an industry is the wanted one: SaaS is software, but software may or may not be fintech. */
+/** Whether an industry matches a wanted one: SaaS is software, but software may or may not be fintech. */
 export function compareIndustries(fact: Industry, wanted: Industry): FitVerdict {
   return bestOf(fact.flatMap((is) => wanted.map((asked) => compareOne(is, asked))));
 }
@@ -123,7 +126,7 @@ function createIndustries(): ReadonlyMap<string, Industry> {
   return names;
 }
 
-/** Of a longer text the longest names in it, as long as each other: "Plumbing and heating" is both. */
+/** The longest names in a longer text, if they have the same length: "Plumbing and heating" is both. */
 function longestNamed(words: readonly string[]): Industry {
   for (let length = Math.min(LONGEST_INDUSTRY, words.length); length > 0; length--) {
     const found = words.flatMap((_, at) => INDUSTRIES.get(words.slice(at, at + length).join(' ')) ?? []);
@@ -142,20 +145,24 @@ function industryKey(name: string): string {
   return tokenize(name.replaceAll('&', ' and ')).stems.join(' ');
 }
 
-/** The ways to understand a place, each as the codes of countries (`US`) or their parts (`US-TX`) that it covers. */
+/**
+ * The meanings of a place name, each as the codes of the countries (`US`) or subdivisions (`US-TX`) that it
+ * covers.
+ */
 export type Area = readonly (readonly string[])[];
 
 interface AreaNames {
-  /** Whole names, folded and in the singular. */
+  /** Whole names, folded and singular. */
   words: ReadonlyMap<string, Area>;
-  /** Codes, which count in capitals only: "in" is not India. */
+  /** Codes, which only match in upper case: "in" is not India. */
   codes: ReadonlyMap<string, Area>;
 }
 
 const namesSchema = z.record(z.string(), wordsSchema);
 /**
- * Parts of countries and large cities by ISO 3166-2 code, with their names and short forms (of two cities with one name, the
- * usual one), and business regions with their countries. Countries are not among them: the runtime's CLDR data has them.
+ * Subdivisions and large cities by ISO 3166-2 code, with their names and short forms (if two cities share a
+ * name, the usual one), and business regions with their countries. Countries are not included: the runtime's
+ * CLDR data has them.
  */
 const TABLE = readWordTable(
   'places',
@@ -163,11 +170,14 @@ const TABLE = readWordTable(
 );
 
 const LONGEST_AREA = 4;
-/** Languages in which countries are known by name. */
+/** Languages of country names. */
 const LANGUAGES = ['en', 'de'];
 const AREAS = createAreas();
 
-/** Where a text places somebody: `Austin, Texas`, `Bavaria`, `EMEA`, `USA`; empty where it names no place that is known. */
+/**
+ * The location that a text names: `Austin, Texas`, `Bavaria`, `EMEA`, `USA`; empty if it names none that is
+ * known.
+ */
 export function readPlace(text: string): Area {
   const plain = text.replaceAll(/\b([A-Za-z])\.(?=[A-Za-z]\b)/g, '$1'); // U.S. is US
   const { text: whole, stems, starts, ends } = tokenize(plain);
@@ -184,12 +194,15 @@ export function readPlace(text: string): Area {
   return agreeing(found);
 }
 
-/** Whether `fact` lies in `wanted`: Austin in the US does, the US in Texas cannot be told. */
+/** Whether `fact` lies in `wanted`: Austin lies in the US; whether the US lies in Texas is unknown. */
 export function comparePlaces(fact: Area, wanted: Area): FitVerdict {
   return bestOf(fact.flatMap((place) => wanted.map((area) => compareCodes(place, area))));
 }
 
-/** Countries' names are the runtime's own (CLDR), which Node carries whole: no package, and any language. */
+/**
+ * Country names come from the runtime's CLDR data, which Node includes in full: no package is needed, and any
+ * language works.
+ */
 function createAreas(): AreaNames {
   const words = new Map<string, string[][]>();
   const codes = new Map<string, string[][]>();
@@ -217,8 +230,8 @@ function longestAt(names: ReadonlyMap<string, unknown>, stems: readonly string[]
 }
 
 /**
- * What the parts of an address agree on: in "Atlanta, Georgia" Georgia is no country, and Paris in "Paris, Texas" is not
- * the one in France: what stands later is wider. Two countries are a list of both.
+ * Resolves the parts of an address together, from narrow to wide: in "Atlanta, Georgia", Georgia is not the
+ * country, and Paris in "Paris, Texas" is not the one in France. Two countries are a list.
  */
 function agreeing(parts: readonly Area[]): Area {
   let agreed: Area = [];
@@ -232,7 +245,7 @@ function agreeing(parts: readonly Area[]): Area {
   return agreed;
 }
 
-/** What lies in both, by the narrower of the two codes. */
+/** The intersection of two lists of codes; for nested codes, the narrower one. */
 function meet(a: readonly string[], b: readonly string[]): string[] {
   return a.flatMap((one) =>
     b
@@ -252,7 +265,7 @@ function compareCodes(place: readonly string[], area: readonly string[]): FitVer
   return touches ? 'unknown' : 'does_not_fit';
 }
 
-/** Codes of countries with their names. Codes of the past and of the runtime's own use are none. */
+/** Country codes with their names, without historical codes and codes that only the runtime uses. */
 function countries(): [code: string, names: string[]][] {
   const letters = Array.from({ length: 26 }, (_, i) => String.fromCharCode(65 + i));
   const named = LANGUAGES.map(
@@ -273,7 +286,7 @@ function areaKey(name: string): string {
 const FIT_KEYS = ['title', 'industry', 'headcount', 'location'] as const;
 export type FitKey = (typeof FIT_KEYS)[number];
 
-/** Facts about the author and their company; an empty string means unknown. */
+/** Facts about the author and their company; an empty string is unknown. */
 export interface FitFacts {
   title: string;
   companyName: string;
@@ -282,25 +295,25 @@ export interface FitFacts {
   location: string;
 }
 
-/** What a profile asks of author and company, made ready once for each of its versions. */
+/** The criteria of a profile for author and company, prepared once per version. */
 export interface CompiledFit {
-  /** Those that it asks. */
+  /** The criteria that the profile sets. */
   questions: { key: FitKey; asks: (fact: ReadFact) => FitVerdict }[];
   /** Competitors, by {@link companyKey}. */
   vendors: ReadonlySet<string>;
 }
 
-/** The facts of a post, understood once for all profiles. */
+/** The facts of a post, parsed once for all profiles. */
 export type ReadFacts = Record<FitKey, ReadFact> & {
   vendorKey: string;
   companyName: string;
-  /** Whether anything is known of the company. */
+  /** Whether anything is known about the company. */
   isKnown: boolean;
 };
 
 interface ReadFact {
   field: string;
-  /** As it was given; empty: unknown. */
+  /** As given; empty if unknown. */
   text: string;
   words: string;
   title: ReturnType<typeof readTitle>;
@@ -309,12 +322,12 @@ interface ReadFact {
   place: ReturnType<typeof readPlace>;
 }
 
-/** What is known to one of the profile's questions. */
+/** The result of one of the profile's criteria. */
 export interface FitAnswer {
   key: FitKey;
   verdict: FitVerdict;
   field: string;
-  /** The fact that answers it; empty: it is not known. */
+  /** The fact that it was compared with; empty if unknown. */
   fact: string;
 }
 
@@ -345,7 +358,7 @@ export function compileFit(profile: IcpProfile): CompiledFit {
   };
 }
 
-/** A question that any of `terms` answers: the fact holds its words, or is known to be of its kind. */
+/** A criterion that any of `terms` satisfies: the fact contains its words, or means the same kind. */
 function anyOf<T>(
   terms: readonly string[],
   read: (term: string) => T,
@@ -383,10 +396,10 @@ function readText(text: string): Omit<ReadFact, 'field'> {
   };
 }
 
-/** Read once: of most posts nothing is known of author and company. */
+/** Parsed once: for most posts, nothing is known about author and company. */
 const NOTHING = readText('');
 
-/** What is known to each question that the profile asks. What is not known speaks neither for nor against. */
+/** Compares the facts with each criterion of the profile. Unknown facts count neither for nor against. */
 export function fitAnswers(facts: ReadFacts, { questions }: CompiledFit): FitAnswer[] {
   return questions.map(({ key, asks }) => {
     const fact = facts[key];
@@ -395,19 +408,19 @@ export function fitAnswers(facts: ReadFacts, { questions }: CompiledFit): FitAns
   });
 }
 
-/** Share of the answers that are known, 0 to 1; 1 where nothing was asked. */
+/** Share of the criteria with a known result, from 0 to 1; 1 if there are no criteria. */
 export function coverageOf(answers: readonly FitAnswer[]): number {
   if (answers.length === 0) return 1;
   const known = answers.filter(({ verdict }) => verdict !== 'unknown').length;
   return Math.round((known / answers.length) * 100) / 100;
 }
 
-/** Whether the author works for a competitor: they do not buy, whatever they write. */
+/** Whether the author works for a competitor: then they are not a buyer, whatever they write. */
 export function isVendorStaff({ vendorKey }: ReadFacts, { vendors }: CompiledFit): boolean {
   return vendorKey !== '' && vendors.has(vendorKey);
 }
 
-/** A company's name without its legal form: `Acme, Inc.` is Acme. */
+/** The name of a company without its legal form: `Acme, Inc.` is Acme. */
 function companyKey(name: string): string {
   const words = tokenize(name).stems;
   while (words.length > 1 && LEGAL_FORMS.has(words.at(-1) ?? '')) words.pop();

@@ -27,25 +27,26 @@ import {
   withEncoding,
 } from './plan-posts.ts';
 
-/** What became of one post. `signals` are wire JSON texts. */
+/** The result of one post. `signals` are JSON texts. */
 export type ObservedResult =
   | {
       status: 'created' | 'duplicate';
       signals: string[];
       signalIds: string[];
-      /** Whether stored signals were given the text that the post has now. */
+      /** Whether stored signals were updated with the current text of the post. */
       isUpdated: boolean;
     }
   | { status: 'rejected'; errors: Fault[] };
 
-/** A post may match a thousand profiles: 25 such posts in one commit held the process for 1.3 s. */
+/** A post may match a thousand profiles: 25 such posts in one commit blocked the process for 1.3 s. */
 const MOST_SIGNALS_A_COMMIT = 250;
 
 /**
- * Scores posts, and stores their signals with every event and delivery they cause, a post's own in one commit, before it
- * returns. A post makes a signal for each active profile it matches (warm or better), and at least one, its best.
- * @throws DomainError `PLAN_REQUIRED` where the plan has no room for more, `UNAVAILABLE` where the posts would wait too long
- * for the encoder: then none is stored
+ * Scores posts and stores their signals with all resulting events and deliveries before it returns, those of
+ * one post in one commit. A post creates a signal for each active profile that it matches (warm or better),
+ * and at least one, for the best profile.
+ * @throws DomainError `PLAN_REQUIRED` if the plan's quota is used up, `UNAVAILABLE` if the posts would wait
+ * too long for the encoder; in both cases, nothing is stored
  */
 export async function observePosts(
   deps: IntakeDeps,
@@ -65,7 +66,7 @@ async function observeInPieces(
   encoding: Encoding | null,
 ): Promise<ObservedResult[]> {
   const results: ObservedResult[][] = [];
-  // One commit after the other: a keyed request that is run again meets them in the order in which it made them.
+  // Commits are sequential: a retried request finds them in the order in which it created them.
   const pieces = piecesOf(posts);
   const nextTurn = createYielder(deps.clock);
   let left = posts.length;
@@ -78,8 +79,8 @@ async function observeInPieces(
     const planned = await planning;
     const next = pieces[place + 1];
     if (next !== undefined) {
-      planning = plan(next); // while the one before it is stored
-      planning.catch(() => {}); // rethrown in turn, unless the one before it failed
+      planning = plan(next); // while the previous piece is stored
+      planning.catch(() => {}); // rethrown in turn, unless the previous piece failed
     }
     const via = posts.length > 1 ? 'batch' : 'post';
     for (const part of commitsOf(pieces[place] ?? [], planned)) {
@@ -89,7 +90,7 @@ async function observeInPieces(
   return results.flat();
 }
 
-/** Posts that share a commit: each of their signals is copied to the writer, 2 to 4 KB. */
+/** Groups posts into commits: each of their signals is copied to the writer, 2 to 4 KB. */
 function commitsOf(posts: readonly ObservedPost[], planned: readonly PlannedPost[]) {
   const commits: { posts: ObservedPost[]; planned: PlannedPost[] }[] = [];
   let signals = 0;
@@ -116,7 +117,7 @@ async function storePlanned(
   const signals = planned.flatMap((plan) => plan.signals);
   const { store, reserve = reserveNothing } = deps;
   const committed = await storeSignals({ store, reserve }, signals);
-  // Not once for the whole batch: the last of a large one is stored seconds later.
+  // Counted per commit, not once per batch: the last signals of a large batch are stored seconds later.
   const made = signals.filter((_, i) => committed[i]?.status === 'created');
   deps.intakeTally?.countSignals(via, made);
 
@@ -138,7 +139,7 @@ async function storePlanned(
   });
 }
 
-/** A stored signal whose post has another text by now: the post at `place`, with what was scored of it. */
+/** A stored signal whose post now has a different text, with the post at `place` and its new scores. */
 interface Edit {
   place: number;
   post: ScopedPost;
@@ -146,7 +147,10 @@ interface Edit {
   outdated: OutdatedSignal;
 }
 
-/** What the posts change in signals that are there; of several texts of one post in a batch the last counts. */
+/**
+ * The stored signals that the posts change. If a batch contains several texts of one post, the last one
+ * counts.
+ */
 function editsOf(
   posts: readonly ObservedPost[],
   planned: readonly PlannedPost[],
@@ -155,7 +159,7 @@ function editsOf(
   const edits = new Map<string, Edit>();
   for (const [place, post] of posts.entries()) {
     for (const { id, outdated = [] } of stored[place] ?? []) {
-      edits.delete(id); // its stored text is this post's, unless it is among the outdated
+      edits.delete(id); // its stored text is that of this post, unless it is listed as outdated
       for (const each of outdated) {
         edits.set(each.id, { place, post, scored: planned[place]?.signals ?? [], outdated: each });
       }
@@ -164,7 +168,7 @@ function editsOf(
   return [...edits.values()];
 }
 
-/** Gives the signals of posts that were stored with another text the one that they have now; the others stay as they are. */
+/** Updates the signals of posts that were stored with a different text; all others stay as they are. */
 export async function storeEditedPosts(
   deps: IntakeDeps,
   tenantId: string,
@@ -187,8 +191,9 @@ export async function storeEditedPosts(
 }
 
 /**
- * Gives stored signals the text that their post has now, in one commit. A signal's profile may be one that the new text
- * does not match: it is scored for that one, too. One whose profile is active no more stays as it was.
+ * Updates stored signals with the current text of their posts, in one commit. If a signal's profile does not
+ * match the new text, the text is scored for that profile, too. Signals of inactive profiles stay as they
+ * are.
  */
 async function storeEdits(
   deps: IntakeDeps,
@@ -219,7 +224,7 @@ async function storeEdits(
   });
 }
 
-/** How long it is remembered that posts came in: for so long, to go on costs nothing. */
+/** How long an intake can be resumed without repeating work. */
 const KEPT_MS = DAY_MS;
 
 export interface KeptIntakeDeps extends IntakeDeps {
@@ -227,7 +232,7 @@ export interface KeptIntakeDeps extends IntakeDeps {
   seededRandom: SeededRandom;
 }
 
-/** Posts that come in once, however often they are sent: `route` and `key` stand for them. */
+/** Posts to take in exactly once, identified by `route` and `key`. */
 export interface KeptPosts {
   tenantId: string;
   route: string;
@@ -236,9 +241,9 @@ export interface KeptPosts {
 }
 
 /**
- * Takes posts in by the use case of `POST /v1/signals/batch`, under an idempotency key: what came in before is not read
- * again, and what was cut off is run to its end with nothing done twice. Returns what `sumUp` makes of the results, which
- * is kept as JSON; null where another process has them in hand.
+ * Takes in posts like `POST /v1/signals/batch`, under an idempotency key: completed work is not repeated, and
+ * interrupted work is resumed without duplicates. Returns what `sumUp` computes from the results, which is
+ * stored as JSON; null if another process is working on them.
  */
 export async function observeKept<T>(
   deps: KeptIntakeDeps,
@@ -268,17 +273,20 @@ export async function observeKept<T>(
   }
 }
 
-/** An item of a batch: a post, or why it was rejected. */
+/** An item of a batch: a post, or the reasons why it was rejected. */
 export type JobItem = { post: ObservedPost } | { rejected: Pick<JobResult, 'errors' | 'errors_total'> };
 
-/** Jobs of a tenant that wait or run. */
+/** Maximum number of pending and running jobs of a tenant. */
 const MOST_OPEN = 20;
-/** Posts of one step: about a second with the encoder. */
+/** Posts in one step, which takes about a second with the encoder. */
 const STEP_ITEMS = 25;
 const AT_ONCE = 20;
 const RETRY_SECONDS = 30;
 
-/** Takes a batch on, to be done later. @throws DomainError `RATE_LIMITED` where too many of the tenant's are not done */
+/**
+ * Creates a job for a batch, to run later. @throws DomainError `RATE_LIMITED` if the tenant has too many
+ * unfinished jobs
+ */
 export async function createBatchJob(
   { store, clock, newId }: Pick<KeptIntakeDeps, 'store' | 'clock' | 'newId'>,
   tenantId: string,
@@ -302,7 +310,7 @@ export async function createBatchJob(
   });
 }
 
-/** A job as it is shown. */
+/** Converts a job to its representation in the API. */
 export function jobResource(job: Job) {
   const count = (status: JobResult['status']) => job.results.filter((each) => each.status === status).length;
   return {
@@ -314,7 +322,10 @@ export function jobResource(job: Job) {
   };
 }
 
-/** Does all that waits, a step of each tenant's oldest job in turn. Cut off anywhere, it goes on with nothing done twice. */
+/**
+ * Runs all pending jobs, in turn one step of each tenant's oldest job. An interrupted job resumes without
+ * duplicates.
+ */
 export async function runJobs(deps: KeptIntakeDeps, isStopping: () => boolean = () => false): Promise<void> {
   let isAnyDone = true;
   while (isAnyDone) {
@@ -326,7 +337,7 @@ export async function runJobs(deps: KeptIntakeDeps, isStopping: () => boolean = 
   }
 }
 
-/** One step of a job; false where it could not be done now. */
+/** Runs one step of a job; false if it cannot run now. */
 async function step(deps: KeptIntakeDeps, { id, tenantId, processed, total }: Job): Promise<boolean> {
   const text = await deps.store.readJobItems(id);
   if (text === null) return false;
@@ -359,7 +370,7 @@ async function step(deps: KeptIntakeDeps, { id, tenantId, processed, total }: Jo
 type Kept = Exclude<ObservedResult, { status: 'created' | 'duplicate' }> | Omit<Taken, 'signals'>;
 type Taken = Extract<ObservedResult, { status: 'created' | 'duplicate' }>;
 
-/** What a job's result is made of: ids, not the signals. */
+/** The result of a post as stored in a job: IDs without the signals. */
 function withoutWires(result: ObservedResult): Kept {
   if (result.status === 'rejected') return result;
   const { signals: _signals, ...rest } = result;

@@ -6,54 +6,54 @@ import type { Hit } from './phrases.ts';
 import type { Feature, PostFeatures } from './reading/features.ts';
 import weights from './weights.json' with { type: 'json' };
 
-/** A linear judgement: log-odds against its class's threshold, so that 0 is where the class begins. */
+/** A linear classifier: log-odds relative to the threshold of its class, which is at 0. */
 export interface Linear {
   bias: number;
-  /** By feature. */
+  /** By feature name. */
   weights: Readonly<Record<string, number>>;
-  /** By number of the encoder; empty: words alone. */
+  /** By dimension of the encoder; empty if only words are used. */
   encoder: readonly number[];
 }
 
-/** What tells hot from the rest, and hot or warm from the rest. */
+/** The classifiers of hot against the rest, and of hot or warm against the rest. */
 export interface Judge {
   hot: Linear;
   warm: Linear;
 }
 
-/** The model as it was trained: `npm run train` writes it, with the figures that it was accepted with. */
+/** The trained model, written by `npm run train` together with the figures of its evaluation. */
 export interface LearntModel {
   version: string;
   /** The day on which thresholds and scores were calibrated on held-out posts. */
   calibratedOn: string;
   /** Without the encoder. */
   words: Judge;
-  /** With it. */
+  /** With the encoder. */
   encoder: Judge;
-  /** What the encoder gives an average post: its share is what differs from that. */
+  /** The encoder's log-odds of an average post, which are subtracted from its contribution. */
   encoderCentre: { hot: number; warm: number };
-  /** The most that the encoder may add or take, in log-odds. */
+  /** Maximum log-odds that the encoder adds or subtracts. */
   encoderReach: { hot: number; warm: number };
   types: Readonly<Record<string, Linear>>;
 }
 
 export const MODEL: LearntModel = weights;
 
-/** Log-odds for each of the two questions that are asked of a post. */
+/** Log-odds of a post, for each of the two classifiers. */
 export interface Odds {
   hot: number;
   warm: number;
 }
 
-/** What one part of the score comes to, and which of its features do most. */
+/** The contribution of one part of the score, with its most important features. */
 export interface ScorePart {
   key: GroupKey;
   odds: Odds;
-  /** Strongest first, by what they do to both questions. */
+  /** Strongest first, by their effect on both classifiers. */
   features: { odds: number; place: Feature['place'] }[];
 }
 
-/** Sums what features are worth, by the part they belong to. */
+/** Sums the weights of features by the part that they belong to. */
 export function partsOf(judge: Judge, features: ReadonlyMap<string, Feature>): Map<GroupKey, ScorePart> {
   const parts = new Map<GroupKey, ScorePart>();
   for (const [name, { value, place }] of features) {
@@ -79,7 +79,7 @@ function addTo(
   part.features.push({ odds: hot + warm, place });
 }
 
-/** Parts of one key made one. */
+/** Merges parts with the same key. */
 export function mergeParts(parts: readonly ScorePart[]): ScorePart[] {
   const merged = new Map<GroupKey, ScorePart>();
   for (const part of parts) {
@@ -93,7 +93,7 @@ export function mergeParts(parts: readonly ScorePart[]): ScorePart[] {
   return [...merged.values()];
 }
 
-/** What the encoder's numbers come to, within its reach. */
+/** The encoder's contribution, clamped to its reach. */
 export function encoderOdds(
   judge: Judge,
   numbers: Float32Array,
@@ -106,18 +106,21 @@ export function encoderOdds(
   };
 }
 
-/** What some of the encoder's numbers bring to both questions together, against an average post's. */
+/** The contribution of some of the encoder's dimensions to both classifiers, before centring. */
 export function leaning(judge: Judge, numbers: Float32Array): number {
   return dot(judge.hot.encoder, numbers) + dot(judge.warm.encoder, numbers);
 }
 
-/** Log-odds of hot that cover two thirds of 70 to 100. Chosen so that from 80 three of four are hot, see docs/quality.md. */
+/**
+ * The log-odds of hot that cover two thirds of the range from 70 to 100. Three of four posts with a score of
+ * 80 or more are hot, see docs/quality.md.
+ */
 const HOT_SCALE = 5;
 
 /**
- * The score that log-odds come to: hot from 70, warm from 40, rising with both. Within a class it tells how far the post
- * is from its two ends: an event that is surely warm and surely not hot stands in the middle, so that a day of age does not
- * end it. Nothing is so sure that it comes to 100.
+ * Maps log-odds to a score: hot from 70, warm from 40, increasing with both. Within warm, the score shows the
+ * distance to both limits: an event that is certainly warm and certainly not hot is in the middle, so that a
+ * day of age does not make it cold. No score reaches 100.
  */
 export function scoreOf({ hot, warm }: Odds): number {
   if (hot >= 0) return Math.floor(70 + 30 * (1 - Math.exp(-hot / HOT_SCALE)));
@@ -127,33 +130,39 @@ export function scoreOf({ hot, warm }: Odds): number {
 }
 
 /**
- * What a post's match with an offer comes to, as log-odds for each question: that its author buys (`general`, `generalBias`),
- * and that it is this offer that they want (the rest). `npm run train:offers` fits it.
+ * The match of a post with an offer, as log-odds for each classifier: that its author buys (`general`,
+ * `generalBias`), and that they want this offer (all others). `npm run train:offers` fits them.
  */
 interface OfferJudgement {
-  /** Of the general judgement of the post, by both questions, and where its sum begins. */
+  /** Weights of the general log-odds of the post, and the bias of their sum. */
   general: Odds;
   generalBias: number;
-  /** Of likeness, against that of an average post that wants something. */
+  /** Weight of the similarity, relative to that of an average post that wants something. */
   likeness: number;
-  /** Set by hand, not learned: a phrase of the profile, and a competitor. */
+  /** Set manually, not learned: the weights of a phrase of the profile, and of a competitor. */
   phrase: number;
   competitor: number;
   bias: number;
-  /** Log-odds of both together at which the class begins. */
+  /** Log-odds of both together at the threshold of the class. */
   cut: number;
 }
 
 interface OfferModel {
-  /** What likeness is made of: see the members of the same names in `OfferMatch`. */
+  /** Weights of the similarities in `OfferMatch` with the same names. */
   whole: number;
   sentence: number;
   described: number;
   rivals: number;
-  /** Likeness of an average post that wants something to an average offer, and the most that it counts for. */
+  /**
+   * Similarity of an average post that wants something to an average offer, and the maximum deviation that
+   * counts.
+   */
   centre: number;
   reach: number;
-  /** General log-odds of warm from which on a post is held against offers: below it hardly anybody wants anything. */
+  /**
+   * General log-odds of warm from which a post is compared with offers; below it, hardly any author wants
+   * anything.
+   */
   leastIntent: number;
   hot: OfferJudgement;
   warm: OfferJudgement;
@@ -161,27 +170,28 @@ interface OfferModel {
 
 export const OFFER_MODEL: OfferModel = offerWeights;
 
-/** General odds as they count for a profile with an offer. */
+/** General log-odds as they count for a profile with an offer. */
 export function generalOdds({ hot, warm }: Odds): Odds {
   const of = ({ general }: OfferJudgement) => general.hot * hot + general.warm * warm;
   return { hot: of(OFFER_MODEL.hot), warm: of(OFFER_MODEL.warm) };
 }
 
 /**
- * What is taken from the sum of two log-odds, so that it becomes that of both being true: a post is for a seller where its author
- * buys *and* wants what is sold, and much of one does not make up for the other. As a plain sum, average precision of hot was
- * .36 on 51 unseen sellers in place of .41, and .52 in place of .61 on the six given ones.
+ * Deduction from the sum of two log-odds that turns it into the log-odds of both being true: a post suits a
+ * seller if its author buys *and* wants what is sold, and much of one does not make up for the other. With a
+ * plain sum, the average precision of hot was .36 instead of .41 on 51 unseen sellers, and .52 instead of .61
+ * on the six given ones.
  */
 function excessOf(buys: number, wantsThis: number): number {
-  const most = Math.max(0, buys, wantsThis); // taken out, so that no exponential is too large for a number
+  const most = Math.max(0, buys, wantsThis); // factored out so that no exponential overflows
   return most + Math.log(Math.exp(-most) + Math.exp(buys - most) + Math.exp(wantsThis - most));
 }
 
 /**
- * Where the sum of a post's parts begins for a profile with an offer.
+ * The bias of the sum of a post's parts, for a profile with an offer.
  *
- * @param general what speaks for a purchase, as it counts for such a profile
- * @param match what speaks for this offer
+ * @param general log-odds in favour of a purchase, as they count for such a profile
+ * @param match log-odds in favour of this offer
  */
 export function offerBias(general: Odds, match: Odds): Odds {
   const of = (question: 'hot' | 'warm') => {
@@ -191,13 +201,13 @@ export function offerBias(general: Odds, match: Odds): Odds {
   };
   return { hot: of('hot'), warm: of('warm') };
 }
-/** What a phrase of the profile, and a competitor that it lists, add to a match by meaning. */
+/** What a phrase of the profile and a listed competitor add to a match by meaning. */
 export const phraseOdds: Odds = { hot: OFFER_MODEL.hot.phrase, warm: OFFER_MODEL.warm.phrase };
 export const competitorOdds: Odds = { hot: OFFER_MODEL.hot.competitor, warm: OFFER_MODEL.warm.competitor };
 
 const LIKENESSES = ['whole', 'sentence', 'described', 'rivals'] as const;
 
-/** What likeness counts for. */
+/** The log-odds of the similarity. */
 export function likenessOdds(match: Record<(typeof LIKENESSES)[number], number>): Odds {
   const { centre, reach, hot, warm } = OFFER_MODEL;
   const likeness = LIKENESSES.reduce((sum, name) => sum + OFFER_MODEL[name] * match[name], 0);
@@ -205,7 +215,7 @@ export function likenessOdds(match: Record<(typeof LIKENESSES)[number], number>)
   return { hot: hot.likeness * beyond, warm: warm.likeness * beyond };
 }
 
-/** The named parts of a score. Parts that a profile weighs carry its weight's name. */
+/** The named parts of a score. Parts with a weight in the profile have the name of the weight. */
 export type GroupKey =
   | WeightKey
   | 'offer'
@@ -220,7 +230,7 @@ export type GroupKey =
   | 'decided'
   | 'talk';
 
-/** What a part is called where it speaks for a purchase, and where against. */
+/** Labels of the parts, for and against a purchase. */
 export const GROUP_LABELS: Readonly<Record<GroupKey, { adds: string; takes: string }>> = {
   intent: { adds: 'Asks for something to buy', takes: 'Not asking to buy anything' },
   topic: { adds: 'On your topic', takes: 'Only loosely on your topic' },
@@ -274,7 +284,10 @@ const BY_NAME: readonly (readonly [RegExp, GroupKey])[] = [
   ],
 ];
 
-/** Of all features that the model weighs: to ask every pattern for each of a post's was a tenth of its planning. */
+/**
+ * For all features in the model: testing every pattern for each feature of a post took a tenth of its
+ * planning time.
+ */
 const GROUPS: ReadonlyMap<string, GroupKey> = new Map(
   [MODEL.words, MODEL.encoder]
     .flatMap(({ hot, warm }) => [hot, warm])
@@ -282,7 +295,7 @@ const GROUPS: ReadonlyMap<string, GroupKey> = new Map(
     .map((feature) => [feature, groupByName(feature)]),
 );
 
-/** The part to which a feature's points go. */
+/** The part that a feature belongs to. */
 function groupOf(feature: string): GroupKey {
   return GROUPS.get(feature) ?? groupByName(feature);
 }
@@ -291,7 +304,7 @@ function groupByName(feature: string): GroupKey {
   return BY_NAME.find(([pattern]) => pattern.test(feature))?.[1] ?? 'intent';
 }
 
-/** What of a post means more where it speaks of the topic. */
+/** Features that mean more in posts on topic. */
 const BESIDE_TOPIC = [
   ...['thing', 'business', 'pain', 'price_pain', 'current_tool', 'seek.own', 'seek.implied', 'need.own'],
   ...[
@@ -320,7 +333,7 @@ const BESIDE_TOPIC = [
   ...['requirements', 'team_size', 'first_plural', 'only_title', 'asking_sentences'],
 ];
 
-/** How a post speaks of what a profile that names its topic looks for. Profiles that name none have no such features. */
+/** Features of how a post mentions the topic of a profile. Profiles without a topic have no such features. */
 export function topicFeatures(post: PostFeatures, hits: readonly Hit[]): Map<string, Feature> {
   const features = new Map<string, Feature>([['topical', { value: 1, place: null }]]);
   const phrases = hits.filter(({ kind }) => kind === 'phrase');
@@ -367,7 +380,7 @@ function addPlaces(
   if (asked > 1) features.set('topic.asked_again', { value: Math.min(1, (asked - 1) / 2), place: null });
 }
 
-/** Known answers to what a profile asks; what is not known is no feature, so that silence changes nothing. */
+/** Features of known criteria. Unknown facts are not a feature, so they change nothing. */
 export function fitFeatures(answers: readonly FitAnswer[]): Map<string, Feature> {
   const features = new Map<string, Feature>();
   const count = (verdict: FitAnswer['verdict']) =>

@@ -12,7 +12,7 @@ import { compilePhrases } from './phrases.ts';
 import { compileProfile, MODEL_VERSION, oddsFor, readPost } from './score.ts';
 import { judgedPostOf } from './suggest-changes.ts';
 
-/** What learning needs of the process. */
+/** Dependencies of the learner. */
 export interface LearnerDeps {
   store: Pick<
     Store,
@@ -22,21 +22,24 @@ export interface LearnerDeps {
   encoder: Encoder;
 }
 
-/** Judged posts whose numbers are kept in memory: 1.5 KB each. */
+/** Maximum number of judged posts whose vectors are cached, 1.5 KB each. */
 const MAX_KEPT = 2_000;
-/** Profiles that learn in one look. */
+/** Maximum number of profiles that learn in one run. */
 const AT_ONCE = 20;
-/** After it failed, a profile's turn comes again. */
+/** Delay before a profile whose lesson failed is tried again. */
 const RETRY_MS = 60_000;
 
 /** Turns feedback into lessons. */
 export interface Learner {
-  /** Lets every profile learn whose feedback, or whose offer, has changed since its lesson; the store knows which. */
+  /**
+   * Updates the lesson of every profile whose feedback or offer has changed since; the store keeps track of
+   * them.
+   */
   run(isStopping?: () => boolean): Promise<void>;
 }
 
 export function createLearner({ store, clock, encoder }: LearnerDeps): Learner {
-  /** By profile, its version and signal. A post that was not held against the offer has no numbers. */
+  /** By profile, its version and signal. A post that was not compared with the offer has no vector. */
   const kept = new LRUCache<string, Omit<Judged, 'relevant'> | 'not held'>({ max: MAX_KEPT });
   const failedAt = new Map<string, number>();
 
@@ -102,7 +105,7 @@ export function createLearner({ store, clock, encoder }: LearnerDeps): Learner {
   let isRenewed = false;
   return {
     async run(isStopping = () => false) {
-      // Numbers of another model mean nothing to this one.
+      // Vectors of another model are not comparable with those of this one.
       if (!isRenewed) await store.renewLessons(MODEL_VERSION);
       isRenewed = true;
       for (const { tenantId, profileId, asked } of await store.listDueLessons(AT_ONCE)) {

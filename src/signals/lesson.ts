@@ -4,16 +4,17 @@ import type { StoredLesson } from '../store/profile-store.ts';
 import { MODEL } from './judge.ts';
 
 /**
- * What a profile learned from its tenant's judgements: a direction in the space of the offers' encoder and a shift of the
- * threshold. Together they are the maximum a posteriori estimate of a logistic regression on the judged posts' numbers, with
- * the odds that the posts had before as its offset and Gaussian priors, so that few judgements move little.
+ * What a profile has learned from its tenant's judgements: a direction in the embedding space of offers and a
+ * shift of the threshold. They are the maximum a posteriori estimate of a logistic regression on the vectors
+ * of the judged posts, with the posts' previous log-odds as offset and Gaussian priors, so few judgements
+ * change little.
  */
 export interface Lesson {
   direction: Float32Array;
   shift: number;
 }
 
-/** A judged post: its numbers, and its log-odds of warm before anything was learned. */
+/** A judged post, with its vector and its log-odds of warm before learning. */
 export interface Judged {
   numbers: Float32Array;
   odds: number;
@@ -22,13 +23,13 @@ export interface Judged {
 
 const countsSchema = z.object({ relevant: z.int(), not_relevant: z.int() });
 
-/** A lesson as it is stored. */
+/** A lesson as stored. */
 const savedSchema = z.object({
-  /** The model whose numbers it is made of: with another one it says nothing. */
+  /** The model of the vectors; the lesson is void with any other. */
   model: z.string(),
   judged: z.int(),
   relevant: z.int(),
-  /** Of the judged signals, those shown without the lesson and with it. */
+  /** Judged signals that are shown without the lesson, and with it. */
   before: countsSchema,
   after: countsSchema,
   /** Little-endian float32, base64. */
@@ -37,14 +38,14 @@ const savedSchema = z.object({
 });
 export type SavedLesson = z.output<typeof savedSchema>;
 
-/** Null where nothing was learned yet, or by another model. */
+/** Parses a stored lesson; null if there is none yet, or if it is from another model. */
 export function savedLessonOf({ lesson }: Pick<StoredLesson, 'lesson'>): SavedLesson | null {
   if (lesson === null) return null;
   const saved = savedSchema.parse(JSON.parse(lesson));
   return saved.model === MODEL.version ? saved : null;
 }
 
-/** The lesson that a profile's posts are judged with; null: none, or it is switched off. */
+/** The lesson that applies to a profile's posts; null if there is none or it is turned off. */
 export function activeLessonOf(stored: StoredLesson): Lesson | null {
   const saved = stored.isOn ? savedLessonOf(stored) : null;
   if (saved === null) return null;
@@ -53,13 +54,15 @@ export function activeLessonOf(stored: StoredLesson): Lesson | null {
   return { direction, shift: saved.shift };
 }
 
-/** How many ratings a profile needs before it learns, and how many of the newest it learns from. */
+/**
+ * Minimum number of judgements before a profile learns, and maximum number of the newest that it learns from.
+ */
 export const LEAST_JUDGED = 10;
 export const MOST_JUDGED = 100;
 
 /**
- * Standard deviations of the priors, and the most log-odds that a lesson adds or takes: chosen by the simulation whose
- * figures are in docs/quality.md.
+ * Standard deviations of the priors, and the maximum log-odds that a lesson adds or subtracts. They were
+ * chosen by the simulation in docs/quality.md.
  */
 const DIRECTION_DEVIATION = 4;
 const SHIFT_DEVIATION = 0.7;
@@ -69,12 +72,15 @@ const HALVINGS = 12;
 const LEAST_GAIN = 1e-7;
 const LEAST_CURVATURE = 1e-4;
 
-/** Log-odds that a lesson adds to a post with these numbers. */
+/** Log-odds that a lesson adds to a post with this vector. */
 export function lessonOdds({ direction, shift }: Lesson, numbers: Float32Array): number {
   return Math.max(-REACH, Math.min(REACH, dot(direction, numbers) + shift));
 }
 
-/** Newton's method in the space of the posts (Rasmussen and Williams, Gaussian Processes, 2006, algorithm 3.1). */
+/**
+ * Newton's method in the space of the posts (Rasmussen and Williams, Gaussian Processes, 2006, algorithm
+ * 3.1).
+ */
 export function learn(judged: readonly Judged[]): Lesson {
   const covariance = judged.map((a) =>
     judged.map((b) => DIRECTION_DEVIATION ** 2 * dot(a.numbers, b.numbers) + SHIFT_DEVIATION ** 2),
@@ -91,7 +97,7 @@ export function learn(judged: readonly Judged[]): Lesson {
   let best = stateOf(judged.map(() => 0));
   for (let step = 0; step < STEPS; step++) {
     let next = stateOf(newtonStep(judged, covariance, best.shifts));
-    // A whole step may go too far where odds were very wrong.
+    // A full step may overshoot if the log-odds were very wrong.
     for (let half = 0; half < HALVINGS && next.worth < best.worth; half++) {
       const { weights } = best;
       next = stateOf(next.weights.map((weight, i) => (weight + (weights[i] ?? 0)) / 2));
@@ -109,7 +115,7 @@ export function learn(judged: readonly Judged[]): Lesson {
   return { direction, shift: SHIFT_DEVIATION ** 2 * weights.reduce((sum, weight) => sum + weight, 0) };
 }
 
-/** A point on the way to the maximum: each post's weight, its shift in log-odds, and what the point is worth. */
+/** An iterate: the weight of each post, its shift in log-odds, and the value of the objective. */
 interface State {
   weights: readonly number[];
   shifts: readonly number[];
@@ -137,7 +143,7 @@ function newtonStep(
   return targets.map((target, i) => target - (roots[i] ?? 0) * (solved[i] ?? 0));
 }
 
-/** Solves a symmetric positive definite system by Cholesky's method. */
+/** Solves a symmetric positive definite system by Cholesky decomposition. */
 function solve(system: readonly (readonly number[])[], known: readonly number[]): number[] {
   const lower: number[][] = [];
   const forward: number[] = [];

@@ -23,68 +23,72 @@ import {
   type PostReading,
 } from './score.ts';
 
-/** Profiles that follow one another in the store, and one automaton over their phrases. */
+/** Profiles that are adjacent in the store, with one automaton of their phrases. */
 interface Part {
   profiles: readonly CompiledProfile[];
   phrases: PhrasePart;
 }
 
-/** A tenant's profiles made ready for posts: compiled, and their phrases in automata. */
+/** A tenant's profiles, compiled for matching. */
 export interface TenantMatcher {
-  /** In the order of the store, oldest first; hits name profiles by their place here. */
+  /** In the order of the store, oldest first; hits refer to profiles by index. */
   profiles: readonly CompiledProfile[];
   match: PhraseMatcher['match'];
-  /** Places of those that a post may match without any of their phrases. */
+  /** Indexes of profiles that a post may match without any of their phrases. */
   open: readonly number[];
-  /** Places of the others that ask about author or company: an event may match them without a phrase. */
+  /**
+   * Indexes of the other profiles with criteria for author or company: an event may match them without a
+   * phrase.
+   */
   fitting: readonly number[];
-  /** Places of those that say what they sell. */
+  /** Indexes of profiles with an offer. */
   offering: readonly number[];
-  /** Phrases of all its profiles: what it costs to keep. */
+  /** Number of phrases of all profiles, which determines the memory that it takes. */
   size: number;
   compiled: Compiled;
 }
 
-/** What a later state of the profiles is compiled from, as far as it did not change. */
+/** The compiled parts that a later version reuses if they have not changed. */
 interface Compiled {
   parts: readonly Part[];
-  /** Those of words that no phrase has any more are left until there are too many. */
+  /** Symbols of words that no longer occur in any phrase stay until there are too many. */
   symbols: Symbols;
 }
 
 const NOTHING: Compiled = { parts: [], symbols: new Map() };
 
-/** Matchers of tenants, kept between posts. */
+/** A cache of the matchers of tenants. */
 export interface Matchers {
-  /** The matcher of the tenant's profiles as they are stored now. */
+  /** Returns the matcher of the profiles as they are stored now. */
   of(tenantId: string): Promise<TenantMatcher>;
 }
 
 /**
- * Phrases that are kept compiled in all. They take about 0.7 KB each, so that all of them take 140 MB: four tenants at
- * the limit of the largest plan, or forty at that of the next.
+ * Maximum number of cached phrases of all tenants. At about 0.7 KB each they take 140 MB: four tenants at the
+ * limit of the largest plan, or forty at that of the next.
  */
 const MAX_KEPT_PHRASES = 200_000;
 
 /**
- * Phrases of one automaton at least. Of fifty thousand long ones all in one took a second in one piece, and again after each
- * change of a profile; a part takes some 20 ms, and what did not change is taken over.
+ * Minimum number of phrases per automaton. A single automaton of fifty thousand long phrases took a second to
+ * build without yielding, after each change of a profile; a part takes about 20 ms, and unchanged parts are
+ * reused.
  */
 const LEAST_PART = 2_000;
 /**
- * Automata of a tenant, about: a post is searched by each of them. With a hundred of them 5,000 posts took 2.9 s against 10,000
- * profiles and 0.5 s against 1,000.
+ * Approximate maximum number of automata per tenant: each post is searched by all of them. With a hundred,
+ * 5,000 posts took 2.9 s against 10,000 profiles and 0.5 s against 1,000.
  */
 const MOST_PARTS = 16;
 
-/** Doubles with the tenant's phrases, so that parts seldom change their size. */
+/** Doubles with the number of phrases, so that parts seldom change their size. */
 function partSize(phrases: number): number {
   let size = LEAST_PART;
   while (size * MOST_PARTS < phrases) size *= 2;
   return size;
 }
 
-/** A tenant at the limit of the largest plan has half a million different words at most, long ones. */
+/** A tenant at the limit of the largest plan has at most half a million different words. */
 const MAX_SYMBOLS = 1_000_000;
 
 interface Kept {
@@ -93,13 +97,13 @@ interface Kept {
 }
 
 /**
- * Compiles a tenant's profiles when they are first needed and after a change; what has not changed is taken over. The
- * tenants that were asked for longest ago are forgotten first.
+ * Compiles a tenant's profiles on first use and after a change, reusing unchanged parts. The least recently
+ * used tenants are evicted first.
  */
 export function createMatchers(store: ProfileStore, maxPhrases = MAX_KEPT_PHRASES): Matchers {
-  /** By tenant, the one asked for last at the end. */
+  /** By tenant, the most recently used last. */
   const kept = new Map<string, Kept>();
-  /** What is being compiled, by tenant. */
+  /** Compilations in progress, by tenant. */
   const underWay = new Map<string, { stamp: string; matcher: Promise<TenantMatcher> }>();
   let size = 0;
 
@@ -125,7 +129,7 @@ export function createMatchers(store: ProfileStore, maxPhrases = MAX_KEPT_PHRASE
 
   return {
     async of(tenantId) {
-      // Read before the profiles: a change in between is noticed the next time.
+      // Read before the profiles, so that a change in between is noticed on the next call.
       const stamp = await store.profileStamp(tenantId);
       const known = kept.get(tenantId);
       if (known?.stamp === stamp) {
@@ -147,7 +151,7 @@ export function createMatchers(store: ProfileStore, maxPhrases = MAX_KEPT_PHRASE
   };
 }
 
-/** Others are served between two pieces; what is one piece alone is done at once. */
+/** Yields between chunks; a single chunk runs immediately. */
 async function inPieces(steps: Generator<void, TenantMatcher>): Promise<TenantMatcher> {
   let step = steps.next();
   while (step.done !== true) {
@@ -157,7 +161,7 @@ async function inPieces(steps: Generator<void, TenantMatcher>): Promise<TenantMa
   return step.value;
 }
 
-/** Compiles `profiles` in chunks, yielding between them; profiles of the same version are taken over from `before`. */
+/** Compiles `profiles` in chunks, yielding between them. Unchanged profiles are reused from `before`. */
 export function* compileInSteps(
   profiles: readonly IcpProfile[],
   before: Compiled = NOTHING,
@@ -197,7 +201,7 @@ export function* compileInSteps(
     const lesson = lessonOf.get(profile.id);
     const compiled = known.get(stampOf(profile, lesson?.version)) ?? compileProfile(profile, lesson);
     const part = wasIn.get(profile.id);
-    // Where a part ended before, it ends again: else one profile that is longer now would move all that follow.
+    // Parts end where they ended before: otherwise one longer profile would shift all that follow.
     const ended = part !== undefined && last !== undefined && part !== last && phrases >= size / 2;
     const isFull = phrases >= size && (part === undefined || part !== last || phrases >= 2 * size);
     if ((ended || isFull) && close()) yield;
@@ -218,7 +222,7 @@ function matcherOfParts({ parts, symbols }: Compiled): TenantMatcher {
     return part;
   });
   const { match } = matcherOf(placed, symbols);
-  // A profile without phrases takes its place too.
+  // A profile without phrases takes up memory, too.
   const size = all.reduce((total, { phrases }) => total + 1 + phrases.count, 0);
   const open = [...all.keys()].filter((place) => all[place] && needsNoPhrase(all[place]));
   const isOpen = new Set(open);
@@ -237,30 +241,31 @@ function stampOf({ id, version }: IcpProfile, lessonVersion = 0): string {
   return `${id} ${version} ${lessonVersion}`;
 }
 
-/** Log-odds that fit and the profile's own words may bring beside the match. */
+/** Maximum log-odds that fit and the profile's own phrases add to a match. */
 const MOST_BESIDE = 1.5;
 
-/** How many profiles without a phrase match are still scored to find a post's best. */
+/** Maximum number of profiles without a phrase match that are scored to find the best one of a post. */
 const MAX_STAND_INS = 16;
 
-/** Which of a tenant's profiles a post may be matched with. */
+/** Selects the profiles that a post may be matched with. */
 export interface ProfileRule {
-  /** The profiles that count, those of them that are active; empty: all that are active. */
+  /** The profiles to use if they are active; empty: all active profiles. */
   profileIds: readonly string[];
-  /** The one profile that the post names, active or not. */
+  /** The only profile to use, active or not. */
   wanted: string | undefined;
 }
 
-/** A profile that a post is scored with, and where its phrases stand in the post. */
+/** A profile to score a post with, and where its phrases occur in the post. */
 export interface Candidate {
   compiled: CompiledProfile;
   hits: readonly Hit[];
 }
 
 /**
- * The profiles to score a post with, oldest first: those whose phrases it contains, those without phrases, those that fit
- * the person or company it is about, and those whose offer it may want. If there are none, the oldest stand in, as every
- * submitted post makes a signal; none of these can be warm. The cost does not grow with the number of profiles.
+ * The profiles to score a post with, oldest first: those whose phrases it contains, those without phrases,
+ * those whose criteria match the author or company, and those whose offer it may want. If there are none, the
+ * oldest profiles stand in, because every submitted post creates a signal; none of these can be warm. The
+ * cost does not depend on the number of profiles.
  */
 export function candidatesOf(
   { profiles, open, fitting, offering }: TenantMatcher,
@@ -292,7 +297,10 @@ function isFor(reading: PostReading): (candidate: Candidate) => boolean {
   };
 }
 
-/** Whether the match with what a profile sells leaves room for a signal, whatever else speaks for it. */
+/**
+ * Whether a signal is possible given the match with the profile's offer, assuming the best case for
+ * everything else.
+ */
 function mayWant(reading: PostReading): (candidate: Candidate) => boolean {
   const general = generalOdds(generalOddsOf(reading));
   return ({ compiled: { offer } }) => {
@@ -304,7 +312,7 @@ function mayWant(reading: PostReading): (candidate: Candidate) => boolean {
   };
 }
 
-/** What the profiles that count sell, for a post to be held against. */
+/** The offers of the selected profiles, to compare a post with. */
 export function offersOf({ profiles, offering }: TenantMatcher, rule: ProfileRule): Offer[] {
   const counts = countsUnder(rule);
   return offering.flatMap((place) => {

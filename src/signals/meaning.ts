@@ -8,10 +8,10 @@ import type { Hit } from './phrases.ts';
 import { digestOf, digestParts, placeOf, type Sentence } from './reading/sentences.ts';
 import { type CompiledProfile, generalOddsOf, hangsOnMeaning, mayBeWish, type PostReading } from './score.ts';
 
-/** Profiles that a post may match, and where their phrases stand in it. */
+/** Profiles that a post may match, and where their phrases occur in it. */
 type Candidates = readonly { compiled: CompiledProfile; hits: readonly Hit[] }[];
 
-/** Of `candidates` the first `most` whose verdict on a post hangs on what the encoder makes of it. */
+/** The first `most` of `candidates` whose result for a post depends on the encoder. */
 export function candidatesInDoubt<C extends Candidates[number]>(
   reading: PostReading,
   candidates: readonly C[],
@@ -26,8 +26,8 @@ export function candidatesInDoubt<C extends Candidates[number]>(
 }
 
 /**
- * Adds what the encoder makes of a post, where that could change its class for any of the profiles; else the reading
- * stays as it is. Which posts are encoded hangs on post and profiles alone, never on how busy the server is.
+ * Encodes a post if that could change its class for any of the profiles; otherwise returns the reading
+ * unchanged. Whether a post is encoded depends only on the post and the profiles, never on the load.
  */
 export async function addMeaning(
   reading: PostReading,
@@ -40,7 +40,7 @@ export async function addMeaning(
   return await readMeaning(reading, offers, { encoder, nextTurn: async () => {} });
 }
 
-/** As {@link addMeaning}, for a post that needs it. It is compared with offers only if its author wants anything. */
+/** Encodes a post unconditionally. It is compared with offers only if its author may want anything. */
 export async function readMeaning(
   reading: PostReading,
   offers: readonly Offer[],
@@ -60,7 +60,7 @@ export async function readMeaning(
   return await addOfferMatches(read, offers, { encoder, nextTurn });
 }
 
-/** The sentence that brings most to the encoder's share, in its direction. */
+/** The sentence that contributes most to the encoder's result, in its direction. */
 function carrierOf(
   { judge }: PostReading,
   digest: readonly Sentence[],
@@ -71,8 +71,8 @@ function carrierOf(
 }
 
 /**
- * Compares a post with offers: the post is encoded once for all of them, each offer once per version. Whether a post is
- * encoded depends on the post alone.
+ * Compares a post with offers: the post is encoded once for all of them, each offer once per version. Whether
+ * a post is encoded depends only on the post.
  */
 async function addOfferMatches(
   reading: PostReading,
@@ -105,7 +105,7 @@ interface ReadForOffers {
   post: Encoded;
   rivals: ReturnType<typeof rivalry>;
   digest: readonly Sentence[];
-  /** By sentence, at length 1; null: the encoder read none of it. */
+  /** By sentence, as unit vectors; null if the encoder read none of the sentence. */
   sentences: readonly (Float32Array | null)[];
 }
 

@@ -5,47 +5,47 @@ import { inPackage } from '../lib/package.ts';
 import type { TextEncoding } from './encoder/encoder.ts';
 import type { Lesson } from './lesson.ts';
 
-/** What a profile sells, to be held against what posts want by meaning. */
+/** The offer of a profile, to compare with posts by meaning. */
 export interface Offer {
   text: string;
-  /** What the tenant's judgements taught; null: nothing yet. */
+  /** What the profile learned from judgements; null: nothing yet. */
   lesson: Lesson | null;
-  /** Encoded when they are first needed, once for each version of its profile. */
+  /** The vectors of the offer, computed on first use, once per version of the profile. */
   numbers(encoder: TextEncoding): Promise<OfferNumbers>;
 }
 
 export interface OfferNumbers {
-  /** Of the offer as it is written. */
+  /** The vector of the offer as written. */
   offer: Float32Array;
-  /** Of the offer with the phrases of its profile: what those who want it write. */
+  /** The vector of the offer with the phrases of the profile, which are the words of buyers. */
   described: Float32Array;
-  /** The known offers that are of its kind, by their place: what it does not compete with for a post. */
+  /** Indexes of the known offers of the same kind, which it does not compete with. */
   kin: readonly number[];
 }
 
-/** How much what a post's author wants is like what is sold, and the sentence that says so most (UTF-16 units). */
+/** The similarity of a post to an offer, and the sentence that contributes most (UTF-16 units). */
 export interface OfferMatch {
-  /** Cosine of the offer and the whole post, and of the offer and the sentence that is likest to it. */
+  /** Cosine similarity of the offer to the whole post, and to the most similar sentence. */
   whole: number;
   sentence: number;
-  /** Cosine of the whole post and the offer with its profile's phrases. */
+  /** Cosine similarity of the whole post to the offer with the phrases of its profile. */
   described: number;
-  /** How like the post known offers of other kinds are, by {@link rivalry}. */
+  /** Similarity of the post to known offers of other kinds, by {@link rivalry}. */
   rivals: number;
   /** Log-odds that the profile's lesson adds. */
   learned: number;
-  /** The post's own numbers. */
+  /** The vector of the post. */
   post: Float32Array;
   place: { start: number; end: number } | null;
 }
 
-/** Of a long offer, and of a long list of phrases, the encoder reads the beginning. */
+/** The encoder reads only the beginning of a long offer, and of a long list of phrases. */
 const [MAX_UNITS, MAX_DESCRIBED_UNITS] = [400, 800];
-/** Known offers as like as that are of the same kind. */
+/** Known offers with at least this similarity are of the same kind. */
 const KIN = 0.45;
 const SHARPNESS = 16;
 
-/** @returns null where nothing is said of what is sold */
+/** @returns null if the profile has no offer */
 export function createOffer(
   { offer: text, phrases }: { offer: string; phrases: readonly string[] },
   lesson: Lesson | null = null,
@@ -57,7 +57,10 @@ export function createOffer(
   return { text, lesson, numbers };
 }
 
-/** Encodes at the first call and keeps the result. After a failure (a thread that broke), the next call tries again. */
+/**
+ * Encodes on the first call and caches the result. After a failure, such as of a thread, the next call tries
+ * again.
+ */
 function once<Result>(encode: (encoder: TextEncoding) => Promise<Result>) {
   let kept: Promise<Result> | null = null;
   return (encoder: TextEncoding): Promise<Result> => {
@@ -86,8 +89,9 @@ async function encodeOffer(
 }
 
 /**
- * How like a post the known offers are, as a soft maximum: asked once a post, and then for each profile without those of its
- * kind. A post that is like many other things is less likely to want this one.
+ * Similarity of a post to the known offers, as a soft maximum. It is computed once per post, and then for
+ * each profile without the offers of its kind. A post that is similar to many other offers is less likely to
+ * want this one.
  */
 export function rivalry(
   post: Float32Array,
@@ -97,7 +101,7 @@ export function rivalry(
   const all = shares.reduce((sum, share) => sum + share, 0);
   return (without) => {
     const rest = without.reduce((sum, place) => sum - (shares[place] ?? 0), all);
-    // At least what one that has nothing to do with it comes to: a difference of sums may round to nothing.
+    // At least the value of an unrelated offer: a difference of sums may round to zero.
     return Math.log(Math.max(rest, 1)) / SHARPNESS;
   };
 }
@@ -108,32 +112,32 @@ const knownOfferSchema = z.strictObject({
   offer: z.string().min(1),
   /** The same in a few words. */
   short: z.string().min(1),
-  /** Who buys it. */
+  /** Job titles of buyers. */
   titles: linesSchema,
-  /** Whom they compare or want to leave. */
+  /** Vendors that buyers compare or want to leave. */
   competitors: linesSchema,
-  /** What people who want it write. */
+  /** Phrases that buyers use. */
   phrases: linesSchema,
 });
 
-/** What is known of a kind of offer: four hundred of them, from help desks to pallets. */
+/** What is known about a kind of offer. There are four hundred kinds, from help desks to pallets. */
 export type KnownOffer = z.output<typeof knownOfferSchema>;
 
 const FILE = inPackage('data/offers/known.jsonl');
 
-/** @throws where a line is not as it should be */
+/** @throws if a line is malformed */
 export function readKnownOffers(): KnownOffer[] {
   const lines = readFileSync(FILE, 'utf8').split('\n');
   return lines.filter((line) => line !== '').map((line) => knownOfferSchema.parse(JSON.parse(line)));
 }
 
-/** A known offer, and how like another one it is: 1 is the same, below 0.5 hardly anything. */
+/** A known offer and its similarity to another: 1 is the same, below 0.5 is hardly related. */
 export interface NearOffer {
   known: KnownOffer;
   likeness: number;
 }
 
-/** The numbers of the known offers, in their order. The first call encodes them, which takes about a second. */
+/** The vectors of the known offers, in order. The first call computes them, which takes about a second. */
 export const knownNumbers = once((encoder) =>
   Promise.all(readKnownOffers().map(({ offer }) => numbersOf(offer, encoder))),
 );
@@ -146,7 +150,7 @@ const nearest = createNearest(readKnownOffers, async (known, encoder) => {
   return offers.flatMap((offer, place) => (shorts[place] === undefined ? [] : [[offer, shorts[place]]]));
 });
 
-/** The known offers closest to an offer in meaning, best first. */
+/** The known offers closest in meaning to an offer, best first. */
 export async function nearestOffers(
   offer: string,
   encoder: TextEncoding,
@@ -156,16 +160,17 @@ export async function nearestOffers(
   return near.slice(0, count).map(({ item: known, likeness }) => ({ known, likeness }));
 }
 
-/** One of what was compared, and how like the text it is: 1 is the same, below 0.5 hardly anything. */
+/** An item and its similarity to a text: 1 is the same, below 0.5 is hardly related. */
 export interface Near<Item> {
   item: Item;
   likeness: number;
 }
 
 /**
- * Compares a text with all items of a list by meaning, the most alike first.
+ * Compares a text with all items of a list by meaning, most similar first.
  *
- * @param numbersOfAll each item's numbers, of one or more texts; called at the first comparison, and its result is kept
+ * @param numbersOfAll returns the vectors of each item, for one or more texts; called on the first
+ * comparison, and cached
  */
 export function createNearest<Item>(
   read: () => readonly Item[],
@@ -184,7 +189,10 @@ export function createNearest<Item>(
   };
 }
 
-/** The numbers of a text from the encoder of offers, at length 1, so that a dot product is their cosine. */
+/**
+ * The vector of a text from the offer encoder, with length 1, so that the dot product of two is their cosine
+ * similarity.
+ */
 export async function numbersOf(text: string, encoder: TextEncoding): Promise<Float32Array> {
   return (await encoder.encode([text], 'offers')).numbers;
 }

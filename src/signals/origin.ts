@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto';
 import { withoutTrailingSlashes } from '../lib/text.ts';
 import { personKeys } from '../model/person-keys.ts';
 
-/** Where a post comes from, in the form in which a profile mutes it. */
+/** The origin of a post, in the form in which profiles mute it. */
 export interface Origin {
-  /** A digest: who it is cannot be read from it. Null: not known. */
+  /** A digest that does not reveal the author; null if unknown. */
   author: string | null;
-  /** The site of the post's address and its platform's name. */
+  /** The site of the post's URL, and the name of its platform. */
   sources: readonly string[];
 }
 
 const KEY_UNITS = 24;
 
-/** Of what is known of an author that by which they are known best; a name counts on its platform alone. */
+/** Identifies the author by the best known fact. A name only counts together with its platform. */
 export function originOf(
   prospect: { name?: string | undefined; email?: string | undefined; linkedin_url?: string | undefined },
   platform: { name: string; post_url?: string | undefined },
@@ -37,8 +37,9 @@ const TRACKING =
   /^(utm_|fbclid$|gclid$|msclkid$|mc_[ce]id$|igshid$|ref$|ref_src$|ref_source$|share_id$|si$|trk$|rcm$|context$)/;
 
 /**
- * The one spelling under which a post is known again: https, host without `www.`, no tracking parameters, the rest
- * sorted, no trailing slash. A fragment stays, as a page may hold many posts. Null where there is no URL.
+ * The canonical form of a post's URL, for recognising the post: https, host without `www.`, no tracking
+ * parameters, sorted query, no trailing slash. The fragment stays, because a page may contain many posts.
+ * Null if it is not a URL.
  */
 export function canonicalUrl(text: string): string | null {
   if (!URL.canParse(text)) return null;
@@ -48,7 +49,7 @@ export function canonicalUrl(text: string): string | null {
   kept.sort(([a, x], [b, y]) => (a === b ? compare(x, y) : compare(a, b)));
   const query = new URLSearchParams(kept).toString();
   const page = `https://${host}${withoutTrailingSlashes(url.pathname)}${query === '' ? '' : `?${query}`}`;
-  // A text fragment (`#:~:text=`) only says what to highlight.
+  // A text fragment (`#:~:text=`) only selects what to highlight.
   const fragment = url.hash.replace(/:~:.*$/, '');
   return fragment.length > 1 ? page + fragment : page;
 }

@@ -4,7 +4,7 @@ import type { Hit } from './phrases.ts';
 import { negatedAt } from './reading/cues.ts';
 import type { Feature, PostFeatures } from './reading/features.ts';
 
-/** What of a post these ways look at. */
+/** The parts of a post that these rules use. */
 interface EventfulPost {
   text: string;
   type: SignalType;
@@ -12,24 +12,31 @@ interface EventfulPost {
   facts: ReadFacts;
 }
 
-/** A round below is spent before anything is bought, one above is no news to those who sell to small firms. */
+/**
+ * Smaller rounds are spent before anything is bought; larger ones are no news to sellers to small companies.
+ */
 const ROUND = { least: 500_000, most: 500_000_000 };
-/** So far behind the verb of an appointment its title stands, and behind that of a round its amount. */
+/**
+ * Maximum distance of the title from the verb of an appointment, and of the amount from the verb of a round.
+ */
 const REACH_UNITS = 80;
 const UNITS: Readonly<Record<string, number>> = { k: 1e3, m: 1e6, b: 1e9 };
 const AMOUNT = /[$€£₹] ?(\d[\d.,]{0,12})\s?(k|m|b)?/i;
 const MIGRATION =
   /\b(?:migrat\w+|(?:mov|switch|transition)(?:e|ing)? (?:us |our \w+ )?(?:from|off|away|over to)|replac(?:e|ing|ement of)|consolidat\w+|re-?platform\w*|sunsett?ing|decommission\w*|phas(?:e|ing) out)\b/;
 
-/** Somebody leaves, who is no appointment of anybody. */
+/** Departures, which are not appointments. */
 const DEPARTURE =
   /\b(?:step(?:s|ped|ping)? down|resign\w*|leav(?:es|ing)|left|retir\w+|fired|laid off|quits?|quitting|departs?)\b/;
-/** As far as a name is looked for in a sentence: {@link NAMED} takes the square of a sentence that is one word. */
+/**
+ * Length of a sentence in which a name is searched: {@link NAMED} takes quadratic time for a sentence that is
+ * one word.
+ */
 const MAX_NAMED_UNITS = 600;
-/** "at Acme", "Acme appoints", "Ida Brandt joins": who it is about has a name. */
+/** Matches a named company or person: "at Acme", "Acme appoints", "Ida Brandt joins". */
 const NAMED =
   /\b(?:at|of|with|by|joins?|joined|joining) (?!(?:I|A|The|My|Our|This|That)\b)\p{Lu}[\p{L}\p{N}&.-]+|^\W*\p{Lu}[\p{L}\p{N}&.'-]+(?: \p{Lu}[\p{L}\p{N}&.'-]+){0,4},? (?:appoints?|appointed|has|names|named|hires|taps|promotes|welcomes|joins|raises|raised|closes|closed|secures|secured|lands|landed|nets|bags|completes|announces|announced|receives)\b/u;
-/** Says that one tool is to take the place of another, or is held beside it. */
+/** Matches a tool that replaces another, or is compared with it. */
 const COMPARING =
   /\b(?:vs|versus|alternatives?|replac(?:e|es|ing|ement|ements)|instead of|switch(?:ing)?|mov(?:e|ing) (?:away|off|on|from|over)|migrat(?:e|ing)|leav(?:e|ing)|compar(?:e|es|ed|ing|ison)|(?:better|cheaper|simpler|other) than|ditch(?:ing)?|get(?:ting)? rid of|or)\b/;
 const CHOOSING =
@@ -51,9 +58,9 @@ const LEAVING =
   /\b(?:we|i)(?:'re| are|'m| am| want| plan| have| need| will|'ll) [^.!?]{0,30}?\b(?:leave|leaving|switch(?:ing)?|mov(?:e|ing) (?:away|off|on|to)|cancel(?:l?ing)?|replac(?:e|ing)|elsewhere|alternatives?|ditch(?:ing)?|drop(?:ping)?)\b/;
 const STAYS = /\b(?:not|never|no)\b|n't\b/;
 
-/** What makes a post worth a look without asking for anything, and the class that it comes to at least. */
+/** A reason why a post may indicate a purchase without asking for anything, with its minimum class. */
 export interface OwnWay {
-  /** Null: a fact says it. */
+  /** Null if the reason is a known fact rather than words of the post. */
   place: Feature['place'];
   atLeast: 'hot' | 'warm';
 }
@@ -65,9 +72,10 @@ interface Circumstances {
 }
 
 /**
- * Where a post says what makes its company buy without asking for anything: a round or an appointment that is announced, in
- * topic or at a company that fits; a competitor in a bad review, left, or held beside others; a job advert that tells of a
- * migration from or to what the profile names. Null: it does not say so.
+ * Finds a statement that indicates a purchase without asking for anything: an announced round or appointment
+ * that is on topic or at a company that fits; a competitor that is badly reviewed, left, or compared with
+ * others; a job advert that mentions a migration from or to a product that the profile names. Null if there
+ * is none.
  */
 export function ownWayOf(post: EventfulPost, about: Circumstances): OwnWay | null {
   const { hits } = about;
@@ -81,11 +89,11 @@ export function ownWayOf(post: EventfulPost, about: Circumstances): OwnWay | nul
   return compared && { ...compared, atLeast: 'warm' };
 }
 
-/** News counts where a named company or person is in topic or fits; it is hot only where the company does both. */
+/** News counts if the named company or person is on topic or fits. It is hot only if the company is both. */
 function newsOf(post: EventfulPost, about: Circumstances): OwnWay | null {
   const isOnTopic = about.hits.some(({ kind }) => kind !== 'excluded');
   const fits = isKnownToFit(about.answers);
-  // A round is about a company; an appointment also about a person, whose title may be known.
+  // A round concerns a company; an appointment also concerns a person, whose title may be known.
   const mayFit = post.type === 'job_change' && about.answers.some(({ verdict }) => verdict === 'fits');
   if (!isOnTopic && !fits && !mayFit) return null;
   const found = post.type === 'funding_event' ? roundOf(post) : appointmentOf(post, about);
@@ -93,7 +101,7 @@ function newsOf(post: EventfulPost, about: Circumstances): OwnWay | null {
   return { ...found, atLeast: isOnTopic && fits ? 'hot' : 'warm' };
 }
 
-/** A report that names the person: not a question, and not a departure. */
+/** Whether it is a report that names the person: neither a question nor a departure. */
 function isAnnounced({ content, facts, text }: EventfulPost, place: Feature['place']): boolean {
   if (content.features.has('asking_sentences')) return false;
   if (place === null) return true;
@@ -107,7 +115,7 @@ function isAnnounced({ content, facts, text }: EventfulPost, place: Feature['pla
   );
 }
 
-/** Whether a post may matter to a profile by the person or company it is about alone. */
+/** Whether the person or company that a post is about can make it relevant to a profile on its own. */
 export function isEvent({ type }: { type: SignalType }): boolean {
   return type === 'funding_event' || type === 'job_change';
 }
@@ -189,7 +197,7 @@ function leavingOf(post: EventfulPost, hits: readonly Hit[]): { place: Feature['
   return null;
 }
 
-/** Whether a phrase occurs in the sentence at a position. */
+/** Whether a phrase occurs in the same sentence as a position. */
 function isBeside({ content }: EventfulPost, { start: at }: Hit, place: { start: number }): boolean {
   const sentence = content.outline.sentences.find(
     ({ start, end }) => place.start >= start && place.start < end,
@@ -211,7 +219,7 @@ function migrationOf(post: EventfulPost, hits: readonly Hit[]): { place: Feature
   return null;
 }
 
-/** Where the first of `names` stands, if it is not denied there. */
+/** Where the first of the `names` occurs, unless it is negated there. */
 function said({ content }: EventfulPost, names: readonly string[]): { start: number; end: number } | null {
   for (const name of names) {
     const place = content.features.get(name)?.place;
@@ -224,10 +232,7 @@ function said({ content }: EventfulPost, names: readonly string[]): { start: num
   return null;
 }
 
-/**
- * Whether a company is known to be of the kind that is asked for: two facts fit, or the one that is asked, and none does
- * not.
- */
+/** Whether a company is known to fit: two criteria match, or the only one does, and none fails. */
 export function isKnownToFit(answers: readonly FitAnswer[]): boolean {
   const asked = aboutCompany(answers);
   const fits = asked.filter(({ verdict }) => verdict === 'fits').length;

@@ -3,32 +3,32 @@ import type { IcpProfile } from '../model/icp.ts';
 import { type Automaton, buildAutomaton } from './automaton.ts';
 import { type Tokens, tokenize } from './tokens.ts';
 
-/** Ordinary words that, written in capitals, are another's name or an acronym: IT, SAP, ACT, LEAN. */
+/** Ordinary words that are names or acronyms in capitals: IT, SAP, ACT, LEAN. */
 export const ORDINARY_WORDS: ReadonlySet<string> = new Set(readWordTable('ordinary-words', wordsSchema));
 
 const HIT_KINDS = ['phrase', 'competitor', 'excluded'] as const;
 type HitKind = (typeof HIT_KINDS)[number];
 
-/** Where a phrase of a profile occurs in a text. */
+/** An occurrence of a profile's phrase in a text. */
 export interface Hit {
   kind: HitKind;
-  /** Its place in the profile's list of that kind. */
+  /** Index in the profile's list of that kind. */
   phrase: number;
   /** UTF-16 offsets into the text. */
   start: number;
   end: number;
 }
 
-/** The phrases of a profile, read once for each of its versions. */
+/** The phrases of a profile, parsed once per version. */
 export interface ProfilePhrases {
-  /** By kind, in the order of {@link HIT_KINDS}; null: holds no word. */
+  /** By kind, in the order of {@link HIT_KINDS}; null if a phrase contains no word. */
   lists: (Phrase | null)[][];
   count: number;
 }
 
 /** Finds the phrases of many profiles in one pass over a text. */
 export interface PhraseMatcher {
-  /** Hits by a profile's place in the list that was compiled, in the order of the text; profiles without are left out. */
+  /** Hits by the profile's index in the compiled list, in text order; profiles without hits are omitted. */
   match(tokens: Tokens): Map<number, Hit[]>;
 }
 
@@ -36,8 +36,8 @@ export interface PhraseMatcher {
 const MAX_PLACES = 3;
 const MAX_HITS_A_KIND = 16;
 /**
- * So many places are compared with spellings in a text. Only phrases that differ in signs alone ("C", "C+", "C++", …) and
- * a text that repeats their word ten thousand times could come to more.
+ * Maximum number of spelling comparisons per text. Only phrases that differ in symbols alone ("C", "C+",
+ * "C++", …), and a text that repeats their word ten thousand times, could exceed it.
  */
 const MAX_COMPARISONS = 50_000;
 
@@ -46,33 +46,36 @@ export function readPhrases({ phrases, competitors, excludedPhrases }: IcpProfil
   return { lists, count: lists.reduce((total, list) => total + list.length, 0) };
 }
 
-/** A phrase in one spelling, and who looks for it. */
+/** A phrase in one spelling, and the profiles that look for it. */
 interface Wanted {
   phrase: Phrase;
-  /** Triples: the profile's place, the kind's, the phrase's. */
+  /** Triples of indexes: the profile, the kind, the phrase. */
   targets: number[];
 }
 
-/** All that is looked for in the same words. */
+/** All phrases with the same words, by spelling. */
 type Spellings = Map<string, Wanted>;
 
-/** Finds the phrases, competitors and exclusions of all `profiles`. */
+/** Compiles the phrases, competitors and exclusions of all `profiles`. */
 export function compilePhrases(profiles: readonly ProfilePhrases[]): PhraseMatcher {
   const symbols: Symbols = new Map();
   return matcherOf([{ first: 0, part: compilePart(profiles, symbols) }], symbols);
 }
 
-/** The number of each word in automata that read the same texts: a text's words are looked up once for all of them. */
+/**
+ * The number of each word. Automata that read the same texts share it, so that the words of a text are looked
+ * up once.
+ */
 export type Symbols = Map<string, number>;
 
-/** One automaton over the phrases of neighbouring profiles. */
+/** One automaton of the phrases of adjacent profiles. */
 export interface PhrasePart {
   automaton: Automaton;
   /** By sequence of the automaton. */
   spellings: readonly (readonly Wanted[])[];
 }
 
-/** Compiles the phrases of neighbouring profiles; words that are new get symbols. */
+/** Compiles the phrases of adjacent profiles; new words are added to `symbols`. */
 export function compilePart(profiles: readonly ProfilePhrases[], symbols: Symbols): PhrasePart {
   const wanted = gather(profiles);
   const automaton = buildAutomaton(
@@ -82,7 +85,7 @@ export function compilePart(profiles: readonly ProfilePhrases[], symbols: Symbol
   return { automaton, spellings };
 }
 
-/** Finds the phrases of all parts; `first` is the place of a part's first profile in the whole list. */
+/** Searches all parts; `first` is the index of a part's first profile in the whole list. */
 export function matcherOf(
   parts: readonly { first: number; part: PhrasePart }[],
   symbols: Symbols,
@@ -128,7 +131,7 @@ function symbolOf(symbols: Symbols, word: string): number {
 interface SearchedText {
   tokens: Tokens;
   words: Int32Array;
-  /** Of all parts together. */
+  /** Total of all parts. */
   comparisons: number;
 }
 
@@ -154,7 +157,7 @@ function search(
 
 function createFindings() {
   const hits = new Map<number, Hit[]>();
-  /** How many a profile has of a kind. */
+  /** Number of hits by profile and kind. */
   const counts = new Map<number, number>();
   return {
     hits,
@@ -175,23 +178,28 @@ function createFindings() {
   };
 }
 
-/** A phrase made ready to be found: its words' stems, and what its own spelling asks beyond them. */
+/** A phrase prepared for search: the stems of its words, and the requirements of its spelling. */
 interface Phrase {
   stems: string[];
-  /** Signs that must stand right before the first and after the last word: the `.` of ".NET", the `++` of "C++". */
+  /**
+   * Symbols required right before the first and after the last word: the `.` of ".NET", the `++` of "C++".
+   */
   before: string;
   after: string;
-  /** What stands between its words, where that parts words elsewhere ("Yahoo! Mail", "Dr. Oetker"); else null. */
+  /**
+   * The text between its words, if it would usually separate words ("Yahoo! Mail", "Dr. Oetker"); otherwise
+   * null.
+   */
   gaps: string[] | null;
-  /** It must be written just so: an acronym that is an ordinary word in small letters, as IT is. */
+  /** The exact spelling of an acronym that is an ordinary word in lower case, such as IT; otherwise null. */
   exact: string | null;
 }
 
-/** Signs that tell names apart. Quotes, brackets and the end of a sentence are how a phrase is set, not its name. */
+/** Symbols that distinguish names. Quotes, brackets and the end of a sentence are not part of a name. */
 const SIGNS_BEFORE = /[.#@$€£&+]*$/u;
 const SIGNS_AFTER = /^[+#!%&$°]*/u;
 
-/** Reads a phrase as people type it into a profile; null where it holds no word. */
+/** Parses a phrase as typed into a profile; null if it contains no word. */
 function readPhrase(phrase: string): Phrase | null {
   const tokens = tokenize(phrase);
   const last = tokens.stems.length - 1;
@@ -210,7 +218,7 @@ function readPhrase(phrase: string): Phrase | null {
   };
 }
 
-/** The phrase's place in a text, `first` to `last` word, or null where its spelling asks for something else. */
+/** Where the phrase occurs in the words from `first` to `last`; null if the spelling does not match. */
 function placeOf(
   phrase: Phrase,
   tokens: Tokens,
@@ -229,7 +237,7 @@ function placeOf(
   return { start, end };
 }
 
-/** Tells phrases apart that are found in the same words. */
+/** Distinguishes phrases with the same words. */
 function spellingKey({ before, after, gaps, exact }: Phrase): string {
   return before === '' && after === '' && gaps === null && exact === null
     ? ''

@@ -18,7 +18,7 @@ import { tokenize } from './tokens.ts';
 const lineSchema = z.strictObject({
   kind: kindSchema,
   name: z.string().min(1),
-  /** Who is there and what is spoken of. */
+  /** Who posts there, and about what. */
   about: z.string().min(1),
   settings: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
 });
@@ -26,26 +26,26 @@ const lineSchema = z.strictObject({
 /** A place where posts can be read: a community, a search, a forum, a board. */
 export interface Place {
   kind: SourceKind;
-  /** Unique in the catalogue, and what its source is called. */
+  /** Unique in the catalogue, and the name of its source. */
   name: string;
   about: string;
   settings: SourceSettings;
 }
 
-/** Kinds that need something of the tenant's own before they can be read. */
+/** Kinds that need credentials of the tenant before they can be read. */
 export const NEEDS_OWN_APP: readonly SourceKind[] = ['reddit'];
 
 const FILE = inPackage('data/offers/places.jsonl');
-/** Maximum number of proposals of one kind: six searches of one site are one place. */
+/** Maximum number of suggestions of one kind: six searches on one site are one place. */
 const MOST_OF_A_KIND = 2;
-/** What a profile says beyond its first words says it again. */
+/** Later words of a profile repeat what the first ones say. */
 const MAX_WORDS = 200;
-/** A place that is so much less like a profile than the best one is no suggestion. */
+/** Minimum similarity to a profile, relative to the best place. */
 const LEAST_OF_BEST = 0.4;
 
 let catalogue: Place[] | null = null;
 
-/** The catalogue; read once. @throws where a line is not as it should be */
+/** The catalogue, read once. @throws if a line is malformed */
 export function readPlaces(): readonly Place[] {
   catalogue ??= readFileSync(FILE, 'utf8')
     .split('\n')
@@ -54,7 +54,7 @@ export function readPlaces(): readonly Place[] {
   return catalogue;
 }
 
-/** Its settings are checked as those of a source are; of what needs an app of one's own, without the app. */
+/** Validates the settings like those of a source; for kinds that need credentials, without these. */
 function placeOf({ settings, ...line }: z.output<typeof lineSchema>): Place {
   const input = sourceInputSchema.parse({ kind: line.kind, name: line.name, ...settings });
   const given = Object.keys(NO_SETTINGS).map((name) => [name, input[name as keyof typeof input] ?? null]);
@@ -66,8 +66,9 @@ const nearest = createNearest(readPlaces, (places, encoder) =>
 );
 
 /**
- * Places that fit a profile, best first, none that is read already: by the meaning of what is sold where there is an encoder,
- * else by words; and a search for those who want to leave a competitor.
+ * Suggests places for a profile, best first, without those that are read already. They are ranked by the
+ * meaning of the offer if there is an encoder, otherwise by words. A search for people who want to leave a
+ * competitor is added.
  */
 export async function proposePlaces(
   profile: IcpProfile,
@@ -105,14 +106,17 @@ export async function proposePlaces(
   return chosen;
 }
 
-/** The place of that name: of the catalogue, or the search that a profile's competitor makes. */
+/** The place with a name: from the catalogue, or the search for a competitor of the profile. */
 export function placeNamed(name: string, profile: IcpProfile | null): Place | null {
   const own = (profile?.competitors ?? []).map(leaversOf).find((place) => place.name === name);
   const place = own ?? readPlaces().find((each) => each.name === name) ?? null;
   return place === null || profile === null ? place : narrowedTo(profile, place);
 }
 
-/** All questions of a site are too many for one source: those that a profile's first phrase finds. */
+/**
+ * A whole site has too many questions for one source: only those that contain the profile's first phrase are
+ * read.
+ */
 function narrowedTo({ phrases, offer }: IcpProfile, place: Place): Place {
   const { kind, settings } = place;
   if (kind !== 'stackexchange' || settings.tagged !== null) return place;
@@ -137,8 +141,8 @@ function keyOf({ kind, settings }: Pick<Source, 'kind' | 'settings'>): string {
 }
 
 /**
- * How much of a profile's words are a place's, rare ones and those of its buyers above all: 0 none, 1 all. Words of trade that
- * stand in every other description (owners, managers, firms) say nothing.
+ * Share of a profile's words that describe a place, from 0 to 1, weighted towards rare words and words of its
+ * audience. Common business words (owners, managers, firms) do not count.
  */
 function likenessByWords({ offer, phrases, industries, titles }: IcpProfile): (place: Place) => number {
   const said = tokenize([offer, ...phrases, ...industries, ...titles].join(' . ')).stems.slice(0, MAX_WORDS);
@@ -162,18 +166,20 @@ function likenessByWords({ offer, phrases, industries, titles }: IcpProfile): (p
 }
 
 const AUDIENCE_WEIGHT = 1.5;
-/** Who everybody sells to. */
+/** Audiences that almost every offer has. */
 const ANY_AUDIENCE = new Set(rootsOf('home house family platform group customer'));
 
 let catalogued: ReadonlyMap<Place, Set<string>> | null = null;
 
-/** Of every place of the catalogue: some 20 ms, once. */
+/** The words of every place in the catalogue; computed once, in about 20 ms. */
 function catalogueStems(): ReadonlyMap<Place, Set<string>> {
   catalogued ??= new Map(readPlaces().map((place) => [place, stemsOf(place)]));
   return catalogued;
 }
 
-/** The site's own name says nothing of what is spoken of there. */
+/**
+ * The words that describe a place, without the name of its site, which says nothing about the topics there.
+ */
 function stemsOf({ name, about }: Place): Set<string> {
   const own = /^[^:]+: (.*)$/s.exec(name)?.[1] ?? '';
   return new Set(rootsOf(`${own} ${about}`).filter((word) => !FILLING.has(word)));
@@ -183,7 +189,7 @@ function rootsOf(text: string): string[] {
   return tokenize(text).stems.map(rootOf);
 }
 
-/** Plumbers are found by who sells to "plumbing companies", and electricians by "electrical". */
+/** A shorter stem, so that "plumbers" matches "plumbing" and "electricians" matches "electrical". */
 function rootOf(stem: string): string {
   return stem.length < 6 ? stem : stem.replace(/(?:ing|ers?|ants?|ical|ians?|als?)$/, '');
 }

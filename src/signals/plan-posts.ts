@@ -37,32 +37,32 @@ import type { Hit } from './phrases.ts';
 import { type CompiledProfile, classify, mayBeWish, type PostReading, readPost, scorePost } from './score.ts';
 import { headlineOf, whereOf, whyOf } from './why.ts';
 
-/** What intake needs of the process. */
+/** Dependencies of intake. */
 export interface IntakeDeps {
   store: Store;
   clock: Clock;
   newId: NewId;
   baseUrl: string;
   matchers: Matchers;
-  /** Makes the links by which a message's reader rates its signal; left out: it has none. */
+  /** Creates the links in a message that rate its signal; omitted: messages have no such links. */
   feedbackLinks?: FeedbackLinks | undefined;
-  /** Takes on deliveries as they are stored; left out where this process sends nothing. */
+  /** Reserves deliveries as they are stored; omitted if this process sends nothing. */
   reserve?: Reserve;
-  /** Null or left out: words decide alone. */
+  /** Null or omitted: scores use words only. */
   encoder?: Encoder | null;
   /** Omitted when not measured. */
   intakeTally?: IntakeTally;
-  /** What is being traced as it is made, as `joinTrace` writes it; null or left out: nothing. */
+  /** The trace of the current work, as `joinTrace` formats it; null or omitted if it is not traced. */
   trace?: string | null;
 }
 
-/** A post of a source, whose external id may be another post's elsewhere on its platform. */
+/** A post from a source. Its external ID may belong to another post elsewhere on the same platform. */
 export type ScopedPost = ObservedPost & {
-  /** What tells the id apart; left out: no other post of the platform has it. */
+  /** Distinguishes equal IDs; omitted if the ID is unique on its platform. */
   idScope?: string;
 };
 
-/** The id by which a post is known again in the store; null where it has none. */
+/** The ID that identifies a post in the store; null if it has none. */
 export function storedIdOf({
   idScope,
   external_id: id = null,
@@ -80,28 +80,31 @@ interface Tenancy {
   rule: MatchRule;
 }
 
-/** What one commit takes of a batch: others' changes wait for it, and a large one would hold them up for half a second. */
+/**
+ * Limits of one commit of a batch: other changes wait for it, and a large one would block them for half a
+ * second.
+ */
 const MOST_POSTS_A_COMMIT = 25;
 const MOST_CHARS_A_COMMIT = 30_000;
-/** A post's signals, ready to be stored; none where it was rejected. */
+/** The signals of a post, ready to store; none if it was rejected. */
 export interface PlannedPost {
   signals: NewSignal[];
   errors: Fault[];
 }
 
-/** Which profiles posts are matched with, and what becomes of a post that matches none of them. */
+/** The profiles that posts are matched with, and whether posts without a match create a signal. */
 interface MatchRule {
-  /** The profiles that count, those of them that are active; empty: all that are active. */
+  /** The profiles to use if they are active; empty: all active profiles. */
   profileIds: readonly string[];
-  /** A post that no profile finds warm makes no signal. */
+  /** Whether posts that are warm for no profile create no signal. */
   onlyMatching: boolean;
 }
 
 export const EVERY_POST: MatchRule = { profileIds: [], onlyMatching: false };
 
 /**
- * Scores posts without storing anything: for changes that store their signals together with something else.
- * @throws DomainError `UNAVAILABLE` where they would wait too long for the encoder; those of a source wait
+ * Scores posts without storing anything, for changes that store their signals together with other data.
+ * @throws DomainError `UNAVAILABLE` if the posts would wait too long for the encoder; posts from sources wait
  */
 export async function planPosts(
   deps: IntakeDeps,
@@ -122,12 +125,12 @@ export async function planPosts(
   });
 }
 
-/** Whether a caller waits for one post, or for many. */
+/** Whether a caller waits for one post or for several. */
 export function kindOf(posts: readonly unknown[]): WorkKind {
   return posts.length > 1 ? 'batch' : 'single';
 }
 
-/** Runs work with the encoder, if there is one, and ends it whether the work succeeds or fails. */
+/** Runs work with the encoder, if there is one, and releases it whether the work succeeds or fails. */
 export async function withEncoding<T>(
   { encoder = null }: IntakeDeps,
   work: EncoderWork,
@@ -141,19 +144,20 @@ export async function withEncoding<T>(
   }
 }
 
-/** What a piece's posts are planned with; `left` posts of the same work come after it. */
+/** How a piece is planned; `left` is the number of posts of the same request after it. */
 interface PieceTerms {
   rule: MatchRule;
   encoding: Encoding | null;
   left: number;
   /**
-   * One for all pieces of a work: a piece of one long post is shorter than a turn, and Node goes on with the writer's answers
-   * in the same turn of the event loop as long as there are any. Without it a hundred posts kept others waiting for 0.4 s.
+   * One yielder for all pieces of a request: a piece with one long post is shorter than a turn, and Node
+   * handles the writer's responses in the same turn of the event loop as long as there are any. Without it, a
+   * hundred posts blocked other requests for 0.4 s.
    */
   nextTurn(): Promise<void>;
 }
 
-/** Plans posts that are planned together. */
+/** Plans the posts of one piece together. */
 export async function planPiece(
   deps: IntakeDeps,
   tenantId: string,
@@ -169,7 +173,7 @@ export async function planPiece(
   }
 
   if (encoding !== null) {
-    // Of what comes after this piece as large a share as of this.
+    // Assumes the same share of posts in doubt in the rest of the request.
     const inDoubt = readings.filter(({ isInDoubt }) => isInDoubt).length;
     const texts = inDoubt * (1 + left / Math.max(1, posts.length));
     encoding.expect(Math.ceil(texts));
@@ -194,27 +198,33 @@ export async function planPiece(
   return planned;
 }
 
-/** A post that was read, and the profiles that it may match. */
+/** A parsed post, and the profiles that it may match. */
 interface ReadPost {
   post: ScopedPost;
   words: PostReading;
   rule: ProfileRule;
   hits: ReadonlyMap<number, Hit[]>;
   candidates: readonly Candidate[];
-  /** What profiles sell that it is to be held against. */
+  /** The offers to compare it with. */
   offers: readonly Offer[];
-  /** Signals that it made before, with their scores. */
+  /** Scores of the signals that it already created. */
   known: ReadonlyMap<CompiledProfile, number>;
-  /** Whether its class hangs on the encoder for a profile that doesn't know it yet. */
+  /** Whether its class depends on the encoder, for a profile that has no signal of it yet. */
   isInDoubt: boolean;
 }
 
-/** A longer text is looked for by id and address alone: to compare it with eight others may take longer than to encode it. */
+/**
+ * Longer texts are only looked up by ID and URL: comparing one with eight others may take longer than
+ * encoding it.
+ */
 const MOST_COMPARED_UNITS = 4_000;
-/** Profiles that are asked whether they know a post already. Where more are in doubt it is encoded, as that costs less. */
+/** Maximum number of profiles to look up a post for. If more are in doubt, encoding it is cheaper. */
 const MOST_ASKED = 16;
 
-/** Reads a post by its words, and looks whether it is stored already where the encoder would decide: that costs a tenth. */
+/**
+ * Parses a post. Where the encoder would decide, checks first whether the post is already stored, which costs
+ * a tenth.
+ */
 async function readOne(
   deps: IntakeDeps,
   tenancy: Tenancy,
@@ -233,7 +243,8 @@ async function readOne(
   if (doubts.length > 0 && inDoubt.length <= MOST_ASKED) {
     const isShort = post.text.length <= MOST_COMPARED_UNITS;
     const seen: SeenPost = { post, type: words.type, nearKeys: isShort ? postNearKeys(post) : [] };
-    // Nobody sees these: they take no ids, of which a request that is run again must take the same ones in the same order.
+    // These signals are not stored: they use up no IDs, because a retried request must use the same IDs in
+    // the same order.
     const unseen = { ...deps, newId: () => '' };
     const signals = doubts.map(({ compiled, hits }) =>
       newSignal(unseen, { ...tenancy, receivers: [] }, seen, compiled, scorePost(words, compiled, hits)),
@@ -244,7 +255,7 @@ async function readOne(
       if (duplicate) known.set(compiled, duplicate.score);
     }
   }
-  // What one of those that sell something knows was held against all that they sell.
+  // A signal of one profile with an offer shows that the post was already compared with all offers.
   const isHeld = sellers.some(({ compiled }) => known.has(compiled));
   const isDoubted = inDoubt.some(
     ({ compiled }) => !known.has(compiled) && !(isHeld && compiled.offer !== null),
@@ -261,7 +272,7 @@ async function readOne(
   };
 }
 
-/** `nextTurn`: a pause where it is due, as a post may match a thousand profiles. */
+/** `nextTurn` yields when due, because a post may match a thousand profiles. */
 async function planPost(
   deps: IntakeDeps,
   tenancy: Tenancy,
@@ -279,7 +290,7 @@ async function planPost(
     matches.push({ compiled, score: scorePost(reading, compiled, hits) });
     await nextTurn();
   }
-  // A signal that is there already has the score that it was stored with.
+  // An existing signal keeps the score that it was stored with.
   const scoreOf = ({ compiled, score }: (typeof matches)[number]) => known.get(compiled) ?? score.score;
   matches.sort((a, b) => scoreOf(b) - scoreOf(a));
   const needsBest = !tenancy.rule.onlyMatching && known.size === 0;
@@ -296,7 +307,7 @@ async function planPost(
   return { signals, errors: [] };
 }
 
-/** A post with what all of its signals have in common. */
+/** A post with what all of its signals share. */
 interface SeenPost {
   post: ScopedPost;
   type: SignalType;
@@ -341,7 +352,7 @@ function newSignal(
   };
 }
 
-/** What a message says of a signal: what the post is called, why it is one, and links that rate it. */
+/** The texts for a message about a signal: headline, reason, and links that rate it. */
 export function storyOf(
   { feedbackLinks, tenantId, now }: Pick<IntakeDeps, 'feedbackLinks'> & { tenantId: string; now: number },
   { signal_id: signalId, signal_type: type, company, prospect, platform }: Signal,
@@ -379,7 +390,10 @@ function factsOf(
   };
 }
 
-/** Posts planned together. The cut depends only on the request, so that a re-run request is cut at the same places. */
+/**
+ * Splits posts into pieces that are planned together. The split depends only on the request, so a retried
+ * request is split at the same posts.
+ */
 export function piecesOf<P extends ObservedPost>(posts: readonly P[]): P[][] {
   const pieces: P[][] = [];
   let chars = Number.POSITIVE_INFINITY;
@@ -396,7 +410,7 @@ export function piecesOf<P extends ObservedPost>(posts: readonly P[]): P[][] {
   return pieces;
 }
 
-/** The signal of a post matched with a profile, every member filled: what is not known is an empty string. */
+/** Builds the signal of a post for a profile. Unknown facts are empty strings. */
 function buildSignal(
   post: ObservedPost,
   profile: IcpProfile,
@@ -437,16 +451,16 @@ function buildSignal(
   };
 }
 
-/** How a post came in: by itself or among others over the API or an import, or read by a source. */
+/** How a post arrived: alone or in a batch, over the API or an import, or from a source. */
 export type WayIn = 'post' | 'batch' | 'source';
 
-/** Counts what intake does, in plain numbers. */
+/** Counters of intake, in plain numbers. */
 export interface IntakeTally {
   countSignals(via: WayIn, signals: readonly { classification: string }[]): void;
   countEncoded(posts: number): void;
-  /** Signals that were stored, by class and way in. */
+  /** Number of stored signals, by origin and class. */
   signals(): { via: WayIn; classification: Classification; count: number }[];
-  /** Posts that the sentence encoder read. */
+  /** Number of posts that the sentence encoder read. */
   readonly encoded: number;
 }
 

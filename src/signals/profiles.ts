@@ -22,7 +22,10 @@ export interface ProfileDeps {
   newId: NewId;
 }
 
-/** @throws DomainError `CONFLICT` (name taken), `PLAN_REQUIRED` (too many of them or of their phrases), `INVALID_REQUEST` */
+/**
+ * @throws DomainError `CONFLICT` (name taken), `PLAN_REQUIRED` (too many profiles or phrases),
+ * `INVALID_REQUEST`
+ */
 export async function createProfile(
   { store, clock, newId }: ProfileDeps,
   tenant: Tenant,
@@ -66,8 +69,9 @@ export function changeProfile(
 }
 
 /**
- * Once a profile says what is sold, the untouched Default is switched off: it calls any wish to buy anything hot, 334 of 10,137
- * posts, beside the few that are for the seller, and every post is encoded for it. Whoever wants it switches it on again.
+ * Turns off the unmodified default profile once another profile has an offer. The default profile classifies
+ * any intent to buy as hot, 334 of 10,137 posts, next to the few that suit the seller, and every post is
+ * encoded for it. It can be turned on again.
  */
 async function switchDefaultOff(
   deps: Omit<ProfileDeps, 'newId'>,
@@ -86,7 +90,7 @@ function isDefault({ name, offer, phrases, active }: IcpProfile): boolean {
   return name === 'Default' && offer === '' && phrases.length === 0 && active;
 }
 
-/** @throws DomainError `NOT_FOUND`, `CONFLICT` where it is the last */
+/** @throws DomainError `NOT_FOUND`, `CONFLICT` if it is the last profile */
 export async function deleteProfile(
   { store, clock }: Omit<ProfileDeps, 'newId'>,
   tenantId: string,
@@ -116,7 +120,7 @@ export async function findProfile(store: ProfileStore, tenantId: string, id: str
   return profile;
 }
 
-/** `profile` changed by `patch`, checked as a whole. @throws DomainError `INVALID_REQUEST` */
+/** Applies `patch` to `profile` and validates the result. @throws DomainError `INVALID_REQUEST` */
 function draftProfile(profile: IcpProfile, patch: IcpPatch): IcpProfile {
   const draft = patchProfile(profile, patch);
   const { hot, warm } = draft.thresholds;
@@ -137,7 +141,7 @@ function tooManyPhrases(plan: Plan): DomainError {
 
 function nameTaken(name: string): DomainError {
   return new DomainError('CONFLICT', `A profile called "${name}" already exists.`, {
-    hint: 'Names are unique, in whatever case; choose another.',
+    hint: 'Names must be unique, regardless of case. Choose another.',
   });
 }
 
@@ -145,7 +149,7 @@ function unknownProfile(id: string): DomainError {
   return new DomainError('NOT_FOUND', `There is no profile "${id}".`);
 }
 
-/** A post that matched several profiles is several signals: how many are read for each post needed. */
+/** A post that matched several profiles has several signals: number of signals to read per post. */
 const SIGNALS_A_POST = 3;
 
 export interface PreviewDeps {
@@ -193,7 +197,7 @@ function compileDraft(profile: IcpProfile): Draft {
   return { compiled, matcher: compilePhrases([compiled.phrases]) };
 }
 
-/** Of each post's signals the one of the profile that is changed, else the best; in the order of the newest. */
+/** One signal per post: that of the edited profile, otherwise the best one. Newest first. */
 function onePerPost(signals: readonly StoredPost[], baseId: IcpProfile['id'] | null): StoredPost[] {
   const chosen = new Map<string, StoredPost>();
   for (const signal of signals) {
@@ -209,12 +213,15 @@ function isBetter(signal: StoredPost, known: StoredPost, baseId: string | null):
   return signal.profileId === baseId || signal.score > known.score;
 }
 
-/** A post with neither id nor address is identified by its text. */
+/** Identifies a post by ID or URL, or by its text if it has neither. */
 export function postKey({ platform, externalId, canonicalUrl, text }: StoredPost): string {
   return JSON.stringify([platform, externalId ?? canonicalUrl ?? text]);
 }
 
-/** The age of a post is that at which it was found: else each draft would be colder than what is stored. */
+/**
+ * Uses the age of the post when it was found: otherwise every draft would score lower than the stored
+ * signals.
+ */
 async function previewPost(
   { id, score, classification, wire, text, relevant }: StoredPost,
   { compiled, matcher }: Draft,

@@ -6,8 +6,9 @@ import type { SignalStore } from '../store/signal-store.ts';
 import { type IntakeDeps, planPosts } from './plan-posts.ts';
 
 /**
- * Stores made-up posts that show what a profile makes of a wish, of a complaint and of noise. They are scored as any other,
- * and nobody is told of them: a new account has something to judge before its first real post. They replace those before.
+ * Stores sample posts that show how a profile scores a request, a complaint and noise, so that a new account
+ * has something to judge before its first real post. They are scored like any other post, but create no
+ * events. Earlier samples are replaced.
  */
 export async function addSamples(deps: IntakeDeps, profile: IcpProfile): Promise<void> {
   await removeSamples(deps.store, profile.tenantId);
@@ -17,7 +18,10 @@ export async function addSamples(deps: IntakeDeps, profile: IcpProfile): Promise
   await deps.store.commitSignals(signals);
 }
 
-/** Takes all of a tenant's made-up posts away, for good; how many there were. One that became a lead's stays with it. */
+/**
+ * Deletes all sample posts of a tenant for good, and returns their number. A sample that became a lead stays
+ * with the lead.
+ */
 export function removeSamples(store: SignalStore, tenantId: string): Promise<number> {
   return store.removeSignalsOf(tenantId, SAMPLE_PLATFORM);
 }
@@ -25,11 +29,11 @@ export function removeSamples(store: SignalStore, tenantId: string): Promise<num
 interface Told {
   text: string;
   name: string;
-  /** From the profile's titles, if it names any. */
+  /** Whether the author has a title from the profile, if it names any. */
   isBuyer: boolean;
 }
 
-/** Posts in the profile's own words, newest first. Pure but for the hour. */
+/** Posts in the profile's own words, newest first. Pure, except for the current time. */
 function samplePosts(profile: IcpProfile, clock: Clock): ObservedPost[] {
   const { phrases, competitors, titles, industries, locations } = profile;
   const wanted = phrases[0] ?? 'a good supplier';

@@ -41,35 +41,36 @@ import { type Tokens, tokenize } from './tokens.ts';
 
 export const MODEL_VERSION = MODEL.version;
 
-/** Points a post keeps at most where a profile names its topic and the post speaks of something else. */
+/** Maximum score of an off-topic post, if the profile names its topic. */
 const OFF_TOPIC_CAP = 30;
 /**
- * Posts below both by words skip the encoder, except single lines, which have few words and are encoded quickly. Of 24,000
- * posts of business communities 42 % are below; this loses 0.5 % of 209 true hot posts, and 1.7 % of 727 hot and warm ones.
+ * Posts below both values by words skip the encoder, except single lines, which have few words and are
+ * encoded quickly. Of 24,000 posts of business communities, 42 % are below; this loses 0.5 % of 209 true hot
+ * posts, and 1.7 % of 727 hot and warm ones.
  */
 const LEAST_BY_WORDS: Odds = { hot: -2.9, warm: -1.5 };
 const NO_MATCHES: ReadonlyMap<Offer, OfferMatch> = new Map();
-/** Log-odds of the class that what needs no asking words comes to at least. */
+/** Minimum log-odds of the class of posts that indicate a purchase without asking for anything. */
 const EVENT_ODDS = 0.3;
 
-/** What is scored: the post's text and the facts that came with it (empty string: unknown). */
+/** A post to score: its text and the facts sent with it (empty string: unknown). */
 export interface ScoredPost extends FitFacts {
   text: string;
-  /** How old the post was when it was seen; left out or null: not known. */
+  /** Age of the post when it was seen; omitted or null if unknown. */
   ageMs?: number | null;
-  /** Where it comes from; omitted: it cannot be muted. */
+  /** Origin of the post; if omitted, it cannot be muted. */
   origin?: Origin;
-  /** The type given by its source; omitted: derived from the text. */
+  /** Type given by its source; if omitted, it is derived from the text. */
   type?: SignalType | undefined;
 }
 
-/** What the encoder made of a post, and the sentence that carries it (UTF-16 units). */
+/** The encoder's result for a post, and the sentence that contributes most (UTF-16 units). */
 export interface Meaning {
   odds: Odds;
   place: { start: number; end: number } | null;
 }
 
-/** A post read once, for all the profiles that it is scored with. */
+/** A post, parsed once for all profiles that it is scored with. */
 export interface PostReading {
   facts: ReadFacts;
   tokens: Tokens;
@@ -81,31 +82,31 @@ export interface PostReading {
   origin: Origin | null;
   judge: Judge;
   parts: ReadonlyMap<GroupKey, ScorePart>;
-  /** The judgement of words alone. */
+  /** The log-odds by words alone. */
   wordsOdds: Odds;
-  /** Null: words alone decide, or nothing hangs on it. */
+  /** Null if words alone decide, or if the result does not depend on the encoder. */
   meaning: Meaning | null;
-  /** How it matches what profiles sell; those that it was not held against have none. */
+  /** Its match with offers; offers that it was not compared with are missing. */
   matches: ReadonlyMap<Offer, OfferMatch>;
 }
 
-/** A profile made ready for matching, once for all posts that meet it. */
+/** A profile, compiled once for all posts that are matched with it. */
 export interface CompiledProfile {
   profile: IcpProfile;
   phrases: ProfilePhrases;
-  /** What it sells; null: it doesn't say. */
+  /** Null if the profile has no offer. */
   offer: Offer | null;
-  /** Of what was learned from judgements; 0: nothing was. */
+  /** Version of what was learned from judgements; 0: nothing yet. */
   lessonVersion: number;
-  /** Whether offer, phrases or competitors tell what it is about. */
+  /** Whether the profile has an offer, phrases or competitors. */
   namesTopic: boolean;
-  /** The 100 points as the profile's weights share them out. */
+  /** The 100 points, divided by the weights of the profile. */
   max: Weights;
   fit: CompiledFit;
   muted: { authors: ReadonlySet<string>; sources: ReadonlySet<string>; types: ReadonlySet<SignalType> };
 }
 
-/** @param learned what its tenant's judgements taught; left out: nothing */
+/** @param learned the lesson of the profile; omitted if it has none */
 export function compileProfile(profile: IcpProfile, learned?: StoredLesson): CompiledProfile {
   return {
     profile,
@@ -127,18 +128,20 @@ export function compileProfile(profile: IcpProfile, learned?: StoredLesson): Com
   };
 }
 
-/** Whether a post can be warm for it, or its best, without any of its phrases. */
+/** Whether a post without any of its phrases can be warm for the profile, or its best. */
 export function needsNoPhrase({ namesTopic, max, profile }: CompiledProfile): boolean {
   return !namesTopic || max.topic === 0 || profile.thresholds.warm <= OFF_TOPIC_CAP;
 }
 
-/** What speaks for a post whatever is sold. */
+/** Log-odds in favour of a purchase, whatever the offer. */
 export function generalOddsOf({ judge, parts, meaning }: PostReading): Odds {
   const share = meaning?.odds ?? { hot: 0, warm: 0 };
   return oddsOf({ hot: judge.hot.bias + share.hot, warm: judge.warm.bias + share.warm }, [...parts.values()]);
 }
 
-/** Finds in a post what does not depend on any profile. `encoder`: whether the encoder will be asked where it matters. */
+/**
+ * Parses the parts of a post that do not depend on a profile. `encoder`: whether the encoder is available.
+ */
 export function readPost(post: ScoredPost, encoder = false): PostReading {
   const { text } = post;
   const content = readFeatures(text);
@@ -164,8 +167,9 @@ export function readPost(post: ScoredPost, encoder = false): PostReading {
 }
 
 /**
- * Scores a post 0 to 100 against a profile and explains it. Pure: the same post, age, profile and model version give the
- * same explanation, whose points add up to the score. `hits` are where the profile's phrases stand in the post.
+ * Scores a post from 0 to 100 against a profile and explains the score. Pure: the same post, age, profile and
+ * model version give the same explanation, with points that add up to the score. `hits` are the occurrences
+ * of the profile's phrases in the post.
  */
 export function scorePost(
   reading: PostReading,
@@ -195,13 +199,16 @@ export function oddsFor(reading: PostReading, compiled: CompiledProfile, hits: r
   return judged(reading, compiled, { hits, answers: fitAnswers(reading.facts, compiled.fit) }).odds;
 }
 
-/** Whether a post's words leave room for a wish at all: they decide whether it is worth encoding for what is sold. */
+/**
+ * Whether the words of a post leave room for a request at all, which decides whether it is worth encoding for
+ * offers.
+ */
 export function mayBeWish({ wordsOdds, content }: PostReading): boolean {
   if (content.outline.onlyTitle) return true;
   return wordsOdds.hot >= LEAST_BY_WORDS.hot || wordsOdds.warm >= LEAST_BY_WORDS.warm;
 }
 
-/** Whether what the encoder would say could change the post's class for the profile. */
+/** Whether the result of the encoder could change the class of a post for the profile. */
 export function hangsOnMeaning(
   reading: PostReading,
   compiled: CompiledProfile,
@@ -226,8 +233,8 @@ export function classify(score: number, thresholds: { hot: number; warm: number 
 }
 
 /**
- * What speaks for and against a post, and what it comes to. What makes a company buy without asking has a class that it comes
- * to at least: what it lacks to that is given to the part of events.
+ * The parts of the score and their sum. Statements that indicate a purchase without asking for anything have
+ * a minimum class; the missing log-odds are added to the part of events.
  */
 function judged(
   reading: PostReading,
@@ -238,7 +245,7 @@ function judged(
   const bias = biasOf(reading, compiled, parts);
   const odds = oddsOf(bias, parts);
   const way = ownWayOf(reading, { titles: compiled.profile.titles, hits, answers });
-  // Who fits and means to buy is worth a look, whatever words they use, but no more than that.
+  // Someone who fits and wants to buy is worth a look, whatever words they use, but no more than that.
   const isHeld = matchOf(reading, compiled) !== null;
   const offTopic = isKnownToFit(answers) ? compiled.profile.thresholds.hot - 1 : OFF_TOPIC_CAP;
   const cap = isHeld ? Number.POSITIVE_INFINITY : offTopic;
@@ -252,7 +259,7 @@ function judged(
   return { parts: all, odds: oddsOf(bias, all), cap: Number.POSITIVE_INFINITY };
 }
 
-/** The parts of a post for a profile, as the profile weighs them; a weight of 0 leaves its kind of reason out. */
+/** The parts of a post with the weights of the profile applied; a weight of 0 removes the part. */
 function weighedParts(
   reading: PostReading,
   compiled: CompiledProfile,
@@ -280,12 +287,12 @@ function weighedParts(
   return mergeParts(parts);
 }
 
-/** How a post matches what a profile sells; null: it was not held against it. */
+/** The match of a post with the profile's offer; null if they were not compared. */
 function matchOf({ matches }: PostReading, { offer, max }: CompiledProfile): OfferMatch | null {
   return offer === null || max.topic === 0 ? null : (matches.get(offer) ?? null);
 }
 
-/** The match by meaning, and what the profile's own words add to it. */
+/** The match by meaning, and the contribution of the profile's own phrases. */
 function matchParts(match: OfferMatch, hits: readonly Hit[]): ScorePart[] {
   const parts: ScorePart[] = [
     { key: 'offer', odds: likenessOdds(match), features: [{ odds: 1, place: match.place }] },
@@ -308,17 +315,23 @@ function matchParts(match: OfferMatch, hits: readonly Hit[]): ScorePart[] {
   return parts;
 }
 
-/** The profile's weight that a part is weighed by. */
+/** The weight of the profile that applies to a part. */
 function weightOf(key: GroupKey): keyof Weights | null {
   if (key === 'offer' || key === 'learned') return 'topic';
   return key in DEFAULT_WEIGHTS ? (key as keyof Weights) : null;
 }
 
-/** Parts that say whether a post is about what a profile offers, and parts that have nothing to do with a purchase either. */
+/**
+ * Parts about the match with a profile's offer, and further parts that say nothing about a purchase in
+ * general.
+ */
 const MATCH_PARTS: ReadonlySet<GroupKey> = new Set(['offer', 'topic']);
 const BESIDE_PARTS: ReadonlySet<GroupKey> = new Set(['learned', 'fit']);
 
-/** Where the sum of a post's parts begins for a profile: with an offer, what the post lacks of either half is taken from it. */
+/**
+ * The bias of the sum of a post's parts for a profile. With an offer, it includes a deduction if one of
+ * intent and match is low.
+ */
 function biasOf(reading: PostReading, compiled: CompiledProfile, parts: readonly ScorePart[]): Odds {
   const { hot, warm } = reading.judge;
   const bias = { hot: hot.bias, warm: warm.bias };
@@ -347,7 +360,7 @@ function sum(factors: readonly { points: number }[]): number {
   return factors.reduce((total, factor) => total + factor.points, 0);
 }
 
-/** What kind of signal a post is, where its source does not say: the type with the best odds. */
+/** The type of a post whose source does not state one: the type with the highest log-odds. */
 export function typeOf(types: Readonly<Record<string, Linear>>, features: Features): SignalType {
   const odds = (type: SignalType) => {
     const linear = types[type];

@@ -29,16 +29,20 @@ interface SourceDeps extends SettingsDeps {
   store: SourceStore & ProfileStore;
   clock: Clock;
   newId: NewId;
-  /**
-   * Why robots.txt forbids an address; null if it is allowed or unknown. Omitted if it cannot be checked.
-   */
+  /** Why robots.txt disallows a URL; null if it is allowed or unknown. Omitted if it cannot be checked. */
   refusalOf?: ((url: string) => Promise<string | null>) | undefined;
 }
 
-/** What a place would have brought in the last 24 hours, the words of the best included; or why that is not known. */
+/**
+ * What a source would have found in the last 24 hours, with the text of the best post; or why that is
+ * unknown.
+ */
 export type SourcePreview = { read: number; matched: number; best: string | null } | { fault: string };
 
-/** Makes a source; an active one is due at once. @throws DomainError `CONFLICT`, `PLAN_REQUIRED`, `INVALID_REQUEST` */
+/**
+ * Creates a source; an active one is due immediately. @throws DomainError `CONFLICT`, `PLAN_REQUIRED`,
+ * `INVALID_REQUEST`
+ */
 export async function createSource(deps: SourceDeps, tenant: Tenant, input: SourceInput): Promise<Source> {
   const { store, clock, newId } = deps;
   const now = clock.now();
@@ -72,7 +76,7 @@ export async function createSource(deps: SourceDeps, tenant: Tenant, input: Sour
 }
 
 /**
- * Applies a patch. Another feed, query, site or board is read from its start, at once.
+ * Applies a patch. If the feed, query, site or board changes, the source is read from its start, immediately.
  * @throws DomainError `NOT_FOUND`, `CONFLICT` (name taken), `INVALID_REQUEST`
  */
 export async function changeSource(
@@ -95,12 +99,15 @@ export async function changeSource(
     if (restart) await refuseForbidden(deps, current.kind, settings);
     const outcome = await store.changeSource(next, restart);
     if (outcome === 'name_taken') throw nameTaken(next.name);
-    // What the store knows better, such as a wait that the source asked for, is in its own row.
+    // Read from the store, which may know more, such as a wait that the source requested.
     return outcome === 'changed' ? findSource(store, tenantId, id) : null;
   });
 }
 
-/** Makes a source due at once, or as soon as it may be read. @throws DomainError `NOT_FOUND`, `CONFLICT` where it is paused */
+/**
+ * Makes a source due immediately, or as soon as it may be read. @throws DomainError `NOT_FOUND`, `CONFLICT`
+ * if it is paused
+ */
 export async function runSourceNow(
   { store, clock }: SourceDeps,
   tenantId: string,
@@ -114,7 +121,7 @@ export async function runSourceNow(
   });
 }
 
-/** The tenant's source. @throws DomainError `NOT_FOUND` */
+/** Returns a source of the tenant. @throws DomainError `NOT_FOUND` */
 export async function findSource(store: SourceStore, tenantId: string, id: string): Promise<Source> {
   const source = await store.getSource(tenantId, id);
   if (source === null) throw unknownSource(id);
@@ -135,7 +142,7 @@ export async function deleteSource(
   });
 }
 
-/** The source after a change; the same object where nothing changes. */
+/** Applies a change to a source; returns the same object if nothing changes. */
 function patched(
   current: Source,
   { settings, secrets, ...patch }: SourcePatch & Pick<Source, 'settings' | 'secrets'>,
@@ -164,7 +171,10 @@ function patched(
   };
 }
 
-/** At once where it reads something else or was resumed; sooner, never later, where the interval is another. */
+/**
+ * Immediately if it reads something else or was resumed; with another interval, possibly sooner but never
+ * later.
+ */
 function nextPoll(
   current: Source,
   wanted: Pick<Source, 'settings' | 'secrets' | 'status' | 'intervalSeconds'>,
@@ -177,7 +187,7 @@ function nextPoll(
   return Math.min(current.nextPollAt, now + wanted.intervalSeconds * 1_000);
 }
 
-/** A feed that its site keeps from programs is refused when it is made, with the way that there is. */
+/** Rejects a feed that its site forbids programs to read, and names the alternative. */
 async function refuseForbidden(
   { refusalOf }: SourceDeps,
   kind: Source['kind'],
@@ -211,13 +221,13 @@ function unknownSource(id: string): DomainError {
 interface SettingsDeps {
   /** Addresses exempt from the public-address rule. */
   allowTargets: AddressSet;
-  /** Keeps the keys of services. */
+  /** Encrypts the credentials of services. */
   secretBox: SecretBox;
 }
 
 const PLAIN_NAMES = Object.keys(NO_SETTINGS) as PlainSettingName[];
 
-/** The settings that a kind has, changed by those that are given. @throws DomainError `INVALID_REQUEST` */
+/** Merges given settings into those of a source. @throws DomainError `INVALID_REQUEST` */
 export function settingsOf(
   { allowTargets }: SettingsDeps,
   kind: SourceKind,
@@ -242,7 +252,7 @@ export function settingsOf(
   return { ...settings, url: checked.url.href };
 }
 
-/** The secrets that a source has, changed by those that are given: null takes one away. @throws DomainError `INVALID_REQUEST` */
+/** Merges given secrets into those of a source; null removes one. @throws DomainError `INVALID_REQUEST` */
 function secretsOf(
   { secretBox }: SettingsDeps,
   { id, kind, secrets: current }: Pick<Source, 'id' | 'kind' | 'secrets'>,
@@ -261,7 +271,7 @@ function secretsOf(
   return secrets;
 }
 
-/** The secrets of a source in the open, for the run that needs them. */
+/** Decrypts the secrets of a source, for a run that needs them. */
 export function openSecrets(
   { secretBox }: Pick<SettingsDeps, 'secretBox'>,
   { id, secrets }: Pick<Source, 'id' | 'secrets'>,
@@ -297,7 +307,7 @@ function listed(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
 }
 
-/** Sites that no program may read without leave, by their own terms or robots.txt, and what people call them. */
+/** Sites whose terms or robots.txt forbid reading by programs without permission, with their names. */
 const CLOSED: [host: RegExp, name: string][] = [
   [/(^|\.)linkedin\.com$/, 'LinkedIn'],
   [/(^|\.)(?:facebook|fb)\.com$/, 'Facebook'],
@@ -319,13 +329,13 @@ const CLOSED: [host: RegExp, name: string][] = [
   [/(^|\.)(?:telegram\.org|t\.me)$/, 'Telegram'],
 ];
 
-/** The site of an address that programs may not read; null: none that is known. */
+/** The name of the site at a URL if programs may not read it; otherwise null. */
 export function closedPlaceAt(address: string): string | null {
   const host = URL.parse(address)?.hostname ?? '';
   return CLOSED.find(([pattern]) => pattern.test(host))?.[1] ?? null;
 }
 
-/** Why such a site cannot be read, and the way to bring its posts in. */
+/** Why such a site cannot be read, and how to send its posts instead. */
 export function closedPlaceWords(name: string): string {
   return `${name} does not let programs read its posts, so no source can. Send the posts you see there with POST /v1/signals, or import a file with "signalpost import FILE".`;
 }

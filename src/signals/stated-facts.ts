@@ -4,7 +4,7 @@ import { cutSentences, type Sentence } from './reading/sentences.ts';
 
 const MAX_OBJECT_WORDS = 9;
 
-/** A signal as it is explained: its text or as much of it as is shown, and why it was scored so. */
+/** The parts of a signal that its explanation in words is derived from. The text may be truncated. */
 export interface ExplainedSignal {
   text: string;
   type: Signal['signal_type'];
@@ -13,17 +13,17 @@ export interface ExplainedSignal {
   prospect?: Pick<Signal['prospect'], 'name' | 'title'>;
 }
 
-/** Something that the post says. */
+/** A statement of the post. */
 export interface Fact {
-  /** As a part of a sentence: "leaving Freshdesk". */
+  /** As part of a sentence: "leaving Freshdesk". */
   clause: string;
   sentence: Sentence | null;
-  /** Whether a sentence can be made of it alone. */
+  /** Whether a sentence can consist of it alone. */
   isMain: boolean;
   kind: keyof typeof SAYS;
 }
 
-/** Parts of the score that need not be named beside a fact. */
+/** Parts of the score that a fact already covers. */
 export const SAYS = {
   event: ['trigger'],
   moving: ['trigger', 'intent', 'urgency'],
@@ -42,14 +42,14 @@ function beside(kind: Fact['kind'], clause: string, sentence: Sentence | null): 
   return { clause, sentence, isMain: false, kind };
 }
 
-/** A post as its facts are read from it. */
+/** A post, parsed for its facts. */
 export interface Reading {
   text: string;
   sentences: Sentence[];
   signal: ExplainedSignal;
 }
 
-/** What stands where a tool is named: capitalised words, but not those that only begin a sentence or stand in a title. */
+/** Matches a name: capitalised words, except those that only start a sentence or are part of a title. */
 const NAME = /(?:[A-Z][\w&'’-]*(?:\.[a-z]{2,3}\b)?|\d+[a-z]+[A-Z]\w*)(?: (?:[A-Z][\w&'’-]*|\d{3}))*/y;
 const NO_NAME = new Set(
   (
@@ -58,12 +58,12 @@ const NO_NAME = new Set(
     'But So If When Where Not No Yes Please Thanks Recommendations Recommendation Alternatives Alternative'
   ).split(' '),
 );
-/** Kinds of things, which are part of a name only behind another word: "CAST AI". */
+/** Words for kinds of products, which are only part of a name after another word: "CAST AI". */
 const KINDS = new Set(
   'Software Tool Tools Some All New Good Better CRM ERP API SaaS AI POS USA UK US EU URGENT'.split(' '),
 );
 
-/** The name that begins at `at`; null where none does. */
+/** The name that starts at `at`; null if there is none. */
 export function nameAt(text: string, at: number): string | null {
   NAME.lastIndex = at;
   const words: string[] = [];
@@ -75,7 +75,7 @@ export function nameAt(text: string, at: number): string | null {
   return name.length < 2 ? null : name;
 }
 
-/** Names from `at` on with commas, "and", "or" or "vs" between. */
+/** Names from `at` on, separated by commas, "and", "or" or "vs". */
 function namesAt(text: string, at: number): string[] {
   const names: string[] = [];
   let next = at;
@@ -212,7 +212,7 @@ function wishing({ text, sentences }: Reading): Fact | null {
   return null;
 }
 
-/** What is asked for, in the author's words as somebody else tells them; null where it is nothing that one buys. */
+/** The object of a request in the author's words, in the third person; null if it is nothing to buy. */
 function objectAt(text: string, sentence: Sentence, at: number): string | null {
   const rest = text
     .slice(sentence.start + at, sentence.end)
@@ -237,7 +237,7 @@ const THING = new RegExp(`\\b${THINGS}\\b|\\bcrm\\b|\\bhelp ?desk\\b`);
 const BOUGHT = /^(?:tool|software|app|platform|system|crm|help)/;
 const OTHERS_USE =
   /\b(?:what|which) [^?.!]{0,50}\b(?:you|people|teams|others|everyone|folks|companies|guys)\b[^?.!]{0,20}\b(?:use|using)\b[^?.!]{0,60}\?/;
-/** How far after the words of a question the thing asked for may be. */
+/** Maximum distance of the requested product from the words of a question. */
 const NEAR_UNITS = 30;
 
 /** "Asking which tool to choose" */
@@ -346,7 +346,7 @@ const COMPLAINTS: [pattern: RegExp, about: string][] = [
 function complaint({ sentences, signal }: Reading): Fact | null {
   if (!hasPoints(signal, 'pain') && !hasPoints(signal, 'trigger')) return null;
   for (const [pattern, about] of COMPLAINTS) {
-    // Others raise prices, but whose tool breaks is the author.
+    // Prices are raised by vendors, but the tool that breaks is the author's own.
     const maySayOf = about !== 'its reliability';
     const sentence = sentences.find(
       (one) => pattern.test(one.text) && isOwn(one, one.text.search(pattern), maySayOf),
@@ -379,7 +379,7 @@ function fit({ signal }: Reading): Fact | null {
   return beside('fit', `fits your audience (${facts.join(', ')})`, null);
 }
 
-/** In the order in which a person would name them. */
+/** In the order in which a person would mention them. */
 const READERS: ((reading: Reading) => Fact | null)[] = [
   event,
   leaving,
@@ -391,7 +391,7 @@ const READERS: ((reading: Reading) => Fact | null)[] = [
   fit,
 ];
 
-/** What a post says of its author's purchase, the strongest first. */
+/** The facts that a post states about its author's purchase, strongest first. */
 export function statedFacts(reading: Reading): Fact[] {
   const facts = READERS.flatMap((read) => read(reading) ?? []);
   // Leaving a product is a stronger statement than a complaint, and what looks like a review may not be one.
@@ -410,7 +410,7 @@ const WHEN = new RegExp(
 const DECIDES =
   /\b(?:decide|choose|pick|need|start|sign|switch|replace|buy|move|migrate|leav|renew|go live|launch|in place)/;
 
-/** When it is to happen, where a sentence says so that is about it. */
+/** When the purchase is planned, if a relevant sentence says so. */
 export function whenOf({ text, sentences }: Reading, facts: readonly Fact[]): string {
   const about = facts.flatMap(({ sentence }) => sentence ?? []);
   const others = sentences.filter((one) => !about.includes(one) && DECIDES.test(one.text));
@@ -427,7 +427,7 @@ export function whenOf({ text, sentences }: Reading, facts: readonly Fact[]): st
   return '';
 }
 
-/** The sentences of a post; one line alone is no title and has sentences of its own. */
+/** The sentences of a post. A single line is not a title, and is split into sentences. */
 export function sentencesOf(text: string): Sentence[] {
   if (text.trim().includes('\n')) return cutSentences(text).sentences;
   const title = '-\n';

@@ -16,20 +16,20 @@ import {
 } from './score.ts';
 import { type Tokens, tokenize } from './tokens.ts';
 
-/** Nothing is suggested for the sake of fewer posts than this. */
+/** Minimum number of posts that support a suggestion. */
 const MIN_POSTS = 2;
 const MAX_OF_A_KIND = 5;
-/** A change keeps nearly all that was relevant, or most of what it adds is. */
+/** A change keeps nearly all relevant posts, or most of the posts it adds are relevant. */
 const MIN_KEPT = 0.9;
 const MIN_RIGHT = 0.75;
 const MAX_PHRASE_UNITS = 80;
 
-/** A pause where it is due: what is worked out of 500 posts takes a second. */
+/** Yields when due: computing suggestions from 500 posts takes a second. */
 type NextTurn = () => Promise<void>;
 
 /**
- * What a profile would do better with, by the feedback on its signals; what spares most first, within its kind. Pure: the
- * same posts, the same suggestions.
+ * Suggests changes to a profile, based on feedback on its signals. Within a kind, the most effective one is
+ * first. Pure: the same posts give the same suggestions.
  */
 export async function suggestChanges(
   profile: IcpProfile,
@@ -55,7 +55,7 @@ export async function suggestChanges(
   return [...useful, ...bestMove(moves)];
 }
 
-/** What accepting it changes. */
+/** The patch that accepting a suggestion applies. */
 export function patchOf(
   { kind, member, value }: Pick<IcpSuggestion, 'kind' | 'member' | 'value'>,
   profile: IcpProfile,
@@ -74,15 +74,17 @@ interface Draft extends Pick<IcpSuggestion, 'kind' | 'member' | 'value' | 'summa
   shows(post: JudgedPost, read: ReadAgain): boolean;
 }
 
-/** A post as some drafts look at it: read when it is first asked for. */
+/** A post as drafts read it, parsed on first use. */
 interface ReadAgain {
   reading(): PostReading;
   pairs(): ReadonlySet<string>;
-  /** Its score by words with the profile as it is. */
+  /** Its score by words with the current profile. */
   scoreBefore(): number;
 }
 
-/** What each draft would have done: all of them in one pass over the posts, so that one post at a time is in memory. */
+/**
+ * Computes the effect of all drafts in one pass over the posts, so that only one post at a time is in memory.
+ */
 async function withEffects(
   profile: IcpProfile,
   drafts: readonly Draft[],
@@ -164,7 +166,7 @@ async function exclusions(profile: IcpProfile, pairs: Tally, nextTurn: NextTurn)
     }));
 }
 
-/** What relevant signals speak of that no irrelevant one does, where the profile does not name it yet. */
+/** Phrases that occur in relevant signals, in no irrelevant ones, and not yet in the profile. */
 async function additions(profile: IcpProfile, pairs: Tally, nextTurn: NextTurn): Promise<Draft[]> {
   if (profile.phrases.length + profile.competitors.length === 0) return [];
   const taken = phrasesOf(profile);
@@ -222,7 +224,7 @@ function thresholds(profile: IcpProfile, posts: readonly JudgedPost[]): Draft[] 
   return found;
 }
 
-/** Half and double of each weight. */
+/** Suggests half and double each weight. */
 async function weights(profile: IcpProfile, nextTurn: NextTurn): Promise<Draft[]> {
   const drafts: Draft[] = [];
   for (const key of WEIGHT_KEYS) {
@@ -238,7 +240,7 @@ async function weights(profile: IcpProfile, nextTurn: NextTurn): Promise<Draft[]
   return drafts;
 }
 
-/** Of the weights the one whose half or double would have told most apart. */
+/** The change of a weight that separates relevant from irrelevant signals best. */
 function bestMove(moves: readonly IcpSuggestion[]): IcpSuggestion[] {
   const worth = ({ effect: { shown_before: before, shown_after: after } }: IcpSuggestion) =>
     before.not_relevant - after.not_relevant - 2 * (before.relevant - after.relevant);
@@ -246,7 +248,7 @@ function bestMove(moves: readonly IcpSuggestion[]): IcpSuggestion[] {
   return best === undefined ? [] : [best];
 }
 
-/** Whether a post is shown with the score that it has, and what the change does to it by its words. */
+/** Whether a post is shown if the change of its score by words is applied to its stored score. */
 function rescored(
   profile: IcpProfile,
   change: Pick<IcpSuggestion, 'kind' | 'member' | 'value'>,
@@ -258,14 +260,19 @@ function rescored(
   };
 }
 
-/** In how many posts of each kind a pair of words stands, packed into one number: there may be 300,000 pairs. */
+/**
+ * The number of posts of each kind that contain a pair of words, packed into one number: there may be 300,000
+ * pairs.
+ */
 type Tally = ReadonlyMap<string, number>;
 
-/** Ten bits of a small integer for each count: there are 500 posts at most. */
+/** Ten bits for each count: there are at most 500 posts. */
 const UNWANTED = 2 ** 10;
 const SHOWN_UNWANTED = 2 ** 20;
 
-/** Of a pair's posts: relevant ones, irrelevant ones, and those of the latter that were shown. */
+/**
+ * Unpacks the number of relevant and irrelevant posts with a pair, and of irrelevant ones that were shown.
+ */
 function holdersOf(packed: number) {
   return {
     wanted: packed % UNWANTED,
@@ -285,10 +292,10 @@ async function tallyOf(posts: readonly JudgedPost[], nextTurn: NextTurn): Promis
   return tally;
 }
 
-/** Pairs that are looked at without a pause. */
+/** Number of pairs between two yields. */
 const PAIRS_A_TURN = 5_000;
 
-/** The pairs that most posts hold, by `count`, which is 0 for one that doesn't qualify. */
+/** The most frequent pairs by `count`, which returns 0 for pairs that do not qualify. */
 async function mostOf(
   tally: Tally,
   nextTurn: NextTurn,
@@ -312,7 +319,7 @@ function byCount([a, x]: [string, number], [b, y]: [string, number]): number {
   return y - x || (a < b ? -1 : 1);
 }
 
-/** The things that irrelevant signals that were shown have, and no relevant one has; the most frequent first. */
+/** Values that shown, irrelevant signals have and no relevant signal has, most frequent first. */
 function onlyIrrelevant(
   posts: readonly JudgedPost[],
   of: (post: JudgedPost) => readonly string[],
@@ -334,7 +341,7 @@ function counted(posts: readonly JudgedPost[]): { relevant: number; not_relevant
   return { relevant, not_relevant: posts.length - relevant };
 }
 
-/** Pairs of neighbouring words, ordinary ones left out: they are about nothing. */
+/** Pairs of adjacent words, without ordinary words, which carry no topic. */
 function pairsOf({ words, breaks }: Tokens): Set<string> {
   const pairs = words.slice(1).flatMap((word, i) => {
     const before = words[i] ?? '';
@@ -355,7 +362,7 @@ export interface JudgedPost {
   isShown: boolean;
   relevant: boolean;
   origin: Origin;
-  /** As old as it was when it was found; of a long text the parts that decide. */
+  /** With the age at which it was found; of a long text, only the parts that decide. */
   post: ScoredPost;
 }
 
@@ -382,7 +389,7 @@ export function judgedPostOf(
   return { score, isShown: classification !== 'cold', relevant, origin, post };
 }
 
-/** Scores posts with one profile, by their words. */
+/** Scores posts with one profile, by words. */
 type Scoring = (reading: PostReading) => number;
 
 function scoringOf(profile: IcpProfile): Scoring {

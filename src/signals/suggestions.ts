@@ -14,23 +14,23 @@ import { savedLessonOf } from './lesson.ts';
 import { changeProfile, findProfile } from './profiles.ts';
 import { type JudgedPost, judgedPostOf, patchOf, suggestChanges } from './suggest-changes.ts';
 
-/** What showing and deciding suggestions needs of the process. */
+/** Dependencies of showing and deciding suggestions. */
 export interface SuggestionDeps {
   store: Store;
   clock: Clock;
   suggester: Suggester;
 }
 
-/** A decision that was made, with what the profile had before: it can be taken back. */
+/** A decision, with the previous values of the profile, so that it can be undone. */
 interface Decided {
   suggestion: IcpSuggestion;
-  /** The threshold of warm, where that was moved. */
+  /** The previous threshold of warm, if it was changed. */
   previousWarm: number | null;
-  /** The weight, where one was moved; left out in older decisions. */
+  /** The previous weight, if one was changed; omitted in older decisions. */
   previousWeight?: number | null;
 }
 
-/** What is suggested now, and what was decided before. @throws DomainError `NOT_FOUND` */
+/** Open suggestions, followed by decided ones. @throws DomainError `NOT_FOUND` */
 export async function listSuggestions(
   { store, suggester }: SuggestionDeps,
   tenantId: string,
@@ -49,8 +49,9 @@ export async function listSuggestions(
 }
 
 /**
- * The decision is stored before the profile is changed by it: whether it is the first is decided in its commit, and what is
- * cut off in between can be undone. @throws DomainError `NOT_FOUND`, `CONFLICT` (decided already, or not at all), `PLAN_REQUIRED`
+ * Decides a suggestion. The decision is stored before it changes the profile: the commit determines whether
+ * it is the first one, and an interrupted change can be undone.
+ * @throws DomainError `NOT_FOUND`, `CONFLICT` (already decided, or nothing to undo), `PLAN_REQUIRED`
  */
 export async function decideSuggestion(
   deps: SuggestionDeps,
@@ -66,7 +67,7 @@ export async function decideSuggestion(
   return await decide(deps, { tenant, profileId, suggestion }, action);
 }
 
-/** What the profile learned by itself, as a change that holds until it is undone; none where it learned nothing. */
+/** The lesson of a profile, as a change that applies until it is undone; none if there is no lesson. */
 function learnedTopic(stored: StoredLesson): IcpSuggestion[] {
   const saved = savedLessonOf(stored);
   if (saved === null) return [];
@@ -85,7 +86,7 @@ function learnedTopic(stored: StoredLesson): IcpSuggestion[] {
   ];
 }
 
-/** Switches what was learned on or off: undone, it is dismissed; undone again, it is back. */
+/** Turns a lesson on or off. Undoing an acceptance dismisses it; undoing that restores it. */
 async function switchLearned(
   { store }: SuggestionDeps,
   tenantId: string,
@@ -95,7 +96,7 @@ async function switchLearned(
   const isOn = action === 'undo' ? suggestion.status !== 'accepted' : action === 'accept';
   if (await store.switchLesson(tenantId, profileId, isOn))
     return { ...suggestion, status: isOn ? 'accepted' : 'dismissed' };
-  throw new DomainError('CONFLICT', `What was learned is already ${suggestion.status}.`, {
+  throw new DomainError('CONFLICT', `The lesson is already ${suggestion.status}.`, {
     hint: 'Undo that first.',
   });
 }
@@ -161,7 +162,7 @@ function unknown(id: string): DomainError {
   return new DomainError('NOT_FOUND', `There is no suggestion "${id}".`);
 }
 
-/** Decisions of before there were other lists do not name the member. */
+/** Adds the member to old decisions, which were stored before there were other lists. */
 function withMember(suggestion: IcpSuggestion): IcpSuggestion {
   const member = suggestion.kind === 'exclude_phrase' ? 'excluded_phrases' : 'thresholds.warm';
   return { ...suggestion, member: suggestion.member ?? member };
@@ -172,7 +173,7 @@ function weightOf({ kind, member }: IcpSuggestion, { weights }: IcpProfile): num
   return key === undefined ? null : weights[key];
 }
 
-/** Undoes exactly this change; null if it was undone already or built upon. */
+/** Reverses exactly this change; null if the profile has changed since. */
 function reversalOf(
   suggestion: IcpSuggestion,
   profile: IcpProfile,
@@ -199,20 +200,20 @@ function reversalOf(
   return without(list).length < list.length ? { [name]: without(list) } : null;
 }
 
-/** How many of the newest signals with feedback precision and suggestions are computed from. */
+/** Maximum number of the newest signals with feedback that precision and suggestions are computed from. */
 export const MAX_JUDGED = 500;
 
-/** Profiles whose suggestions are kept, about 10 KB each, those that were looked at last. */
+/** Maximum number of profiles whose suggestions are cached, about 10 KB each. */
 const MAX_KEPT = 500;
-/** An erasure that leaves every length as it was is noticed after this at the latest. */
+/** Maximum age of cached suggestions. It covers an erasure that leaves every length unchanged. */
 const MAX_AGE_MS = 10 * 60_000;
-/** Others that wait for their suggestions, each for a second or two. */
+/** Maximum number of waiting computations, each of which takes a second or two. */
 const MAX_WAITING = 16;
 const RETRY_AFTER_SECONDS = 10;
 
-/** Works out what feedback suggests for profiles, and keeps it for as long as it holds. */
+/** Computes the suggestions for profiles and caches them while they are valid. */
 export interface Suggester {
-  /** @throws DomainError `UNAVAILABLE` where too many others wait already */
+  /** @throws DomainError `UNAVAILABLE` if too many computations are waiting */
   suggest(profile: IcpProfile): Promise<readonly IcpSuggestion[]>;
 }
 
@@ -223,9 +224,9 @@ interface Kept {
 }
 
 /**
- * Suggestions take a second of processor time for long posts, and a profile's screen asks for them at each view: they are
- * made anew only after the profile, its feedback or a judged post has changed, once for all who ask meanwhile, and for one
- * profile at a time, so that the posts of one are in memory.
+ * Computing suggestions takes a second of CPU time for long posts, and a profile's page requests them on each
+ * view. They are computed again only after the profile, its feedback or a judged post has changed, once for
+ * all concurrent callers, and for one profile at a time, so that only its posts are in memory.
  */
 export function createSuggester(store: SignalStore, clock: Clock): Suggester {
   /** By profile. */
@@ -264,14 +265,14 @@ export function createSuggester(store: SignalStore, clock: Clock): Suggester {
   };
 }
 
-/** What suggestions follow from. */
+/** Everything that the suggestions depend on. */
 function stampOf({ tenantId, version }: IcpProfile, judgements: readonly Judgement[]): string {
   return createHash('sha256')
     .update(JSON.stringify([tenantId, version, judgements]))
     .digest('base64');
 }
 
-/** One piece of work after the other, and not more than `most` waiting. */
+/** Runs work sequentially, with at most `most` waiting. */
 function createLine(most: number): { inTurn<T>(work: () => Promise<T>): Promise<T> } {
   const waiting: Fifo<() => void> = createFifo();
   let isBusy = false;
@@ -294,7 +295,7 @@ function createLine(most: number): { inTurn<T>(work: () => Promise<T>): Promise<
 }
 
 function tooMany(): DomainError {
-  return new DomainError('UNAVAILABLE', 'Suggestions for too many profiles are being worked out.', {
+  return new DomainError('UNAVAILABLE', 'Too many suggestions are being computed.', {
     hint: `Wait ${RETRY_AFTER_SECONDS} seconds (Retry-After), then try again.`,
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });

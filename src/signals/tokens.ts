@@ -1,27 +1,30 @@
 import { fold } from '../lib/text.ts';
 
 /**
- * A text cut into words, once for all that reads it. Parallel lists, one entry a word: a text of the greatest length has
- * ten thousand of them. Offsets are UTF-16, as JavaScript cuts strings.
+ * A text split into words, once for all that reads it. Parallel lists with one entry per word, because a text
+ * of the maximum length has ten thousand words. Offsets are in UTF-16 units, as in JavaScript strings.
  */
 export interface Tokens {
   text: string;
   /** Folded, with straight apostrophes: `doesn't`, `what's`, `crms`. */
   words: string[];
-  /** The form by which words are the same: singular, without apostrophes: `doesnt`, `what`, `crm`. */
+  /** The form for comparison, singular and without apostrophes: `doesnt`, `what`, `crm`. */
   stems: string[];
   starts: number[];
-  /** A possessive `'s` is not part of what is quoted: that of `Acme's` is `Acme`. */
+  /** Excludes a possessive `'s`, which is not quoted: `Acme's` ends after `Acme`. */
   ends: number[];
-  /** How many breaks (of sentence, clause, paragraph) lie before the word: words between which it grows are apart. */
+  /**
+   * Number of breaks (of sentence, clause, paragraph) before the word: a phrase does not continue across one.
+   */
   breaks: number[];
 }
 
 type Kind = 'word' | 'single' | 'extend' | 'apostrophe' | 'other';
 
 /**
- * Scripts that put no space between words: each character is a word, and a phrase is a run of them. First and last of
- * their blocks (Thai and Lao, Myanmar, Khmer, kana and Han, Han beyond the BMP): a pattern of scripts costs ten times as much.
+ * Scripts without spaces between words: each character is a word, and a phrase is a run of characters. First
+ * and last code points of their blocks (Thai and Lao, Myanmar, Khmer, kana and Han, Han beyond the BMP); a
+ * script pattern is ten times as slow.
  */
 const SINGLE = [
   0x0e00, 0x0eff, 0x1000, 0x109f, 0x1780, 0x17ff, 0x3040, 0x30ff, 0x3400, 0x9fff, 0x20000, 0x323af,
@@ -33,12 +36,12 @@ const ELIDED = /^(?:[cdjlmnst]|qu)$/iu;
 
 const WORD = 1;
 const SPACE = 2;
-/** Quotes and marks of emphasis, which stand between words without parting them. */
+/** Quotes and emphasis, which do not separate words. */
 const TRANSPARENT = 3;
-/** Signs that join two words where no space stands beside them: `help-desk`, `node.js`, `24/7`, `R&D`. */
+/** Symbols that join two words if there is no space next to them: `help-desk`, `node.js`, `24/7`, `R&D`. */
 const JOINER = 4;
 
-/** What each ASCII character is, so that an English text asks no pattern. */
+/** The class of each ASCII character, so that English texts need no pattern. */
 const ASCII = Uint8Array.from({ length: 128 }, (_, code) => {
   const char = String.fromCharCode(code);
   if (/[A-Za-z0-9]/.test(char)) return WORD;
@@ -46,7 +49,7 @@ const ASCII = Uint8Array.from({ length: 128 }, (_, code) => {
   return /["'*_`~]/.test(char) ? TRANSPARENT : /[-/.&+@]/.test(char) ? JOINER : 0;
 });
 
-/** Cuts a text into words. Linear in its length. */
+/** Splits a text into words, in linear time. */
 export function tokenize(text: string): Tokens {
   const tokens: Tokens = { text, words: [], stems: [], starts: [], ends: [], breaks: [] };
   let at = 0;
@@ -68,12 +71,12 @@ export function tokenize(text: string): Tokens {
   return tokens;
 }
 
-/** Adds the word that begins at `start`, and tells where reading goes on. */
+/** Adds the word that starts at `start`, and returns the position after it. */
 function addWord(tokens: Tokens, start: number): number {
   const { text } = tokens;
   let end = start + 1;
   while (end < text.length && ASCII[text.charCodeAt(end)] === WORD) end++;
-  // Nearly all words of an English text end here, at a space or a sign.
+  // Nearly all words of an English text end here, at a space or a symbol.
   const isPlain = end === text.length || (text.charCodeAt(end) < 128 && text.charCodeAt(end) !== 0x27);
   if (isPlain && text.charCodeAt(start) < 128) {
     const folded = text.slice(start, end).toLowerCase();
@@ -103,7 +106,7 @@ function add(tokens: Tokens, word: string, itsStem: string, end: number): void {
 interface Word {
   folded: string;
   stem: string;
-  /** Where the quoted word ends, and where reading goes on. */
+  /** Where the quoted word ends, and where parsing continues. */
   end: number;
   next: number;
 }
@@ -133,7 +136,7 @@ function wordAt(text: string, start: number): Word {
   return { folded, stem: one, end, next: end };
 }
 
-/** `APIs`, `CMSs`: of an acronym the `s` is known to be none of its letters. */
+/** `APIs`, `CMSs`: the lower-case `s` is not part of the acronym. */
 function isShoutedPlural(text: string, start: number, end: number): boolean {
   if (end - start < 3 || text.charCodeAt(end - 1) !== 0x73) return false;
   for (let at = start; at < end - 1; at++) {
@@ -153,7 +156,10 @@ function bare(word: string): string {
   return word.replaceAll("'", '');
 }
 
-/** Of a longer word only the beginning is folded: no phrase is so long, and folding may make 18 letters of one. */
+/**
+ * Only the beginning of a longer word is folded: no phrase is that long, and folding can turn one letter into
+ * 18.
+ */
 const MAX_FOLDED_UNITS = 1_000;
 
 function foldWord(whole: string): string {
@@ -191,7 +197,7 @@ function widthAt(text: string, at: number): number {
 const TRANSPARENT_BEYOND = /[\u2018\u2019\u201c\u201d\u00ab\u00bb\p{M}\p{Cf}]/u;
 const JOINER_BEYOND = /[\u2010-\u2013]/;
 
-/** Whether what stands between two words keeps them apart: they are then no phrase together. */
+/** Whether the text between two words separates them, so that they do not form a phrase. */
 function parts(text: string, start: number, end: number): boolean {
   let lines = 0;
   let spaces = 0;
@@ -212,7 +218,7 @@ function signBeyond(char: string): number {
   return TRANSPARENT_BEYOND.test(char) ? TRANSPARENT : JOINER_BEYOND.test(char) ? JOINER : 0;
 }
 
-/** Plurals by form only, whose singular is another word: "news" is not about what is "new". */
+/** Words that look like plurals but are not: "news" is not the plural of "new". */
 const NO_PLURAL = new Set(['news', 'goods', 'means', 'customs', 'always', 'perhaps', 'across', 'besides']);
 const IRREGULAR = new Map([
   ['women', 'woman'],
@@ -223,9 +229,9 @@ const IRREGULAR = new Map([
 ]);
 
 /**
- * One form for singular and plural of an English word: `companies` and `company`, `taxes` and `tax`, `CRMs` and `CRM`.
- * It need not be a word itself (`licens`, `movy`): both numbers only have to come to the same. Takes folded words; those
- * of up to three letters stay, so that acronyms do (`ATS`, `SMS`, `AWS`).
+ * Maps singular and plural of an English word to the same form: `companies` and `company`, `taxes` and `tax`,
+ * `CRMs` and `CRM`. The form need not be a word (`licens`, `movy`). Takes folded words; words of up to three
+ * letters stay, because they may be acronyms (`ATS`, `SMS`, `AWS`).
  */
 function stem(word: string): string {
   const last = word.charAt(word.length - 1);
@@ -241,7 +247,10 @@ function isPlural(word: string): boolean {
   return before !== 's' && before !== 'u' && before !== 'i' && !(before >= '0' && before <= '9');
 }
 
-/** What cutting an `s` leaves in doubt: `taxe` is `tax`, but `cache` is no `cach`. So both lose the `e`. */
+/**
+ * Without the `s`, `taxe` is `tax`, but `cache` is not `cach`: both lose the `e` to be the same in both
+ * numbers.
+ */
 function singularEnd(word: string): string {
   if (!word.endsWith('e')) return word.length > 5 && word.endsWith('sis') ? word.slice(0, -2) : word;
   const before = word.charAt(word.length - 2);

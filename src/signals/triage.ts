@@ -9,25 +9,25 @@ import type { TeamStore } from '../store/account-store.ts';
 import type { SignalStore } from '../store/signal-store.ts';
 import { headlineOf, type Why } from './why.ts';
 
-/** The hour at which a snooze ends. */
+/** The hour at which snoozes end. */
 const MORNING = 8;
 const MAX_SNOOZE_MS = 366 * DAY_MS;
 const MAX_VIEWS = 20;
 const MAX_NAME_CHARS = 40;
 const MAX_QUERY_CHARS = 2_000;
 
-/** The morning of a day, Unix milliseconds. @throws DomainError */
+/** The morning of a day, in Unix milliseconds. @throws DomainError */
 export function morningOf(day: string, timezone: string): number {
   const start = /^\d{4}-\d\d-\d\d$/.test(day) ? fromIso(`${day}T00:00:00Z`) : Number.NaN;
   if (Number.isNaN(start))
     throw new DomainError('INVALID_REQUEST', 'Choose a day to snooze until, such as 2027-01-31.');
   const daily = { timezone, hour: MORNING };
-  // Zones are up to 14 hours from UTC.
+  // Time zones differ from UTC by up to 14 hours.
   const morning = nextDaily(start - 15 * HOUR_MS, daily);
   return dateIn(timezone, morning) < day ? nextDaily(morning, daily) : morning;
 }
 
-/** Hides signals from the inbox until a moment; null: they come back now. How many there were. @throws DomainError */
+/** Snoozes signals until a time; null ends the snooze. Returns the number of signals. @throws DomainError */
 export async function snoozeSignals(
   { store, clock }: { store: SignalStore; clock: Clock },
   tenantId: string,
@@ -39,7 +39,10 @@ export async function snoozeSignals(
   return store.triageSignals(tenantId, ids, { snoozedUntil: until });
 }
 
-/** Assigns signals to a member of the team; empty: unassigns them. Returns how many there were. @throws DomainError */
+/**
+ * Assigns signals to a team member; an empty assignee unassigns them. Returns the number of signals. @throws
+ * DomainError
+ */
 export async function assignSignals(
   { store }: { store: SignalStore & TeamStore },
   tenantId: string,
@@ -51,7 +54,7 @@ export async function assignSignals(
   return store.triageSignals(tenantId, ids, { assignee });
 }
 
-/** Keeps filters of the list under a name, in place of those it has. @throws DomainError */
+/** Saves filters under a name, replacing those of a view with the same name. @throws DomainError */
 export async function saveView(
   { store, clock, newId }: { store: SignalStore; clock: Clock; newId: NewId },
   tenantId: string,
@@ -68,14 +71,15 @@ export async function saveView(
   await store.saveSignalView({ id: newId('viw'), tenantId, name: called, query, createdAt: clock.now() });
 }
 
-/** How many of the newest signals with the words, and of those with the words side by side, are compared. */
+/** Number of newest signals to compare, both with the words anywhere and with the words as a phrase. */
 const COMPARED = 100;
 
 type Found = Signal & { explanation: Explanation };
 
 /**
- * Signals that hold all words of `q`, the best match first: the words as a headline, in a headline, in its words; then by
- * score. Of common words the newest are compared, whatever their age those in which the words stand side by side.
+ * Signals that contain all words of `q`, best match first: the words as the headline, within the headline,
+ * scattered in the headline; then by score. For common words, only the newest signals are compared, plus the
+ * newest that contain the words as a phrase.
  */
 export async function bestMatches(
   store: SignalStore,
@@ -97,7 +101,9 @@ export async function bestMatches(
     .map(({ signal }) => signal);
 }
 
-/** How near a headline is to what was searched for: 3 is the same, 2 holds it, below that the share of its words. */
+/**
+ * Similarity of a headline to a search: 3 is equal, 2 contains it, below that it is the share of the words.
+ */
 function likenessOf(headline: string, asked: string): number {
   const words = (text: string): string[] => fold(text).match(/[\p{L}\p{N}]+/gu) ?? [];
   const [own, sought] = [words(headline), words(asked)];
@@ -128,7 +134,7 @@ Happy to answer questions here or show you how it would work for you.
 
 {{sender}}`;
 
-/** The template of a tenant's replies. */
+/** A tenant's reply template. */
 export async function readReplyTemplate(store: SignalStore, tenantId: string): Promise<string> {
   return (await store.getReplyTemplate(tenantId)) ?? DEFAULT_REPLY;
 }
@@ -151,13 +157,13 @@ export async function saveReplyTemplate(
     );
   if (/\{\{|\}\}/.test(text.replace(/\{\{[^{}]*\}\}/g, '')))
     throw invalidAt('/template', 'A placeholder starts with {{ and ends with }}.');
-  // Empty: the house's own words again.
+  // An empty template restores the default.
   await store.saveReplyTemplate(tenantId, text === '' ? DEFAULT_REPLY : text);
 }
 
 /**
- * A reply for a person to read over and send themselves. A line whose placeholder has nothing to say is left out; a name that
- * is not known is left out alone. Pure.
+ * Drafts a reply for a person to review and send themselves. Lines with an unknown placeholder value are
+ * omitted, except that an unknown name is left out alone. Pure.
  */
 export function draftReply(template: string, values: ReplyValues): string {
   const lines = template.split('\n').flatMap((line) => {
@@ -177,14 +183,17 @@ export function draftReply(template: string, values: ReplyValues): string {
     .trim();
 }
 
-/** What an author wants, put to themselves: "looking for a help desk for your team"; empty where no words of theirs say it. */
+/**
+ * What an author wants, in the second person: "looking for a help desk for your team"; empty if the post does
+ * not say.
+ */
 export function needOf({ reasons: [first] }: Why): string {
   if (first === undefined || first.quote === null) return '';
   const need = first.text.replace(/\btheir\b/g, 'your').replace(/\bthey\b/g, 'you');
   return need.charAt(0).toLowerCase() + need.slice(1);
 }
 
-/** What is sold, as a sentence that a reply can hold: profiles often name it alone ("Help desk for small teams"). */
+/** The offer as a sentence for a reply; in profiles, it is often a phrase ("Help desk for small teams"). */
 export function offerSentence(offer: string): string {
   const said = offer.trim();
   if (said === '') return '';

@@ -21,13 +21,13 @@ const MAX_SENTENCE = 150;
 const MAX_REASONS = 3;
 const MAX_QUOTE = 160;
 
-/** What a signal's explanation comes to, in words for people. */
+/** The explanation of a signal in plain words. */
 export interface Why {
   /** "Leaving Freshdesk this quarter and asking which tool to buy" */
   sentence: string;
-  /** At most three, the strongest first, each with the author's own words where these say it. */
+  /** At most three, strongest first, each with a quote from the post if there is one. */
   reasons: Reason[];
-  /** What counted against it, where it would have been of a better class without. */
+  /** Reasons against, if the signal would have been in a better class without them. */
   against: string[];
 }
 
@@ -36,7 +36,10 @@ export interface Reason {
   quote: string | null;
 }
 
-/** What a post is called: its title, else the sentence that says what is asked for, else how it begins. Text only, on one line. */
+/**
+ * The headline of a post, as plain text on one line: its title, otherwise the sentence that asks, otherwise
+ * its beginning.
+ */
 export function headlineOf(text: string): string {
   const plain = plainText(text.slice(0, 4_000)).trim();
   const [title] = /^[^\n]{3,200}(?=\n)/.exec(plain) ?? [];
@@ -50,13 +53,13 @@ function untitled(plain: string): string {
   const asking = sentences.filter((sentence) => asks(sentence) && saysWhat(sentence));
   const chosen = asking.find(({ isQuestion }) => isQuestion) ?? asking[0];
   if (chosen !== undefined) return sliceOf(plain, chosen);
-  // "Two stars." alone is no headline.
+  // "Two stars." is too short for a headline.
   const start = sentences[0]?.start ?? 0;
   const last = sentences.find(({ end }) => end - start >= MIN_HEADLINE) ?? sentences.at(-1);
   return plain.slice(start, last?.end);
 }
 
-/** False where a sentence asks without naming anything: "What do you all use?", "Any recommendations?" */
+/** Whether a sentence names anything; "What do you all use?" and "Any recommendations?" do not. */
 function saysWhat({ text }: Pick<Sentence, 'text'>): boolean {
   return (text.match(/[\p{L}\p{N}]+/gu) ?? []).some((word) => !OF_ANY_QUESTION.has(word));
 }
@@ -87,12 +90,12 @@ const PLATFORMS: Readonly<Record<string, string>> = {
   youtube: 'YouTube',
 };
 
-/** What people call a platform; another word is left as it is. */
+/** The display name of a platform; unknown names are returned unchanged. */
 export function platformName(name: string): string {
   return PLATFORMS[name] ?? name;
 }
 
-/** Where a post stands, as people call it: "r/SaaS on Reddit", else its platform, else its site. */
+/** The display name of a post's place: "r/SaaS on Reddit", otherwise its platform, otherwise its site. */
 export function whereOf({ name, post_url }: Pick<Signal['platform'], 'name' | 'post_url'>): string {
   const url = URL.canParse(post_url) ? new URL(post_url) : null;
   const path = url?.pathname ?? '';
@@ -106,7 +109,10 @@ export function whereOf({ name, post_url }: Pick<Signal['platform'], 'name' | 'p
   return capitalized(name.replace(/[-_.]+/g, ' '));
 }
 
-/** Why a signal is one, in a sentence. Pure: from the stored factors, their evidence and the post's own words. */
+/**
+ * Explains a signal in a sentence. Pure: derived from the stored factors, their evidence and the text of the
+ * post.
+ */
 export function whyOf(signal: ExplainedSignal): Why {
   const text = plainText(signal.text);
   const reading = { text, sentences: sentencesOf(text), signal };
@@ -129,7 +135,7 @@ export function whyOf(signal: ExplainedSignal): Why {
   return { sentence: capitalized(sentence), reasons, against };
 }
 
-/** The first two things that it does, when, and with what budget. */
+/** The first two statements, the time and the budget, in one sentence. */
 function inOneSentence(reading: Reading, facts: readonly Fact[]): string {
   const [first, second] = facts.filter(({ isMain }) => isMain);
   if (first === undefined) return '';
@@ -150,7 +156,7 @@ function inOneSentence(reading: Reading, facts: readonly Fact[]): string {
   return [whole, joined, own].find((one) => one.length <= MAX_SENTENCE) ?? excerpt(own, MAX_SENTENCE);
 }
 
-/** Of a post that says none of it in words that are known. */
+/** The sentence for a post without a main statement. */
 function withoutMain(about: {
   labels: readonly string[];
   facts: readonly Fact[];
@@ -165,7 +171,7 @@ function withoutMain(about: {
   return weak === undefined || weak.clause.startsWith('fits') ? said : `${said}, ${weak.clause}`;
 }
 
-/** What the parts of a score say of an author, as the end of "The author …"; parts that say nothing of them are left out. */
+/** What the parts of a score say about the author, as the end of "The author …"; other parts are omitted. */
 const CLAUSES: Readonly<Record<string, string>> = {
   intent: 'asks for something to buy',
   offer: 'wants what you offer',
@@ -177,7 +183,7 @@ const CLAUSES: Readonly<Record<string, string>> = {
   urgency: 'mentions a deadline',
   circumstances: 'writes for a business',
 };
-/** Points below which a part does not decide anything. */
+/** Minimum number of points that matter. */
 const LEAST_POINTS = 4;
 
 function labelled(factors: readonly Factor[]): string[] {
@@ -192,10 +198,13 @@ function labelled(factors: readonly Factor[]): string[] {
   });
 }
 
-/** How a post is written, which says nothing against one that asks. */
+/** Parts about the form of a post, which do not count against a post that asks. */
 const OF_FORM = new Set(['form', 'topic', 'talk', 'circumstances', 'intent', 'meaning']);
 
-/** What took a signal its class; of a cold one that had nothing to lose what speaks most against it. */
+/**
+ * The reasons that cost a signal its class; for a cold one without points to lose, the strongest reason
+ * against it.
+ */
 function decisive(
   { score, thresholds, negatives }: ExplainedSignal['explanation'],
   facts: readonly Fact[],

@@ -8,7 +8,7 @@ test('a batch that would wait too long is refused with Retry-After, and its key 
   const encoder = createFakeEncoder({
     expect() {
       if (!isBusy) return;
-      throw new DomainError('UNAVAILABLE', 'Too many posts wait to be read. Nothing was changed.', {
+      throw new DomainError('UNAVAILABLE', 'Too many posts are waiting to be scored. Nothing was changed.', {
         retryAfterSeconds: 7,
       });
     },

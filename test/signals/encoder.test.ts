@@ -124,5 +124,5 @@ test('where it is switched off or its files are missing, the log says so', async
   };
   expect(await openEncoder('off', log)).toBeNull();
   expect(whyNoEncoder(['/nowhere'])).toContain('/nowhere');
-  expect(lines).toEqual(['SIGNAL_ENCODER=off: words alone decide on signals']);
+  expect(lines).toEqual(['SIGNAL_ENCODER=off: signals are scored by words alone']);
 });

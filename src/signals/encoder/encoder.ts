@@ -11,35 +11,43 @@ import { createFifo, type Fifo } from '../../lib/queues.ts';
 import { DomainError } from '../../model/errors.ts';
 import { type Encoded, forbidTelemetry, MODEL_FOLDERS, type ModelName } from './load-encoder.ts';
 
-/** Texts into numbers, in a thread of its own; the same text gives the same numbers, however busy the server is. */
+/**
+ * Computes embeddings of texts, in threads. The same text always gives the same vector, whatever the load.
+ */
 export interface Encoder {
-  /** Encodes the parts of a text, as a single text without an owner. @throws DomainError `UNAVAILABLE` where the thread broke */
+  /**
+   * Encodes the parts of a single text, without an owner. @throws DomainError `UNAVAILABLE` if the thread
+   * failed
+   */
   encode(parts: readonly string[], model?: ModelName): Promise<Encoded>;
-  /** Begins work of many texts, which must be ended. */
+  /** Begins work on several texts. The caller must end it. */
   begin(work: EncoderWork): Encoding;
   readonly figures: EncoderFigures;
   close(): Promise<void>;
 }
 
-/** What callers need that encode one text at a time. */
+/** For callers that encode one text at a time. */
 export type TextEncoding = Pick<Encoder, 'encode'>;
 
-/** Work of many texts. */
+/** Work on several texts. */
 export interface Encoding {
   /**
-   * Says how many texts are still to come, as far as can be told. Said before the first one, it decides whether the work is
-   * taken on; what was taken on is done, however long it takes.
-   * @throws DomainError `UNAVAILABLE` where it would wait too long for others' texts
+   * Announces the estimated number of texts still to come. The first call, before any text, decides whether
+   * the work is accepted; accepted work is completed, however long it takes.
+   * @throws DomainError `UNAVAILABLE` if it would wait too long for other texts
    */
   expect(texts: number): void;
-  /** Encodes the parts of a text, sentences for instance. @throws DomainError `UNAVAILABLE` where the thread broke */
+  /**
+   * Encodes the parts of a text, such as its sentences. @throws DomainError `UNAVAILABLE` if the thread
+   * failed
+   */
   encode(parts: readonly string[], model?: ModelName): Promise<Encoded>;
   end(): void;
 }
 
-/** Texts in a thread at once: the next one is there when one is done. */
+/** Texts sent to a thread at once, so that the next one is ready when one is done. */
 const IN_THREAD = 2;
-/** The event loop, the writer and the sender have work beside them; each thread takes 60 MB a model. */
+/** The event loop, the writer and the sender need cores, too; each thread takes 60 MB per model. */
 const CORES_A_THREAD = 2;
 const MOST_THREADS = 2;
 /** Cached embeddings, 3 to 20 KB each: a post that repeats within a batch or across sources is encoded once. */
@@ -47,7 +55,7 @@ const MAX_KEPT = 1_024;
 const BROKEN_RETRY_SECONDS = 3;
 const MAX_RETRY_SECONDS = 60;
 
-/** What the thread is asked, and what it answers. */
+/** Messages to and from a thread. */
 export interface EncodeRequest {
   id: number;
   model: ModelName;
@@ -55,7 +63,7 @@ export interface EncodeRequest {
 }
 export type EncodeAnswer = { id: number; encoded: Encoded } | { id: number; error: string };
 
-/** Why the encoder cannot be used here; null: it can. Looks, but loads nothing. */
+/** Why the encoder cannot be used; null if it can. Checks without loading anything. */
 export function whyNoEncoder(folders: readonly string[] = Object.values(MODEL_FOLDERS)): string | null {
   const { resolve } = createRequire(import.meta.url);
   for (const name of ['onnxruntime-node', '@huggingface/tokenizers']) {
@@ -66,7 +74,7 @@ export function whyNoEncoder(folders: readonly string[] = Object.values(MODEL_FO
     }
   }
   const without = folders.find((folder) => !existsSync(join(folder, 'model.onnx')));
-  return without === undefined ? null : `${without} holds no model.onnx`;
+  return without === undefined ? null : `there is no model.onnx in ${without}`;
 }
 
 interface Asked extends Omit<EncodeRequest, 'id'> {
@@ -84,7 +92,9 @@ function threadsFor(cores: number): number {
   return Math.max(1, Math.min(MOST_THREADS, Math.floor(cores / CORES_A_THREAD)));
 }
 
-/** Starts a thread with the first text, and others when there is work for them. */
+/**
+ * Creates an encoder that starts a thread with the first text, and further ones when there is work for them.
+ */
 export function createEncoder({
   clock = systemClock,
   threads: most = threadsFor(availableParallelism()),
@@ -109,7 +119,7 @@ export function createEncoder({
     else asked.reject(broken(answer.error));
   }
 
-  /** What a thread that ended had to do fails, and so does what waits where none is left. */
+  /** Rejects the texts of a thread that ended, and all waiting texts if it was the last thread. */
   function end(thread: Thread, reason: string): void {
     if (!threads.delete(thread)) return;
     const left = [...thread.asked.values(), ...(threads.size === 0 ? queue.clear() : [])];
@@ -131,7 +141,7 @@ export function createEncoder({
     return thread;
   }
 
-  /** The thread with the least to do; one more is started where all of them have something. */
+  /** The thread with the fewest texts; starts another one if all are busy. */
   function idlest(): Thread | null {
     const [first] = [...threads].sort((a, b) => a.asked.size - b.asked.size);
     if (first !== undefined && (first.asked.size === 0 || threads.size === most))
@@ -146,7 +156,7 @@ export function createEncoder({
       if (thread === null || asked === undefined) return;
       const id = ++lastId;
       thread.asked.set(id, asked);
-      // What waits keeps the process alive; an idle thread does not.
+      // Pending texts keep the process alive; an idle thread does not.
       thread.worker.ref();
       thread.worker.postMessage({ id, model: asked.model, parts: asked.parts } satisfies EncodeRequest);
     }
@@ -196,7 +206,7 @@ export function createEncoder({
     figures: queue.figures,
     async close() {
       const ending = [...threads];
-      for (const thread of ending) end(thread, 'the server stops');
+      for (const thread of ending) end(thread, 'the server is stopping');
       await Promise.all(ending.map(({ worker }) => worker.terminate()));
     },
   };
@@ -204,7 +214,7 @@ export function createEncoder({
 
 function tooMany(excessMs: number): DomainError {
   const seconds = Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(excessMs / 1_000)));
-  return new DomainError('UNAVAILABLE', 'Too many posts wait to be read. Nothing was changed.', {
+  return new DomainError('UNAVAILABLE', 'Too many posts are waiting to be scored. Nothing was changed.', {
     hint: `Wait ${seconds} second${seconds === 1 ? '' : 's'} (Retry-After), then try again.`,
     retryAfterSeconds: seconds,
   });
@@ -216,15 +226,15 @@ function broken(reason: string): DomainError {
 }
 
 /**
- * The encoder where it is wanted and can be used, else null, and the log says which. A package that is there without its
- * native part shows only when it is loaded, so one text is tried.
+ * Opens the encoder if it is enabled and usable, otherwise returns null; logs which. A package without its
+ * native part fails only when it is loaded, so one text is encoded as a test.
  */
 export async function openEncoder(
   mode: 'auto' | 'off',
   log: { info(text: string): void; warn(text: string): void },
 ): Promise<Encoder | null> {
   if (mode === 'off') {
-    log.info('SIGNAL_ENCODER=off: words alone decide on signals');
+    log.info('SIGNAL_ENCODER=off: signals are scored by words alone');
     return null;
   }
   const missing = whyNoEncoder();
@@ -236,51 +246,54 @@ export async function openEncoder(
   } catch (error) {
     await encoder.close();
     const reason = error instanceof Error ? error.message : String(error);
-    log.warn(`no sentence encoder, words alone decide on signals: ${reason}`);
+    log.warn(`no sentence encoder, signals are scored by words alone: ${reason}`);
     return null;
   }
 }
 
-/** Why texts are encoded: one post with a caller waiting, many at once, or what a source found. */
+/** The kinds of work: one post with a waiting caller, a batch, or posts from a source. */
 const KINDS = ['single', 'batch', 'source'] as const;
 export type WorkKind = (typeof KINDS)[number];
 
-/** Who wants texts encoded, and what for. */
+/** The owner and kind of work. */
 export interface EncoderWork {
   /** A tenant's id; '' without an owner. */
   owner: string;
   kind: WorkKind;
 }
 
-/** Each kind's share of the encoder's time while all kinds wait; what one kind does not need goes to the others. */
+/** Each kind's share of the encoder's time while all kinds are waiting. Unused shares go to the others. */
 const PARTS: Readonly<Record<WorkKind, number>> = { single: 8, batch: 3, source: 1 };
-/** The longest expected wait behind others' texts with which work is taken on. Sources wait as long as it takes. */
+/**
+ * Maximum expected wait for other texts with which work is accepted. Work from sources waits as long as
+ * necessary.
+ */
 const MOST_WAIT_MS: Readonly<Record<WorkKind, number>> = {
   single: 2_500,
   batch: 10_000,
   source: Number.POSITIVE_INFINITY,
 };
-/** Until it is measured: a text of 128 tokens takes so long on a slow core. */
+/** Estimate until it is measured: the time of a text of 128 tokens on a slow core. */
 const FIRST_PACE_MS = 10;
-/** The newest text's share in the measured pace. */
+/** The weight of the newest text in the measured time per text. */
 const PACE_WEIGHT = 0.05;
-/** One text counts for no more than so many: the first one waits half a second for the model to be loaded. */
+/** Longer times are capped at this multiple: the first text waits half a second for the model to load. */
 const MOST_OUTLYING = 4;
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** A piece of work that was begun: its texts come one after the other, and as many as it expects are still to come. */
+/** Work in progress: its texts are encoded in order, and `expected` more are to come. */
 interface Job<T> extends EncoderWork {
   expected: number;
   isEnded: boolean;
   texts: Fifo<{ item: T; askedAt: number }>;
 }
 
-/** Texts that wait for the encoder's thread. */
+/** Texts waiting for the encoder's threads. */
 export interface EncoderQueue<T> {
   begin(work: EncoderWork): QueuedWork<T>;
-  /** The next text; undefined where none waits. Each that was taken must be {@link finish}ed. */
+  /** Takes the next text; undefined if none is waiting. {@link finish} must be called for each text taken. */
   take(): T | undefined;
-  /** A text that was taken is encoded, or failed. */
+  /** Reports that a taken text was encoded or failed. */
   finish(): void;
   clear(): T[];
   readonly figures: EncoderFigures;
@@ -288,27 +301,28 @@ export interface EncoderQueue<T> {
 
 interface QueuedWork<T> {
   /**
-   * How many texts are still to come, as far as can be told. Null: they are waited for; else for how long the work would
-   * wait behind others, beyond what is taken on.
+   * Announces the estimated number of texts still to come. Returns null if the work is accepted, otherwise by
+   * how much the expected wait exceeds the limit.
    */
   expect(texts: number): { excessMs: number } | null;
   push(item: T): void;
   end(): void;
 }
 
-/** How the encoder is doing, for machines that watch. */
+/** Metrics of the encoder. */
 export interface EncoderFigures {
   readonly waiting: number;
-  /** Work that was refused since the process began. */
+  /** Amount of work rejected since the process started. */
   readonly refused: number;
-  /** From asking to the thread, and in the thread. */
+  /** Time until a text reaches the thread, and time in the thread. */
   readonly waitSeconds: Distribution;
   readonly encodeSeconds: Distribution;
 }
 
 /**
- * Texts in the order in which they are encoded: kinds share the encoder's time, a single post's texts nearly always being next;
- * tenants of a kind take turns; of one tenant, what was begun first is finished first. Pure but for `now`, in milliseconds.
+ * Orders the texts to encode. Kinds of work share the encoder's time, with texts of single posts nearly
+ * always first; tenants with the same kind of work take turns; a tenant's work is finished in the order in
+ * which it began. Pure, except for `now`, in milliseconds.
  */
 export function createEncoderQueue<T>(now: () => number): EncoderQueue<T> {
   const kinds = Object.fromEntries(KINDS.map((kind) => [kind, createKind<T>()])) as Record<
@@ -319,14 +333,14 @@ export function createEncoderQueue<T>(now: () => number): EncoderQueue<T> {
   const encodeSeconds = createDistribution(SECONDS);
   let paceMs = FIRST_PACE_MS;
   let refused = 0;
-  /** Taken and not finished: when the first of them began to be encoded. */
+  /** Number of texts taken and not finished, and when the first of them started. */
   let taken = 0;
   let busySince = 0;
-  /** Parts of time that were given out: a kind that had nothing to do gets nothing for it later. */
+  /** The virtual time of the scheduler: a kind that had no work does not catch up later. */
   let passed = 0;
   const counts = () => KINDS.reduce((sum, kind) => sum + kinds[kind].waiting(), 0);
 
-  /** Texts that will be encoded before those of new work are done. */
+  /** Number of texts that will be encoded before those of new work are done. */
   function aheadOf({ kind, owner }: EncoderWork, texts: number): number {
     const own = kinds[kind].expectedOf(owner);
     let ahead = taken + own;
@@ -382,7 +396,7 @@ export function createEncoderQueue<T>(now: () => number): EncoderQueue<T> {
     },
     finish() {
       const tookMs = now() - busySince;
-      busySince = now(); // the next of those that were taken begins
+      busySince = now(); // the next of the taken texts starts
       taken--;
       encodeSeconds.add(tookMs / 1_000);
       paceMs += (Math.min(tookMs, MOST_OUTLYING * paceMs) - paceMs) * PACE_WEIGHT;
@@ -405,9 +419,9 @@ type KindQueue<T> = ReturnType<typeof createKind<T>>;
 
 /** The work of one kind. */
 function createKind<T>() {
-  /** What was begun and not ended, by owner, the oldest first. */
+  /** Unfinished work by owner, oldest first. */
   const jobs = new Map<string, Job<T>[]>();
-  /** Owners whose texts wait, the next one first. */
+  /** Owners with waiting texts, in order of their turns. */
   const ring = new Set<string>();
   let waiting = 0;
 
@@ -418,7 +432,7 @@ function createKind<T>() {
   }
 
   return {
-    /** Parts of the encoder's time that it has used. */
+    /** Virtual time that the kind has used. */
     pass: 0,
     waiting: () => waiting,
     owners: () => jobs.keys(),
@@ -433,7 +447,7 @@ function createKind<T>() {
       if (own === undefined) jobs.set(job.owner, [job]);
       else own.push(job);
     },
-    /** Its texts that wait still have their turn, as others may want the same ones. */
+    /** Removes work. Its waiting texts keep their turn, because others may want the same texts. */
     remove(job: Job<T>): void {
       job.expected = 0;
       job.isEnded = true;

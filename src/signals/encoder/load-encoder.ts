@@ -2,52 +2,58 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inPackage } from '../../lib/package.ts';
 
-/** Numbers of a text. */
+/** Dimensions of an embedding. */
 const WIDTH = 384;
 
-/** What a model makes of a text that it is given in parts, sentences for instance. */
+/** The embedding of a text that was given in parts, such as sentences. */
 export interface Encoded {
-  /** 384 numbers, at length 1: texts that mean the same to the model are near each other. */
+  /** 384 dimensions, with length 1: texts with similar meaning have similar vectors. */
   numbers: Float32Array;
-  /** What each part brings to them, 384 numbers a part; zeros for one beyond what the model reads. */
+  /** The contribution of each part, 384 dimensions per part; zeros for parts beyond the model's limit. */
   shares: Float32Array;
 }
 
-/** The share of a part. */
+/** The contribution of one part. */
 export function shareOf({ shares }: Encoded, part: number): Float32Array {
   return shares.subarray(part * WIDTH, (part + 1) * WIDTH);
 }
 
-/** Turns the parts of a short text into numbers; the same parts, the same numbers. */
+/** Computes the embedding of a short text given in parts; the same parts always give the same vector. */
 export interface PartsEncoder {
   encode(parts: readonly string[]): Promise<Encoded>;
 }
 
 const MAX_TOKENS = 128;
-/** The token that ends a text. */
+/** The token at the end of a text. */
 const END_TOKEN = 102;
-/** Each text has one token that begins it, and one that ends it. */
+/** Each text has a start token and an end token. */
 const MARKS = 2;
 
-/** The models, and where their weights lie: what tells who is about to buy, and what tells what they want from what is sold. */
+/**
+ * The models and the folders of their weights: `intent` detects intent to buy, `offers` compares posts with
+ * offers.
+ */
 export const MODEL_FOLDERS = {
   intent: inPackage('data/models/minilm-l6-int8'),
   offers: inPackage('data/models/offers-l6-int8'),
 } as const;
 export type ModelName = keyof typeof MODEL_FOLDERS;
-/** All models read the same tokens. */
+/** All models use the same tokens. */
 const TOKENIZER_FOLDER = MODEL_FOLDERS.intent;
 
 /**
- * onnxruntime 1.30 tells Microsoft of each process and model, and leaves files in the temporary folder, unless it is told
- * not to before it is first loaded. A thread's environment is a copy that native code does not see: so the main thread says
- * it, before it starts one.
+ * onnxruntime 1.30 reports each process and model to Microsoft and leaves files in the temporary folder,
+ * unless this is turned off before it is first loaded. Native code does not see the environment of a thread,
+ * which is a copy, so the main thread sets the variable before it starts one.
  */
 export function forbidTelemetry(): void {
   process.env.ORT_DISABLE_TELEMETRY = '1';
 }
 
-/** Cuts a text to the tokens that a model takes. @throws where its optional package or files are missing */
+/**
+ * Loads the tokenizer, which truncates to the maximum that a model takes. @throws if its optional package or
+ * files are missing
+ */
 export async function loadTokenizer(folder: string = TOKENIZER_FOLDER): Promise<(text: string) => number[]> {
   const { Tokenizer } = await import('@huggingface/tokenizers');
   const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8'));
@@ -59,8 +65,9 @@ export async function loadTokenizer(folder: string = TOKENIZER_FOLDER): Promise<
 }
 
 /**
- * Loads a model on one thread, 72 ms and 62 MiB. Texts are encoded one at a time: with int8 weights a batch would change the
- * numbers of its texts. @throws where its optional packages or its files are missing
+ * Loads a model on one thread, which takes 72 ms and 62 MiB. Texts are encoded one at a time: with int8
+ * weights, a batch would change the vectors of its texts. @throws if its optional packages or files are
+ * missing
  */
 export async function loadEncoder(folder: string = MODEL_FOLDERS.intent): Promise<PartsEncoder> {
   forbidTelemetry();
@@ -82,7 +89,7 @@ export async function loadEncoder(folder: string = MODEL_FOLDERS.intent): Promis
         attention_mask: new Tensor('int64', new BigInt64Array(ids.length).fill(1n), shape),
       });
       const numbers = Float32Array.from(answer.embedding?.data as Float32Array);
-      // A text of one part is its numbers.
+      // A single part contributes everything.
       if (parts.length < 2) return { numbers, shares: numbers };
       const lengths = parts.map((part) => tokens(part).length - MARKS);
       return { numbers, shares: sharesOf(answer.tokens?.data as Float32Array, lengths) };
@@ -90,13 +97,13 @@ export async function loadEncoder(folder: string = MODEL_FOLDERS.intent): Promis
   };
 }
 
-/** A text's numbers are the mean of its tokens' at length 1: so each token has its share in them. */
+/** The vector of a text is the normalised mean of its tokens' vectors, so each token has a share in it. */
 function sharesOf(tokens: Float32Array, lengths: readonly number[]): Float32Array {
   const sums = new Float64Array(WIDTH);
   for (let i = 0; i < tokens.length; i++) sums[i % WIDTH] = (sums[i % WIDTH] ?? 0) + (tokens[i] ?? 0);
   const length = Math.hypot(...sums);
   const shares = new Float32Array(lengths.length * WIDTH);
-  let token = 1; // behind the mark of the beginning
+  let token = 1; // after the start token
   for (const [part, count] of lengths.entries()) {
     const end = Math.min(token + count, tokens.length / WIDTH - 1);
     for (let k = 0; k < WIDTH; k++) {

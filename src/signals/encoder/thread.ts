@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import type { EncodeAnswer, EncodeRequest } from './encoder.ts';
 import { loadEncoder, MODEL_FOLDERS, type ModelName, type PartsEncoder } from './load-encoder.ts';
 
-/** Loaded when they are first needed: who sells nothing to anybody needs one only. */
+/** Loaded on first use: without profiles with an offer, only one is needed. */
 const models = new Map<ModelName, Promise<PartsEncoder>>();
 
 function modelOf(name: ModelName): Promise<PartsEncoder> {
@@ -11,7 +11,7 @@ function modelOf(name: ModelName): Promise<PartsEncoder> {
   return model;
 }
 
-/** The encoder's thread: answers one text after the other. What it is asked while it loads, waits. */
+/** Encodes one text at a time. Requests that arrive while a model loads wait. */
 let last: Promise<void> = Promise.resolve();
 
 parentPort?.on('message', ({ id, model, parts }: EncodeRequest) => {

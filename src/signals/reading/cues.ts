@@ -4,15 +4,15 @@ import { readWordTable, wordsSchema } from '../../lib/word-table.ts';
 /** The subject of a cue's verb: the author's side, the reader, a third party, or none. */
 export type Subject = 'own' | 'reader' | 'other' | 'implied';
 
-/** A named pattern over one masked sentence. */
+/** A named pattern for one masked sentence. */
 export interface Cue {
   name: string;
   pattern: RegExp;
 }
 
 /**
- * A cue from its source, in which a space stands for any white space, and one with `?` for any or none. Lower case only,
- * as sentences are; no nested repetition, so that matching is linear.
+ * Compiles a cue from its source, in which a space matches any white space, and a space with `?` any or none.
+ * The source is in lower case, as sentences are, and has no nested repetition, so matching takes linear time.
  */
 export function cue(name: string, ...sources: string[]): Cue {
   return {
@@ -41,20 +41,20 @@ export const WISHES = cuesOf(TABLE.wishes);
 export const QUESTIONS = cuesOf(TABLE.questions);
 /** Plain words of buying and hiring that need no question. */
 export const OFFERS_TO_BUY = cuesOf(TABLE.offers_to_buy);
-/** What a request is for: the same verb with another object is another wish. */
+/** The object of a request: the same verb with another object is another request. */
 export const OBJECTS = cuesOf(TABLE.objects);
-/** Authors who do not ask, and what they are about. */
+/** Authors who are not asking, and what they are doing instead. */
 export const SPEAKERS = cuesOf(TABLE.speakers);
-/** The wish is somebody else's, not the author's. */
+/** The request is someone else's, not the author's. */
 export const HEARSAY = cuesOf(TABLE.hearsay);
-/** The author's circumstances that make a purchase likely or urgent. */
+/** Circumstances of the author that make a purchase likely or urgent. */
 export const CIRCUMSTANCES = cuesOf(TABLE.circumstances);
 
 function cuesOf(table: z.output<typeof cuesSchema>): Cue[] {
   return Object.entries(table).map(([name, sources]) => cue(name, ...sources));
 }
 
-/** So far back a subject or a negation reaches. */
+/** Maximum distance of a subject or a negation from its verb. */
 const REACH_UNITS = 48;
 const OWN =
   /\b(?:i|we|i'm|im|we're|i've|we've|i'd|we'd|i'll|we'll|ive|us|me|(?:my|our) (?:[a-z-]+ )?[a-z-]+)\b/g;
@@ -63,14 +63,14 @@ const OTHER =
   /\b(?:they|they're|he|she|he's|she's|people|anyone|anybody|someone|somebody|those|everyone|customers?|clients?|companies|businesses|users?|founders|owners|who|brands|sellers|buyers|employers|students|his|her|their|friends?|cousin|colleagues?|analysts|experts|article)\b/g;
 const NEGATION =
   /\b(?:not|no longer|never|don't|dont|doesn't|didn't|isn't|aren't|wasn't|weren't|won't|wouldn't|without|nobody|no one|no|instead of|against|stopped|rather than|cannot|neither|nor|hardly)\b[^,;:.!?()]*$/;
-/** Where the author begins anew, a denial before it ends: "support never answers and we are looking". */
+/** A new clause of the author ends an earlier negation: "support never answers and we are looking". */
 const ANEW =
   /\b(?:and|but|so|because|hence|which is why) (?:now )?(?:i|we|i'm|we're|i've|we've|my|our|it's|it is)\b/;
-/** "Can't find", "not sure which" and the like deny something else than the wish. */
+/** Phrases such as "can't find" and "not sure which" do not negate the request. */
 const HARMLESS =
   /\b(?:not sure|not only|no idea|why not|if not|whether or not|not happy|no luck|no one here|don't know)\b/;
 
-/** Whose the verb at `at` is: the last one named before it in its sentence. */
+/** The subject of the verb at `at`: the last one before it in its sentence. */
 export function subjectAt(sentence: string, at: number): Subject {
   const before = sentence.slice(Math.max(0, at - REACH_UNITS), at);
   const places = { own: lastOf(OWN, before), reader: lastOf(READER, before), other: lastOf(OTHER, before) };
@@ -93,23 +93,23 @@ function lastOf(pattern: RegExp, text: string): number {
   return last;
 }
 
-/** The cues that may match a sentence: each that matches is among them. */
+/** Selects the cues that may match a sentence; includes all that match. */
 type Gate = (sentence: string) => ReadonlySet<Cue>;
 
 interface Entry {
-  /** Cues that a word opens which begins so, and those that one opens which is no longer. */
+  /** Cues selected by a word with this prefix, and by exactly this word. */
   begins: Cue[];
   whole: Cue[];
 }
 
-/** Letters of a word that are looked at. */
+/** Number of letters of a word that are compared. */
 const LETTERS = 5;
-/** One more than the kinds of characters that words are made of. */
+/** The number of characters in words, plus one. */
 const BASE = 38;
 
 /**
- * Tells of a sentence which cues are worth trying on it, by the words that it holds. To try each of seventy patterns on each
- * sentence was most of what reading a post took.
+ * Creates a filter that selects the cues worth trying on a sentence, by the words in it. Trying each of
+ * seventy patterns on each sentence took most of the time of reading a post.
  */
 export function createGate(cues: readonly Cue[]): Gate {
   const always: Cue[] = [];
@@ -153,14 +153,17 @@ function add(entries: Map<number, Entry>, { text, whole }: Beginning, cue: Cue):
   if (!list.includes(cue)) list.push(cue);
 }
 
-/** From 1 for what words are made of in a masked sentence, which is in lower case; 0: a character between words. */
+/**
+ * Numbers the characters of words in a masked sentence, which is in lower case, from 1; 0 is any other
+ * character.
+ */
 function placeOf(code: number): number {
   if (code >= 97 && code <= 122) return code - 96;
   if (code >= 48 && code <= 57) return code - 21;
   return code === 95 ? 37 : 0;
 }
 
-/** How a word begins that stands in whatever a pattern matches; `whole`: the word is no longer than that. */
+/** The prefix of a word that every match of a pattern contains; `whole` if the word ends there. */
 interface Beginning {
   text: string;
   whole: boolean;
@@ -168,31 +171,32 @@ interface Beginning {
 
 type Piece =
   | { kind: 'letter'; letter: string }
-  /** A character that belongs to no word. */
+  /** A character that is not part of a word. */
   | { kind: 'apart' }
   /** `\b` or `^`. */
   | { kind: 'edge' }
-  /** Takes no characters: what is looked ahead for, and `$`. */
+  /** Matches no characters: lookahead and `$`. */
   | { kind: 'nothing' }
   | { kind: 'unknown' }
   | { kind: 'choice'; branches: Item[][] };
 
 interface Item {
   piece: Piece;
-  /** Whether it must be there, and whether it is there no more than once. */
+  /** Whether the item is required, and whether it occurs at most once. */
   needed: boolean;
   once: boolean;
 }
 
 interface Reading {
   beginnings: Beginning[] | null;
-  /** Whether a word can only begin, and not go on, where this ends. */
+  /** Whether a word can only start, but not continue, after this. */
   edge: boolean;
 }
 
 /**
- * Word beginnings of which every match of the pattern has at least one; null if there are none.
- * Of several such sets, the one that fewest texts have. Words are what `\w` says, so that a letter beyond ASCII parts them.
+ * Word prefixes of which every match of the pattern contains at least one; null if there are none. If there
+ * are several such sets, the rarest one in texts. Words consist of `\w`, so a letter beyond ASCII separates
+ * them.
  */
 export function beginningsOf({ source }: RegExp): Beginning[] | null {
   const parser = new Parser(source);
@@ -208,7 +212,7 @@ function readChoice(branches: Item[][], edge: boolean, ends: boolean): Reading {
   };
 }
 
-/** `edge`: where it begins no word goes on. `ends`: what follows ends the word that it ends in. */
+/** `edge`: no word continues at the start. `ends`: what follows ends the last word. */
 function readBranch(items: Item[], edge: boolean, ends: boolean): Reading {
   let [best, word, atEdge]: [Beginning[] | null, string, boolean] = [null, '', edge];
   const close = (whole: boolean) => {
@@ -252,12 +256,18 @@ function rarer(a: Beginning[] | null, b: Beginning[] | null): Beginning[] | null
   return frequencyOf(b) < frequencyOf(a) ? b : a;
 }
 
-/** As if all letters were alike: good enough to tell long words from short ones, and few from many. */
+/**
+ * Assumes that all letters are equally frequent, which is enough to tell long words from short ones, and few
+ * from many.
+ */
 function frequencyOf(beginnings: readonly Beginning[]): number {
   return beginnings.reduce((sum, { text }) => sum + 26 ** -Math.min(text.length, 5), 0);
 }
 
-/** Of regular expressions what cues are written in; anything else takes unknown characters, or throws. */
+/**
+ * Parses the subset of regular expressions that cues use. Anything else is treated as unknown characters, or
+ * throws.
+ */
 class Parser {
   readonly #source: string;
   #at = 0;
@@ -266,7 +276,7 @@ class Parser {
     this.#source = source;
   }
 
-  /** Up to the end of the group or the source. */
+  /** Parses up to the end of the group or of the source. */
   branches(): Item[][] {
     const branches: Item[][] = [[]];
     while (this.#at < this.#source.length && this.#source[this.#at] !== ')') {
@@ -293,7 +303,7 @@ class Parser {
       if (!this.#take(')')) break;
       return opening === '(?:' ? { kind: 'choice', branches } : { kind: 'nothing' };
     }
-    if (this.#take('(')) throw new Error(`A cue holds a group that is not understood: ${this.#source}`);
+    if (this.#take('(')) throw new Error(`Unsupported group in a cue: ${this.#source}`);
     if (this.#take('[')) return this.#class();
     if (this.#take('^')) return { kind: 'edge' };
     if (this.#take('$')) return { kind: 'nothing' };
@@ -313,7 +323,7 @@ class Parser {
     return /\w/.test(char) ? { kind: 'letter', letter: char } : { kind: 'apart' };
   }
 
-  /** `[...]`: apart where nothing in it belongs to a word. */
+  /** `[...]`: separates words if it contains no word characters. */
   #class(): Piece {
     const from = this.#at;
     while (this.#source[this.#at] !== ']') this.#at += this.#source[this.#at] === '\\' ? 2 : 1;

@@ -13,31 +13,34 @@ import {
 } from './cues.ts';
 import { cutSentences, type Outline, type Sentence } from './sentences.ts';
 
-/** One thing that a post says: how much of it, and where it is said first (UTF-16 units; null: nowhere in particular). */
+/** A feature of a post: its value, and its first occurrence (UTF-16 units; null if it has none). */
 export interface Feature {
   value: number;
   place: { start: number; end: number } | null;
 }
 
-/** What a post says, by name; what is not there is left out. */
+/** The features of a post by name; absent features are omitted. */
 export type Features = Map<string, Feature>;
 
-/** A post that was read: its sentences, which of them ask, and what it says. */
+/** A parsed post: its sentences, which of them ask, and its features. */
 export interface PostFeatures {
   outline: Outline;
-  /** One entry a sentence. */
+  /** One entry per sentence. */
   asks: boolean[];
   features: Features;
 }
 
-/** What a sentence asks, before it is known for what. */
+/** Whether a sentence asks, regardless of the object. */
 interface Asking {
   /** Said by the author's side or without a subject, and not negated. */
   wishes: boolean;
   questions: boolean;
 }
 
-/** Reads a post for what a person could name in it. Pure, linear in the text, the same for every profile. */
+/**
+ * Extracts the features of a post that a person could point to. Pure, linear in the text, and the same for
+ * every profile.
+ */
 export function readFeatures(text: string): PostFeatures {
   const outline = cutSentences(text);
   const features: Features = new Map();
@@ -55,7 +58,7 @@ export function readFeatures(text: string): PostFeatures {
   return { outline, asks, features };
 }
 
-/** Asking for a thing or a supplier, whatever the form. */
+/** Features of requests for a product or a supplier, in any form. */
 const ASKS_FOR_A_THING = [
   'wish_for.tool',
   'wish_for.supplier',
@@ -66,7 +69,7 @@ const ASKS_FOR_A_THING = [
   'hire_supplier',
   'tender',
 ];
-/** What makes such a request a purchase for work, or something else altogether. */
+/** Features that make such a request a business purchase, or something else entirely. */
 const BESIDE_IT = [
   ...[
     'business',
@@ -106,10 +109,10 @@ const BESIDE_IT = [
 ];
 
 const COMPLAINTS = ['bad_review', 'outrage', 'price_pain', 'pain'];
-/** What makes a title a headline, where nothing is asked. */
+/** Features that make a title a headline, if nothing is asked. */
 const EVENTS = ['round', 'funding', 'appointment', 'bad_review', 'review_form'];
 
-/** A linear model adds up; what means something together only is said as one thing. */
+/** Adds combined features: a linear model cannot express that features mean more together than separately. */
 function combine(features: Features): void {
   for (const name of features.has('asking_sentences') ? [] : EVENTS) {
     const title = features.get(`${name}.title`);
@@ -134,7 +137,7 @@ function combine(features: Features): void {
   if (home !== undefined) features.set('thing_and.home', { value: 1, place: home.place });
 }
 
-/** The cues that may stand in a sentence. */
+/** Selects the cues that may occur in a sentence. */
 const gate = createGate([WISHES, QUESTIONS, OFFERS_TO_BUY, SPEAKERS, HEARSAY, CIRCUMSTANCES, OBJECTS].flat());
 
 function readSentence(features: Features, sentence: Sentence, rhetorical: boolean): boolean {
@@ -163,7 +166,7 @@ function readSentence(features: Features, sentence: Sentence, rhetorical: boolea
 
 const ALREADY_BOUGHT = SPEAKERS.find(({ name }) => name === 'already_bought');
 
-/** From where on a sentence speaks of what is bought or found already; null: it does not. */
+/** The offset from which a sentence is about something already bought or found; null if it is not. */
 function settledAt(sentence: string, open: ReadonlySet<Cue>): number | null {
   if (ALREADY_BOUGHT === undefined || !open.has(ALREADY_BOUGHT)) return null;
   const found = ALREADY_BOUGHT.pattern.exec(sentence);
@@ -218,7 +221,7 @@ function readQuestions(
   return asks;
 }
 
-/** `isDenied`: where a cue that is denied says the opposite. */
+/** `isDenied`: for cues that mean the opposite when negated. */
 function readPlain(
   features: Features,
   sentence: Sentence,
@@ -239,7 +242,7 @@ function readPlain(
   }
 }
 
-/** How the post looks as a whole. */
+/** Features of the form of the whole post. */
 function shapeOf(features: Features, { sentences, links, words, onlyTitle }: Outline, asking: number): void {
   const set = (name: string, value: number) => {
     if (value !== 0) features.set(name, { value, place: null });
@@ -278,7 +281,7 @@ function placeOf(sentence: Sentence, found: RegExpExecArray): { start: number; e
   return { start, end: start + found[0].trim().length };
 }
 
-/** The first place counts; what is said again weighs a little more. */
+/** Keeps the first occurrence; each repetition adds a little weight. */
 function add(features: Features, name: string, place: { start: number; end: number }): void {
   const known = features.get(name);
   if (known === undefined) features.set(name, { value: 1, place });
@@ -289,7 +292,7 @@ const WISH = /^\W*(?:looking|searching|seeking|need|want|struggling|tired|thinki
 const ANSWER =
   /\b(?:dm|contact|message|visit|check|book|call us|choose ours|we (?:can|help|offer|do|build|are)|our (?:team|agency|app|tool|service|product)|ours|i (?:can|offer)|sign up|look no further|try)\b/;
 
-/** "Looking for a CRM? We can help": a wish put into the reader's mouth. */
+/** "Looking for a CRM? We can help": a wish attributed to the reader. */
 function isRhetorical(sentence: Sentence, next: Sentence | undefined): boolean {
   return sentence.isQuestion && next !== undefined && WISH.test(sentence.text) && ANSWER.test(next.text);
 }
@@ -300,8 +303,9 @@ const OFFER =
   /^\W*(?:(?:just |simply |then )?(?:dm|contact|message|call|email|text|visit|talk to|reach out to|get in touch with) (?:me|us|our)|(?:then )?(?:check (?:us|it|out)|choose (?:us|ours)|try (?:us|ours|our)|book (?:a|your)|get in touch|reach out|sign up|look no further|click|join us|that's us)\b|(?:we|i) (?:can (?:help|do|build|offer|provide|take|get)|help|offer|build|make|provide|sell|speciali[sz]e)\b|we(?:'re| are) an? |(?:at \w+,? )?our (?:\w+ )?(?:team|agency|app|tool|software|service|product|company|firm|studio|platform|experts|specialists|crew) (?:can|helps?|offers?|does|do|builds?|provides?|will|makes?|delivers?|handles?|saves?|gives?|takes|is (?:here|free|built|made|the))\b)/;
 
 /**
- * Where a seller answers a wish that they put into the reader's mouth: "Are you looking for a CRM? Our agency helps."
- * Null: nowhere. Stricter than {@link isRhetorical}, as it settles who speaks. Pure, linear in the text.
+ * Where a seller answers a wish that they attribute to the reader: "Are you looking for a CRM? Our agency
+ * helps." Null if there is none. Stricter than {@link isRhetorical}, because it identifies the author as a
+ * seller. Pure, linear in the text.
  */
 function pitchIn(sentences: readonly Sentence[]): { start: number; end: number } | null {
   for (const [index, sentence] of sentences.entries()) {
@@ -320,17 +324,17 @@ function pitchIn(sentences: readonly Sentence[]): { start: number; end: number }
 
 const CHOSEN =
   /\b(?:decision made|(?:went|gone) (?:ahead )?with|decided (?:to (?:move forward|go|stick) with|on)|settled on|(?:ended|wound) up (?:going with|choosing|buying|using|picking|switching|signing|hiring|moving))\b/;
-/** What is only said to close a thread where it stands behind "Edit:". */
+/** Phrases that close a thread only after "Edit:". */
 const CLOSED =
   /\b(?:solved|resolved|sorted(?: out)?|all set|fixed|never ?mind|found (?:one|it|someone|somebody|what|a \w+|an \w+)|no longer (?:needed|need|looking)|we(?:'ve| have)? (?:picked|chose|chosen|hired|bought|signed))\b/;
-/** At the start of a sentence, or behind another one in a title, where full stops part nothing. */
+/** At the start of a sentence, or after another one in a title, where full stops do not end sentences. */
 const ADDED = /(?:^|[.!?)]\s)\W*(?:\w+ )?(?:edit(?:ed)?|updated?|eta)\b/;
-/** What the author found in the end is written last, or after "Edit:". */
+/** Authors report what they chose in the last sentences, or after "Edit:". */
 const LAST = 3;
 
 /**
- * "Which host is good? ... Edit: went with X": where the author, after asking, reports a choice. Null: nowhere, or nothing
- * was asked. Pure, linear in the text.
+ * Where the author reports a choice after asking: "Which host is good? ... Edit: went with X". Null if there
+ * is none, or if nothing was asked. Pure, linear in the text.
  */
 function settledAfter(
   sentences: readonly Sentence[],

@@ -1,37 +1,37 @@
-/** A sentence of a post: its place in the text, in UTF-16 units, and what it is. */
+/** A sentence of a post, with its position in the text in UTF-16 units. */
 export interface Sentence {
   start: number;
   end: number;
-  /** Masked text of the sentence: lower case, links and mark-up blanked, every unit in its place. */
+  /** The masked text: in lower case, with links and markup blanked, and all offsets unchanged. */
   text: string;
   isTitle: boolean;
   isQuestion: boolean;
 }
 
-/** A post as the cues read it. */
+/** The sentences of a post, with counts. */
 export interface Outline {
   sentences: Sentence[];
   links: number;
-  /** Words in all that was read. */
+  /** Number of words in all sentences. */
   words: number;
-  /** Whether there is nothing but one line. */
+  /** Whether the post is a single line. */
   onlyTitle: boolean;
 }
 
-/** Who asks says so early or at the end: what is read of a long text is its start and its last part. */
+/** Requests are at the start or at the end: of a long text, only these parts are read. */
 const HEAD_UNITS = 5_000;
 const TAIL_UNITS = 1_000;
-/** Sentences at most, so that the worst text costs what a long one does. */
+/** Maximum number of sentences, so that no text takes longer than an ordinary long one. */
 const MAX_SENTENCES = 80;
 const MAX_TITLE_UNITS = 300;
 
-/** Of a long text the parts in which sentences are looked for, as one text. */
+/** The parts of a long text that are split into sentences, joined. */
 export function readPartsOf(text: string): string {
   if (text.length <= HEAD_UNITS + TAIL_UNITS) return text;
   return `${text.slice(0, HEAD_UNITS)}\n\n${text.slice(-TAIL_UNITS)}`;
 }
 
-/** Cuts a post into sentences. Linear in the text. */
+/** Splits a post into sentences, in linear time. */
 export function cutSentences(text: string): Outline {
   const masked = mask(text);
   const titleEnd = endOfTitle(text);
@@ -48,7 +48,7 @@ export function cutSentences(text: string): Outline {
   return { sentences, links, words, onlyTitle: titleEnd >= text.trimEnd().length };
 }
 
-/** The first line is the title where it is short enough to be one. */
+/** The first line is the title if it is short enough. */
 function endOfTitle(text: string): number {
   const start = text.length - text.trimStart().length;
   const lineEnd = text.indexOf('\n', start);
@@ -56,7 +56,7 @@ function endOfTitle(text: string): number {
   return end <= MAX_TITLE_UNITS ? end : 0;
 }
 
-/** Lower case with links, mark-up and typographic quotes replaced, unit by unit, so that places stay the same. */
+/** Converts to lower case, and replaces links, markup and typographic quotes without changing offsets. */
 function mask(text: string): string {
   const lower = text.toLowerCase();
   const same = lower.length === text.length ? lower : text.replace(/[A-Z]/g, (unit) => unit.toLowerCase());
@@ -66,7 +66,9 @@ function mask(text: string): string {
     .replace(/[*_\\~#>|\u200b\u00a0]/g, ' ');
 }
 
-/** Ends of sentences: a full stop, question or exclamation mark before white space, or a line's end. */
+/**
+ * Ends of sentences: a full stop, question mark or exclamation mark before white space, or the end of a line.
+ */
 function spans(masked: string, titleEnd: number): [number, number][] {
   const found: [number, number][] = [];
   const tailStart = Math.max(HEAD_UNITS, masked.length - TAIL_UNITS);
@@ -75,7 +77,7 @@ function spans(masked: string, titleEnd: number): [number, number][] {
     if (end > start) found.push([start, end]);
     start = end;
   };
-  // From the first mark of several only: 20,000 of them would be tried from each.
+  // Matches from the first of several marks only: otherwise each of 20,000 marks would be a starting point.
   const ends = /(?<![.!?])[.!?]+(?=["')\]]*\s)["')\]]*|\n+/g;
   for (const stop of masked.matchAll(ends)) {
     const end = stop.index + stop[0].length;
@@ -91,7 +93,10 @@ function spans(masked: string, titleEnd: number): [number, number][] {
   return found;
 }
 
-/** Where a sentence stands, without the blanks around it: sentences are cut where the one before them ends. */
+/**
+ * The position of a sentence without surrounding white space: each sentence starts where the previous one
+ * ends.
+ */
 export function placeOf(text: string, sentence: Sentence | undefined): { start: number; end: number } | null {
   if (sentence === undefined) return null;
   const part = text.slice(sentence.start, sentence.end);
@@ -99,11 +104,14 @@ export function placeOf(text: string, sentence: Sentence | undefined): { start: 
   return { start, end: start + part.trim().length };
 }
 
-/** The encoder reads 128 tokens: what is beyond so many characters is left out with the last sentences. */
+/** The encoder reads 128 tokens; sentences after this many characters are omitted. */
 const MAX_UNITS = 450;
 const MAX_ASKING = 6;
 
-/** What of a post the encoder reads: its title, what it asks, then the rest from the start, as far as there is room. */
+/**
+ * The sentences that the encoder reads: the title, the sentences that ask, then the others from the start, up
+ * to the limit.
+ */
 export function digestOf(sentences: readonly Sentence[], asks: readonly boolean[]): Sentence[] {
   const titles = sentences.filter(({ isTitle }) => isTitle);
   const body = sentences.filter(({ isTitle }) => !isTitle);
@@ -119,7 +127,7 @@ export function digestOf(sentences: readonly Sentence[], asks: readonly boolean[
   return chosen;
 }
 
-/** The sentences of a digest, as the encoder is given them. */
+/** The sentences of a digest, as input for the encoder. */
 export function digestParts(text: string, sentences: readonly Sentence[]): string[] {
   return sentences.map(({ start, end }) => text.slice(start, end).trim());
 }
