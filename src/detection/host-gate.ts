@@ -3,37 +3,37 @@ import type { Clock } from '../lib/clock.ts';
 import type { HostHold } from '../store/source-store.ts';
 import { PutOff, SourceFault } from './source-item.ts';
 
-/** Who asks, and how long it may wait. */
+/** The terms of a request. */
 export interface Passage {
-  /** What else than the whole host may be on hold for it: a method, a key. */
+  /** Further scopes whose holds apply, besides that of the whole host: a method, an API key. */
   scopes: readonly string[];
-  /** Aborted when the run's time is over. */
+  /** Aborted when the run's time is up. */
   signal: AbortSignal | null;
-  /** False: rather than wait for its time it is put off, so that it holds no place meanwhile. */
+  /** If false, the request is postponed instead of waiting, so that it does not occupy a slot. */
   mayWait: boolean;
 }
 
-/** One request per host at a time, with the time between them that it wants, and none while it asked to be left alone. */
+/** Limits requests to one per host at a time, paced as the host requires, and none while it is on hold. */
 export interface HostGate {
   /**
-   * Runs `request` when the ones before it to the same host have ended.
-   * @throws SourceFault where the host is on hold, PutOff where it would have to wait and may not
+   * Runs `request` after all earlier ones to the same host.
+   * @throws SourceFault if the host is on hold, PutOff if the request would have to wait and may not
    */
   enter<T>(host: string, passage: Passage, request: () => Promise<T>): Promise<T>;
-  /** No request goes there before `until`. */
+  /** Blocks requests to a host until a given time. */
   hold(hold: HostHold): void;
-  /** So much time must pass between two requests; 0: none. */
+  /** Sets the minimum time between two requests; 0: none. */
   pace(host: string, delayMs: number): void;
 }
 
-/** The most that a request waits within its run, however slow a pace the site wants. */
+/** Maximum wait of a request within its run, whatever pace the host requires. */
 const MAX_WAIT_MS = 60_000;
-/** Hosts with a hold or a pace of their own that are remembered. */
+/** Maximum number of hosts whose hold or pace is remembered. */
 const MAX_KNOWN = 10_000;
 
 export function createHostGate(clock: Clock): HostGate {
   const last = new Map<string, Promise<unknown>>();
-  /** Until when, of the time that is never set. */
+  /** End of each hold, in monotonic time. */
   const holds = new Map<string, number>();
   const paces = new LRUCache<string, { delayMs: number; nextAt: number }>({ max: MAX_KNOWN });
 
@@ -44,12 +44,12 @@ export function createHostGate(clock: Clock): HostGate {
         holds.delete(key);
         continue;
       }
-      const message = `${host} asked for fewer requests; it is read again when the pause it asked for is over.`;
+      const message = `${host} asked for fewer requests. It is read again after the requested pause.`;
       throw new SourceFault('rate_limited', message, clock.now() + Math.ceil(restMs));
     }
   }
 
-  /** Those that are over, and where all are in force the one that ends soonest. */
+  /** Removes expired holds, and if all are in force, the one that ends first. */
   function forgetHolds(): void {
     const now = clock.monotonic();
     let soonest = { key: '', end: Number.POSITIVE_INFINITY };
@@ -85,7 +85,7 @@ export function createHostGate(clock: Clock): HostGate {
           ended(host);
         }
       });
-      const settled = mine.catch(() => {}); // who comes next waits for the end, whatever it was
+      const settled = mine.catch(() => {}); // the next request waits for the end, whatever the result
       last.set(host, settled);
       void settled.then(() => {
         if (last.get(host) === settled) last.delete(host);
@@ -112,7 +112,7 @@ function keyOf(host: string, scope: string): string {
   return `${host} ${scope}`;
 }
 
-/** What `work` comes to, or the signal's reason as soon as it is aborted. */
+/** Resolves like `work`, or rejects with the signal's reason as soon as it is aborted. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

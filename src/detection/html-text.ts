@@ -12,30 +12,30 @@ const SILENT = new Set([
   'object',
   'textarea',
 ]);
-/** Elements that begin and end a line. */
+/** Elements that start and end a line. */
 const BLOCKS = new Set(
   'address article aside blockquote br dd div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section table td th tr ul'.split(
     ' ',
   ),
 );
 const ENTITY = /&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});/g;
-/** Longer runs of tag are no tag. */
+/** Longer sequences are not treated as tags. */
 const MAX_TAG = 8_192;
 
 const { unescapeAll } = new MarkdownIt().utils;
 
-/** Tags that show, in what should be plain text, that it was escaped once too often. */
+/** Tags in what should be plain text, which show that it was escaped twice. */
 const LEFT_OVER = /<\/(?:p|a|div|li|ul|span|strong|em|b|i|h[1-6])>|<br ?\/?>/i;
-/** Entities that hardly anybody writes by hand. */
+/** Entities that people rarely type. */
 const LEFT_ENTITY = /&(?:amp|quot|apos|nbsp|#39|#x27|#8217|rsquo|lsquo|ldquo|rdquo|hellip|mdash|ndash);/;
 
 /**
- * HTML as plain text: one line a block, entities decoded, no markup; what was escaped twice is read twice. Takes time in
- * proportion to its length.
+ * Converts HTML to plain text in linear time: one line per block, entities decoded, no markup. Text that was
+ * escaped twice is unescaped twice.
  */
 export function htmlToText(html: string): string {
   const text = toText(html);
-  // Escaped markup beside real tags is part of the text; without any tags, the whole was escaped.
+  // Escaped markup next to real tags is part of the text; without any tags, the whole text was escaped.
   if (LEFT_OVER.test(text) && !LEFT_OVER.test(html)) return toText(text);
   return LEFT_ENTITY.test(text) ? decodeEntities(text) : text;
 }
@@ -67,7 +67,7 @@ export function decodeEntities(text: string): string {
 interface Tag {
   name: string;
   opens: boolean;
-  /** Where the text goes on. */
+  /** Where the text continues. */
   end: number;
 }
 
@@ -82,7 +82,7 @@ function tagAt(html: string, open: number): Tag | null {
   return end === -1 ? null : { name: name.toLowerCase(), opens, end };
 }
 
-/** Where the tag's `>` is passed; one inside a quoted value does not count. -1: nowhere near. */
+/** The position after the tag's `>`, ignoring those in quoted values; -1 if there is none nearby. */
 function tagEnd(html: string, from: number): number {
   let quote = '';
   const until = Math.min(html.length, from + MAX_TAG);
@@ -91,13 +91,13 @@ function tagEnd(html: string, from: number): number {
     if (quote !== '') quote = char === quote ? '' : quote;
     else if (char === '>') return i + 1;
     else if (char === '<')
-      return -1; // looking on from each of a thousand of them would take for ever
+      return -1; // continuing from each of a thousand `<` would take quadratic time
     else if ((char === '"' || char === "'") && html[i - 1] === '=') quote = char;
   }
   return -1;
 }
 
-/** The end of an element whose content is not text; an unclosed one ends nowhere. */
+/** The end of an element whose content is not text; the end of the document if it is not closed. */
 function endOf(html: string, tag: Tag): number {
   if (html[tag.end - 2] === '/') return tag.end;
   const close = new RegExp(`</${tag.name}\\s*>`, 'gi');
@@ -111,7 +111,7 @@ function after(html: string, mark: string, from: number): number {
   return found === -1 ? html.length : found + mark.length;
 }
 
-/** Control characters out, blanks and empty lines once. */
+/** Removes control characters, and collapses spaces and empty lines. */
 function tidy(text: string): string {
   return text
     .replace(/[^\S\n]+/gu, ' ')

@@ -4,33 +4,33 @@ import { storageFaultOf } from '../model/errors.ts';
 import type { ClaimedSource, DueSource } from '../store/source-store.ts';
 import { type RunDeps, runClaimed } from './run.ts';
 
-/** Sources that are read at once, each on a host of its own. */
+/** Maximum number of concurrent runs, each on a different host. */
 const MAX_RUNS = 32;
-/** Maximum of these per tenant: twenty unresponsive sources leave room for other tenants. */
+/** Maximum per tenant: twenty unresponsive sources leave room for other tenants. */
 const MAX_RUNS_A_TENANT = 8;
-/** Longer than a run takes (`RUN_LIMIT_MS`), and then to match and store what it read. */
+/** Longer than a run takes (`RUN_LIMIT_MS`), including matching and storing its items. */
 const LEASE_MS = 15 * 60_000;
-/** Tenants whose last turn is remembered. */
+/** Maximum number of tenants whose last turn is remembered. */
 const MAX_TENANTS_KNOWN = 10_000;
-/** How often to look for what another process made due. */
+/** Interval of checks for sources made due by another process. */
 const SAFETY_NET_MS = 30_000;
 
-/** Reads every source when it is due. */
+/** Runs every source when it is due. */
 export interface Poller {
   start(): Promise<void>;
-  /** One may be due sooner than planned. */
+  /** Reports that a source may be due earlier than scheduled. */
   wake(): void;
-  /** Claims no more, cuts off what is under way, and resolves when it has ended. */
+  /** Stops claiming, cancels runs in progress, and resolves when they have ended. */
   stop(): Promise<void>;
 }
 
-/** One timer for all sources: it rings when the next is due. */
+/** Creates a poller with one timer for all sources, set to the next due time. */
 export function createPoller(deps: RunDeps): Poller {
   const { store, log } = deps;
   const clock = watchSteps(deps.clock, (deltaMs) => {
     replanned &&= deltaMs > 0;
   });
-  /** False at a start, before which the clock may have been set as well. */
+  /** False at startup: the clock may have been set while the process was not running. */
   let replanned = false;
   const running = new Map<Promise<void>, DueSource>();
   const lastTurn = new LRUCache<string, number>({ max: MAX_TENANTS_KNOWN });
@@ -40,7 +40,7 @@ export function createPoller(deps: RunDeps): Poller {
   let looking: Promise<void> | null = null;
   let lookAgain = false;
 
-  /** Never runs twice at once: calls during a run are merged into one more. */
+  /** Looks for due sources, never concurrently: calls during a look are merged into one more. */
   function wake(): void {
     if (state !== 'running') return;
     lookAgain = true;
@@ -65,7 +65,7 @@ export function createPoller(deps: RunDeps): Poller {
 
   async function claimDue(): Promise<void> {
     const places = MAX_RUNS - running.size;
-    if (places <= 0) return; // whichever ends first looks again
+    if (places <= 0) return; // the next run to end looks again
     const now = clock.now();
     await store.recoverSources({ own: false, now });
     await replan(now);
@@ -80,13 +80,16 @@ export function createPoller(deps: RunDeps): Poller {
     }
   }
 
-  /** What was planned by a clock that ran ahead would else be read when this one has come so far. */
+  /**
+   * Reschedules sources that a clock running ahead had scheduled: they would wait until this clock catches
+   * up.
+   */
   async function replan(now: number): Promise<void> {
     if (replanned) return;
     const sources = await store.replanSources(now);
     replanned = true;
     if (sources > 0)
-      log.warn({ sources }, 'the clock was set back; sources that were read by the later one are read now');
+      log.warn({ sources }, 'the clock was set back; sources scheduled by the later time are read now');
   }
 
   function turnsNow(places: number) {
@@ -102,7 +105,7 @@ export function createPoller(deps: RunDeps): Poller {
     const run = runClaimed(deps, claimed).catch((error: unknown) => {
       log[levelOf(error)](
         { err: error, source_id: claimed.source.id },
-        'a run could not be stored; it is made again',
+        'a run could not be stored; it will be repeated',
       );
     });
     running.set(run, source);
@@ -114,7 +117,7 @@ export function createPoller(deps: RunDeps): Poller {
 
   async function waitMs(): Promise<number> {
     if (running.size >= MAX_RUNS) return SAFETY_NET_MS;
-    // What is due already waits for a run to end, which looks again.
+    // A source that is already due waits for a run to end, which looks again.
     const now = clock.now();
     const next = await store.nextSourceDue(now);
     return next === null ? SAFETY_NET_MS : Math.min(SAFETY_NET_MS, Math.max(0, next - now));
@@ -145,27 +148,27 @@ export function createPoller(deps: RunDeps): Poller {
   };
 }
 
-/** That the storage fails is said once, where it is noticed. */
+/** Storage failures are logged as errors once, where they are detected. */
 function levelOf(error: unknown): 'error' | 'warn' {
   return storageFaultOf(error) === null ? 'error' : 'warn';
 }
 
-/** The runs under way, and when each tenant last had one. */
+/** Runs in progress, and each tenant's last turn. */
 export interface RunState {
-  /** Hosts that are being asked. */
+  /** Hosts with a request in progress. */
   busy: ReadonlySet<string>;
-  /** Runs of each tenant. */
+  /** Number of runs per tenant. */
   running: ReadonlyMap<string, number>;
-  /** The number of each tenant's last turn; greater is later. */
+  /** The sequence number of each tenant's last turn; larger is later. */
   lastTurn: Pick<ReadonlyMap<string, number>, 'get'>;
   places: number;
-  /** The most places that one tenant may have. */
+  /** Maximum number of slots per tenant. */
   share: number;
 }
 
 /**
- * Which of `due` to read now: one per host, for the tenant with the fewest runs, then the one whose last turn is oldest,
- * then the source that is due longest. Waiting for a host takes no slot.
+ * Selects the due sources to read now: one per host, for the tenant with the fewest runs, then for the one
+ * whose last turn is oldest, then the source that has been due longest. Waiting for a host takes no slot.
  */
 export function chooseRuns(due: readonly DueSource[], state: RunState): DueSource[] {
   const busy = new Set(state.busy);

@@ -7,21 +7,24 @@ import type { SourcePreview } from '../signals/source-management.ts';
 import { type RunDeps, readInTime } from './run.ts';
 import { PutOff, SourceFault, toPost } from './source-item.ts';
 
-/** How long a user waits for a preview, and how many posts of a day it contains. */
+/** Maximum time that a user waits for a preview, and maximum number of posts of a day in it. */
 const PATIENCE_MS = 12_000;
 const MOST_POSTS = 200;
-/** Previews of the whole process at a time: each may read twenty pages. */
+/** Maximum number of concurrent previews in the process: each may read twenty pages. */
 const MOST_AT_ONCE = 4;
 
-/** What a place would have brought in the last 24 hours. It is read as politely as a source, and nothing is stored. */
+/**
+ * Previews what a place would have found in the last 24 hours. It is read as politely as a source, and
+ * nothing is stored.
+ */
 export function createSourcePreviews(
   deps: Omit<RunDeps, 'log'>,
 ): (tenantId: string, profileId: string, place: Pick<Place, 'kind' | 'settings'>) => Promise<SourcePreview> {
   let running = 0;
   return async (tenantId, profileId, place) => {
-    if (place.kind === 'bluesky')
-      return { fault: 'Bluesky is read as posts are written, so there is no preview.' };
-    if (running >= MOST_AT_ONCE) return { fault: 'Other previews are being made. Try again in a moment.' };
+    if (place.kind === 'bluesky') return { fault: 'Bluesky is read in real time, so there is no preview.' };
+    if (running >= MOST_AT_ONCE)
+      return { fault: 'Too many previews are in progress. Try again in a moment.' };
     running++;
     try {
       return await preview(deps, asSource(tenantId, profileId, place, deps.clock.now()));
@@ -52,7 +55,7 @@ async function preview(deps: Omit<RunDeps, 'log'>, source: Source): Promise<Sour
   return { read: posts.length, matched: found.length, best: best === undefined ? null : best.text };
 }
 
-/** A source that is not there, as its reader wants it. */
+/** An unsaved source, in the form that readers take. */
 function asSource(
   tenantId: string,
   profileId: string,

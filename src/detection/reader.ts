@@ -4,43 +4,43 @@ import type { Parser } from './documents/parser.ts';
 import { SourceFault, type SourceItem } from './source-item.ts';
 import type { FetchedPage, ReadOptions } from './web.ts';
 
-/** The web as far as a run may use it: all it reads counts against its one deadline. */
+/** Access to the web for one run, within its deadline. */
 export interface Pages {
-  /** Any status but those that ask for a pause. @throws SourceFault, PutOff */
+  /** Returns any status except those that ask for a pause. @throws SourceFault, PutOff */
   read(address: string, options: ReadOptions): Promise<FetchedPage>;
-  /** Listens to a stream for so long, or until `take` ends it. @throws SourceFault, PutOff */
+  /** Listens to a stream for `limitMs`, or until `take` ends it. @throws SourceFault, PutOff */
   listen(address: string, limitMs: number, take: (text: string, end: () => void) => void): Promise<void>;
-  /** Requests to the address's host for `scope` wait until then, for all sources and tenants. */
+  /** Blocks requests to the host of a URL for `scope` until a given time, for all sources and tenants. */
   hold(address: string, scope: string, until: number): Promise<void>;
 }
 
-/** A source as it is being read. */
+/** A run of a source. */
 export interface ReadingTask {
   source: Source;
   position: SourcePosition;
   /** Unix milliseconds. */
   now: number;
-  /** What is older is not new, Unix milliseconds. */
+  /** Older items are not new, Unix milliseconds. */
   oldest: number;
   web: Pages;
-  /** What a parser makes of an answer, in a thread of its own. @throws SourceFault */
+  /** Parses a response in a separate thread. @throws SourceFault */
   parse<Args, Result>(parser: Parser<Args, Result>, page: FetchedPage, args: Args): Promise<Result>;
   sites: Sites;
   secrets: Partial<Record<SecretName, string>>;
-  /** Whether an item of this id was not read before. */
+  /** Whether no item with this ID was read before. */
   isNew(id: string): boolean;
 }
 
-/** From where to go on; what is left out begins anew. */
+/** The position for the next run; omitted members are reset. */
 type NextPosition = Partial<Omit<SourcePosition, 'seen'>>;
 
-/** What was read: items in the source's own order, and from where to go on. */
+/** The result of a run: items in the order of the source, and the next position. */
 export interface Reading {
   items: SourceItem[];
   position: NextPosition;
-  /** The source asked not to be read before then, Unix milliseconds. */
+  /** The source asked not to be read before this time, Unix milliseconds. */
   notBefore?: number;
-  /** There is more to read than one run may: the next one comes soon. */
+  /** There is more than one run may read: the next run follows soon. */
   more?: boolean;
   quota?: SourceQuota | null;
 }
@@ -48,12 +48,12 @@ export interface Reading {
 /** Reads one kind of source. @throws SourceFault */
 export type Reader = (task: ReadingTask) => Promise<Reading>;
 
-/** The validators that an answer can be asked for again with. */
+/** The validators for a conditional request of the same page. */
 export function validatorsOf({ headers }: FetchedPage): Pick<SourcePosition, 'etag' | 'lastModified'> {
   return { etag: headers.etag ?? null, lastModified: headers['last-modified'] ?? null };
 }
 
-/** The answer where it is a success. @throws SourceFault */
+/** Returns the page if its status is a success. @throws SourceFault */
 export function demandSuccess(page: FetchedPage): FetchedPage {
   const { status } = page;
   if (status >= 200 && status < 300) return page;
@@ -67,7 +67,10 @@ export function demandSuccess(page: FetchedPage): FetchedPage {
   throw new SourceFault('http_status', `${why} (status ${status}).`);
 }
 
-/** Whether a text holds every word of a query, in whatever case; words in quotes stand together. Null: everything does. */
+/**
+ * Creates a test for whether a text contains every word of a query, ignoring case; quoted words must be
+ * adjacent. Null matches everything.
+ */
 export function createWordTest(query: string | null): (text: string) => boolean {
   const words = [...(query ?? '').matchAll(/"([^"]+)"|(\S+)/g)].map(([, phrase, word]) =>
     fold(phrase ?? word ?? '').trim(),
@@ -80,10 +83,10 @@ export function createWordTest(query: string | null): (text: string) => boolean 
   };
 }
 
-/** Kinds that ask the address they are given, rather than one service. */
+/** Kinds with a URL in their settings, instead of a fixed service. */
 type OwnAddress = 'rss' | 'discourse' | 'lemmy' | 'mastodon';
 
-/** Where the services behind the kinds are, without a trailing slash; `{board}` is the board's name. */
+/** The base URLs of the services, without a trailing slash; `{board}` is replaced by the board's name. */
 export type Sites = Record<Exclude<SourceKind, OwnAddress> | 'reddit_login', string>;
 
 export const SITES: Sites = {
@@ -104,7 +107,9 @@ export const SITES: Sites = {
   reddit_login: 'https://www.reddit.com',
 };
 
-/** The sites, with those that the operator points elsewhere; a stream takes `ws` for `http` and `wss` for `https`. */
+/**
+ * The base URLs, with those that the operator overrides. Streams use `ws` for `http` and `wss` for `https`.
+ */
 export function sitesWith(given: Partial<Record<string, string>>): Sites {
   const sites = { ...SITES };
   for (const [kind, base] of Object.entries(given)) {

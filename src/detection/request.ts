@@ -5,48 +5,51 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import { type Connect, ConnectError, codeOf, type Dial, systemFault } from '../webhooks/connect.ts';
 import { SourceFault, stoppedFault } from './source-item.ts';
 
-/** From the look-up of the name to the last byte. */
+/** From DNS lookup to the last byte. */
 const TIME_LIMIT_MS = 30_000;
-/** What an answer may be, unpacked. */
+/** Maximum size of a response, decompressed. */
 const MAX_BODY_BYTES = 5 * 1024 * 1024;
 const MAX_HEAD_BYTES = 32_768;
 
-/** A whole answer, unpacked. Header names are in lower case; of repeated ones the last counts. */
+/**
+ * A complete response, decompressed. Header names are in lower case; of repeated headers, the last one
+ * counts.
+ */
 export interface HostResponse {
   status: number;
   headers: Record<string, string>;
   body: Buffer;
 }
 
-/** Options of a request, besides its address. */
+/** Options of a request, besides its URL. */
 export interface RequestOptions {
   headers: Record<string, string>;
-  /** Sent by POST; left out for GET. */
+  /** Sent by POST; omitted for GET. */
   body?: string | undefined;
-  /** Aborted when the run's time is over. */
+  /** Aborted when the run's time is up. */
   signal: AbortSignal | null;
-  /** A longer body is cut off there, rather than refused. */
+  /** Truncates a longer body here instead of failing. */
   cutAt?: number | undefined;
 }
 
-/** Sends one request on a connection of its own: sources are asked minutes apart. */
+/** Sends each request on a new connection: sources are read minutes apart. */
 export interface Requests {
   /** @throws SourceFault */
   send(url: URL, options: RequestOptions): Promise<HostResponse>;
-  /** Cuts off what is under way, and begins nothing more. */
+  /** Cancels requests in progress, and rejects new ones. */
   abort(): void;
 }
 
 const MESSAGES: Record<ConnectError['code'] | 'too_large', string> = {
-  timeout: `No complete answer came within ${TIME_LIMIT_MS / 1_000} seconds.`,
+  timeout: `No complete response was received within ${TIME_LIMIT_MS / 1_000} seconds.`,
   connection_refused: 'The host refused the connection.',
-  connection_reset: 'The host closed the connection before it had answered.',
+  connection_reset: 'The host closed the connection before responding.',
   dns: 'The host name does not resolve.',
-  tls: 'A TLS connection with a valid certificate could not be made.',
+  tls: 'A TLS connection with a valid certificate could not be established.',
   blocked_target: 'The address is not on the public internet.',
-  invalid_response: 'The answer is not valid HTTP.',
+  invalid_response: 'The response is not valid HTTP.',
   network: 'The host could not be reached.',
-  too_large: `The answer is larger than ${MAX_BODY_BYTES / 1_048_576} MB.`,
+  too_large: `The response is larger than ${MAX_BODY_BYTES / 1_048_576} MB.`,
 };
 
 export function createRequests({ clock, connect }: { clock: Clock; connect: Connect }): Requests {
@@ -109,13 +112,15 @@ function flatten(headers: Record<string, string | string[] | undefined>): Record
   );
 }
 
-/** The body, unpacked and counted as it comes: a small packed answer can be endless. */
+/**
+ * Reads and decompresses the body, counting bytes as they arrive: a small compressed response can be endless.
+ */
 async function readBody(
   { statusCode, body }: { statusCode: number; body: Readable },
   headers: Record<string, string>,
   cutAt: number | undefined,
 ): Promise<Buffer> {
-  // Neither has a body of use, and some name an encoding that they then do not use.
+  // Neither has a useful body, and some name an encoding that they do not use.
   const bodiless = statusCode === 304 || statusCode === 204 || (statusCode >= 301 && statusCode <= 308);
   if (bodiless) {
     body.on('error', () => {}).destroy();
@@ -171,24 +176,27 @@ function codeOfFault(error: unknown): ConnectError['code'] {
   return systemFault(code);
 }
 
-/** A stream that is silent for this long has no more for now. */
+/** A stream that is silent for this long has nothing more for now. */
 const IDLE_MS = 3_000;
 const CONNECT_MS = 15_000;
-/** One message; a post is far below. */
+/** Maximum size of one message; posts are much smaller. */
 const MAX_MESSAGE = 1_048_576;
 
-/** What is listened to, and how long. */
+/** Options of a stream. */
 export interface StreamOptions {
   url: URL;
   headers: Record<string, string>;
-  /** The most that is listened. */
+  /** Maximum time to listen. */
   limitMs: number;
   signal: AbortSignal | null;
-  /** Takes a message; `end` ends the listening. */
+  /** Called for each message; `end` stops listening. */
   take(text: string, end: () => void): void;
 }
 
-/** Listens to a WebSocket until it sent enough, is silent, or the time is up. @throws SourceFault if it never opens */
+/**
+ * Listens to a WebSocket until `take` ends it, it is silent, or the time is up. @throws SourceFault if it
+ * cannot be opened
+ */
 export async function listenTo(
   { clock, connect }: { clock: Clock; connect: Connect },
   { url, headers, limitMs, signal, take }: StreamOptions,
@@ -202,7 +210,7 @@ export async function listenTo(
   let opened = false;
   let ended = false;
   const end = () => {
-    ended = true; // data received after the last message is dropped
+    ended = true; // messages received after the end are dropped
     over.resolve();
   };
   const broken = () => {

@@ -1,30 +1,39 @@
 import type { Parser } from './documents/parser.ts';
 
-/** What is read of a robots.txt (RFC 9309, section 2.5: at least 500 KiB). */
+/** Maximum size of robots.txt that is read (RFC 9309, section 2.5: at least 500 KiB). */
 export const MAX_ROBOTS_BYTES = 512_000;
-/** A pattern is compared as far as this: a longer `Disallow` forbids all that begins like it, a longer `Allow` allows nothing. */
+/**
+ * Patterns are compared up to this length: a longer `Disallow` forbids everything with the same prefix, a
+ * longer `Allow` is ignored.
+ */
 const MAX_PATTERN = 2_048;
-/** Patterns with wildcards cost more than a comparison; those beyond these end at their first wildcard, as above. */
+/**
+ * Wildcards are expensive to match. Patterns beyond these limits end at their first wildcard, with the same
+ * effect.
+ */
 const MAX_WILD_RULES = 500;
 const MAX_WILD_CHARS = 16_384;
-/** No host makes us wait longer between two requests. */
+/** Maximum time between two requests that a host can require. */
 const MAX_DELAY_MS = 10 * 60_000;
 
 interface Rule {
   allow: boolean;
-  /** What must be found in the path one after the other, the first at its beginning. */
+  /** Must occur in the path in order, the first at its start. */
   parts: string[];
-  /** The last part must end the path. */
+  /** Whether the last part must end the path. */
   ends: boolean;
-  /** Of rules that match, the longest counts (section 2.2.2). */
+  /** The longest matching rule counts (section 2.2.2). */
   length: number;
 }
 
-/** The rules of one robots.txt that are for us, as they cross between threads: two lists cost less than 50,000 objects. */
+/**
+ * The rules of a robots.txt that apply to us, in the form that crosses threads: two lists cost less than
+ * 50,000 objects.
+ */
 export interface RobotsText {
-  /** A pattern a line, its parts joined with `*`; the first that matches decides. */
+  /** One pattern per line, with its parts joined by `*`; the first that matches decides. */
   patterns: string;
-  /** Of each pattern the sum of {@link ALLOWS} and {@link ENDS}. */
+  /** For each pattern, the sum of {@link ALLOWS} and {@link ENDS}. */
   flags: Uint8Array;
   delayMs: number;
 }
@@ -33,13 +42,15 @@ const ALLOWS = 1;
 /** The last part must end the path. */
 const ENDS = 2;
 
-/** The rules of one robots.txt that are for us. */
+/** The rules of a robots.txt that apply to us. */
 export interface RobotsRules {
-  /** `target` is a path with its query. Takes time in proportion to its length times a bounded number of rules. */
+  /**
+   * `target` is a path with its query. Takes time proportional to its length times a bounded number of rules.
+   */
   allows(target: string): boolean;
-  /** `Crawl-delay`, 0: none. Not of the RFC, but asked for by many. */
+  /** `Crawl-delay` in milliseconds; 0: none. Not part of the RFC, but widely used. */
   delayMs: number;
-  /** About what they take in memory. */
+  /** Approximate memory use. */
   bytes: number;
 }
 
@@ -49,10 +60,10 @@ interface Group {
   named: boolean;
 }
 
-/** Rules that forbid nothing. */
+/** Rules that allow everything. */
 export const NO_RULES: RobotsRules = { allows: () => true, delayMs: 0, bytes: 64 };
 
-/** Reads the groups for `robot`, or those for all where none names it; everything else is forgotten (RFC 9309, section 2.2.1). */
+/** Parses the groups for `robot`, or the default ones if none names it (RFC 9309, section 2.2.1). */
 export function readRobots(text: string, robot: string): RobotsText {
   const ours: Group = { rules: [], delayMs: 0, named: false };
   const everybodys: Group = { rules: [], delayMs: 0, named: false };
@@ -80,7 +91,7 @@ export function readRobots(text: string, robot: string): RobotsText {
   return sorted(ours.named ? ours : everybodys);
 }
 
-/** A robots.txt, read for the robot of a name. */
+/** Parses robots.txt for a robot with a given name. */
 export const robotsDocument: Parser<{ robot: string }, RobotsText> = {
   name: 'robots',
   parse: ({ body }, { robot }) => readRobots(Buffer.from(body).toString('utf8'), robot),
@@ -97,7 +108,10 @@ function delayOf(value: string): number {
   return /^\d{1,6}(\.\d{1,3})?$/.test(value) ? Math.min(Number(value) * 1_000, MAX_DELAY_MS) : 0;
 }
 
-/** Null: the rule says nothing. What is too much to compare is cut where it forbids and dropped where it allows. */
+/**
+ * Null if the rule has no effect. Patterns that are too expensive are truncated if they disallow, and ignored
+ * if they allow.
+ */
 function toRule(allow: boolean, value: string, budget: { wild: number; chars: number }): Rule | null {
   if (value === '') return null;
   let pattern = value.slice(0, MAX_PATTERN);
@@ -116,18 +130,18 @@ function toRule(allow: boolean, value: string, budget: { wild: number; chars: nu
   return { allow, parts, ends, length: pattern.length };
 }
 
-/** The longest that matches decides, and of two equal ones the one that allows. */
+/** Sorts rules so that the first match decides: the longest, and among equals the one that allows. */
 function sorted({ rules, delayMs }: Group): RobotsText {
   const first = rules.toSorted((a, b) => b.length - a.length || Number(b.allow) - Number(a.allow));
   return {
-    // No part holds a line's end or a `*`: these are percent-encoded, or where a pattern is split.
+    // No part contains a line break or a `*`: line breaks are percent-encoded, and patterns are split at `*`.
     patterns: first.map(({ parts }) => parts.join('*')).join('\n'),
     flags: Uint8Array.from(first, ({ allow, ends }) => (allow ? ALLOWS : 0) + (ends ? ENDS : 0)),
     delayMs,
   };
 }
 
-/** The rules as they are asked. */
+/** Prepares rules for queries. */
 export function rulesOf({ patterns, flags, delayMs }: RobotsText): RobotsRules {
   const list = flags.length === 0 ? [] : patterns.split('\n');
   return {
@@ -142,7 +156,7 @@ export function rulesOf({ patterns, flags, delayMs }: RobotsText): RobotsRules {
   };
 }
 
-/** Each part at its first place after the one before: never looks back. */
+/** Matches each part at its first occurrence after the previous one, without backtracking. */
 function matches(pattern: string, ends: boolean, path: string): boolean {
   const wild = pattern.indexOf('*');
   if (wild === -1) return ends ? path === pattern : path.startsWith(pattern);
@@ -158,7 +172,7 @@ function matches(pattern: string, ends: boolean, path: string): boolean {
   return last === undefined || (path.length - last.length >= at && path.endsWith(last));
 }
 
-/** Section 2.2.2: compared as octets, those outside US-ASCII in percent-encoding; `%7E` is `~`. */
+/** Section 2.2.2: compared as octets, with characters outside US-ASCII percent-encoded; `%7E` is `~`. */
 function normalize(text: string): string {
   return text
     .replace(/[^\x21-\x7e]+/g, (chars) => encodeURIComponent(chars.toWellFormed()))

@@ -7,42 +7,42 @@ import { SourceFault, STOPPED } from './source-item.ts';
 
 /** RFC 9309, section 2.4: not longer than this. */
 const KEPT_MS = DAY_MS;
-/** How long the rules of before hold where they cannot be read anew. */
+/** How long old rules stay valid if they cannot be refreshed. */
 const TRY_AGAIN_MS = 10 * 60_000;
-/** How long all sources of a site share the news that its rules cannot be read. */
+/** How long the failure to read a site's rules applies to all of its sources. */
 const REFUSED_MS = 60_000;
 const MAX_REFUSED = 1_000;
-/** Faults that say nothing of a site's rules: they have a time of their own. */
+/** Errors that say nothing about a site's rules, and have their own delay. */
 const PASSING = new Set(['rate_limited', STOPPED]);
 const MAX_KEPT_BYTES = 8 * 1024 * 1024;
 /** The owner for fair parsing: a site's rules belong to no tenant. */
 const OWNER = 'robots.txt';
-/** What robots.txt files call us. */
+/** Our name in robots.txt files. */
 export const ROBOT_NAME = 'Signalpost';
 
 /** What sites allow robots to read (RFC 9309). */
 export interface Robots {
-  /** @throws SourceFault where it is not allowed, or cannot be known */
+  /** @throws SourceFault if the URL is not allowed, or if that cannot be determined */
   demand(url: URL): Promise<void>;
 }
 
 interface Kept {
   rules: RobotsRules;
-  /** Of the process's own clock. */
+  /** In monotonic time. */
   until: number;
 }
 
 interface RobotsDeps {
   clock: Clock;
   documents: Documents;
-  /** Follows redirects, and answers whatever the status. */
+  /** Follows redirects, and returns any status. */
   get(url: URL): Promise<HostResponse>;
-  /** The site wants so much time between two requests. */
+  /** Sets the minimum time between two requests to a host. */
   pace(host: string, delayMs: number): void;
 }
 
 export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robots {
-  // In the order of their last use: the first is the first to be forgotten.
+  // In order of last use: the first entry is evicted first.
   const kept = new Map<string, Kept>();
   const refused = new LRUCache<string, { fault: SourceFault; until: number }>({ max: MAX_REFUSED });
   const fetching = new Map<string, Promise<RobotsRules>>();
@@ -84,11 +84,11 @@ export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robot
     } catch (error) {
       if (!(error instanceof SourceFault) || PASSING.has(error.code)) throw error;
       if (known !== undefined) {
-        // Section 2.4: while it cannot be read, what it said before still holds.
+        // Section 2.4: while the file cannot be read, its previous rules apply.
         keep(origin, { rules: known.rules, until: clock.monotonic() + TRY_AGAIN_MS });
         return known.rules;
       }
-      // Section 2.3.1.4: where its rules are unknown, everything is forbidden.
+      // Section 2.3.1.4: while the rules are unknown, everything is disallowed.
       refused.set(origin, { fault: error, until: clock.monotonic() + REFUSED_MS });
       throw error;
     }
@@ -97,7 +97,7 @@ export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robot
   async function fetchRules(origin: string): Promise<RobotsRules> {
     const url = new URL('/robots.txt', origin);
     const { status, body } = await get(url).catch(orNone);
-    // Section 2.3.1.3: without a file everything is allowed.
+    // Section 2.3.1.3: without a file, everything is allowed.
     if (status >= 300 && status < 500) return NO_RULES;
     if (status >= 200 && status < 300) {
       const document = { body: body.subarray(0, MAX_ROBOTS_BYTES), contentType: '', url: url.href };
@@ -116,7 +116,7 @@ export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robot
   };
 }
 
-/** Section 2.3.1.2: where redirects lead nowhere, there is none. */
+/** Section 2.3.1.2: too many redirects count as no file. */
 function orNone(error: unknown): Pick<HostResponse, 'status' | 'body'> {
   if (error instanceof SourceFault && error.code === 'too_many_redirects') {
     return { status: 404, body: Buffer.alloc(0) };

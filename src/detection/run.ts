@@ -50,25 +50,25 @@ import { readFormD } from './sources/sec-form-d.ts';
 import { readStackExchange } from './sources/stack-exchange.ts';
 import type { Web } from './web.ts';
 
-/** The longest that a failing source waits to be tried again. */
+/** Maximum delay before a failing source is retried. */
 const MAX_BACKOFF_MS = 6 * HOUR_MS;
-/** The least that a source rests whose document was too costly to read; twice as long after each further failure. */
+/** Minimum delay after a document was too costly to parse; doubled by each further failure. */
 const COSTLY_REST_MS = 15 * 60_000;
-/** Minimum number of items remembered; otherwise twice what the source shows. */
+/** Minimum number of items to remember; otherwise twice the number that the source shows. */
 const MIN_SEEN = 500;
-/** And never more, whatever a source shows: they are read and written with every run. */
+/** Maximum number of items to remember, whatever a source shows: they are read and written with every run. */
 const MAX_SEEN = 5_000;
-/** All that one run reads, in time: well within its lease (`LEASE_MS`). */
+/** Maximum time that a run reads, well within its lease (`LEASE_MS`). */
 export const RUN_LIMIT_MS = 5 * 60_000;
-/** New items that one run takes; what is beyond them the next one does, soon. */
+/** Maximum number of new items per run; the next run, soon after, takes the rest. */
 export const MAX_ITEMS = 2_000;
 const MORE_AFTER_MS = 60_000;
-/** Items that are matched between two looks at what is to be stored. */
+/** Items matched before the results are stored. */
 const ITEMS_AT_ONCE = 50;
-/** Signals of one commit: about 20 ms of the store's writer, where 20,000 at once took it 7.9 s. */
+/** Signals per commit, which takes the store's writer about 20 ms; 20,000 at once took it 7.9 s. */
 const SIGNALS_AT_ONCE = 50;
 
-/** What a run needs of the process. */
+/** Dependencies of a run. */
 export interface RunDeps extends IntakeDeps {
   web: Web;
   documents: Documents;
@@ -82,14 +82,14 @@ export interface RunDeps extends IntakeDeps {
 }
 
 /**
- * Reads a source once and stores what came of it: the last of its signals and the position in one commit, or the fault.
- * What cannot be stored is left as it was, and the lease's end makes the source due again.
+ * Runs a source once and stores the result: the last signals and the position in one commit, or the error. If
+ * storing fails, everything stays as it was, and the source is due again when its lease expires.
  */
 export async function runClaimed(deps: RunDeps, claimed: ClaimedSource): Promise<void> {
   const { source } = claimed;
   const run = await read(deps, claimed);
   if (run === null || run instanceof PutOff) {
-    // Null: the process stops, which leaves it as due as it was, or the source is not this run's any more.
+    // Null: the process is stopping, and the source stays due; or the source no longer belongs to this run.
     const unread = { sourceId: source.id, token: claimed.token, claimedPollAt: source.nextPollAt };
     await deps.store.putOffSource(unread, run?.until ?? 0);
     return;
@@ -116,14 +116,14 @@ async function read(deps: RunDeps, claimed: ClaimedSource): Promise<SourceRun | 
     if (taken.length > 0) await needRoom(deps, claimed.source.tenantId);
     const edited = taken.filter((item) => marks.has(itemKey(item)));
     const posts = edited.map(toPost).filter((post) => post !== null);
-    // Before the position: where the process ends in between they are found again.
+    // Before the position: if the process ends in between, they are found again.
     await storeEditedPosts(deps, claimed.source.tenantId, posts);
     const matched = await matchInParts(
       deps,
       claimed,
       taken.filter((item) => !edited.includes(item)),
     );
-    // An edit may make a post of interest to a profile that it was nothing to.
+    // An edited post may match further profiles.
     const again = matched && (await matchInParts(deps, claimed, edited));
     if (matched === null || again === null) return null;
     const now = clock.now();
@@ -153,7 +153,7 @@ function oldestOf({ maxAgeDays }: Source, now: number): number {
   return now - maxAgeDays * DAY_MS;
 }
 
-/** One deadline covers all that a run reads, however many pages, hosts and waits that is. */
+/** Reads a source. One deadline covers all of it, whatever the number of pages, hosts and waits. */
 export async function readInTime(
   deps: Pick<RunDeps, 'clock' | 'sites' | 'web' | 'documents' | 'secretBox'>,
   { source, position }: Pick<ClaimedSource, 'source' | 'position'>,
@@ -163,7 +163,7 @@ export async function readInTime(
   const now = clock.now();
   const known = new Set(position.seen.map(keyOfMark));
   const over = new AbortController();
-  const fault = new SourceFault('timeout', `The run was ended, as it took over ${limitMs / 60_000} minutes.`);
+  const fault = new SourceFault('timeout', `The run was cancelled after ${limitMs / 60_000} minutes.`);
   const timer = clock.after(limitMs, () => over.abort(fault));
   const journey = { signal: over.signal, asked: 0 };
   const web: Pages = {
@@ -195,9 +195,9 @@ export async function readInTime(
 }
 
 /**
- * The signals of items that match, each item once: all but the last are stored on the way, a small commit each, so that no
- * long feed keeps others waiting. Null where the source was taken from this run meanwhile. `items` is how many matched,
- * `added` how many signals were stored.
+ * Matches items and stores all signals except the last ones, in small commits, so that a long feed does not
+ * block others. Returns null if the source no longer belongs to this run. `items` is the number of items that
+ * matched, `added` the number of signals stored.
  */
 async function matchInParts(
   deps: RunDeps,
@@ -229,7 +229,7 @@ function newOf(signals: readonly NewSignal[], committed: readonly CommittedSigna
   return signals.filter((_, i) => committed?.[i]?.status === 'created');
 }
 
-/** What stands of every run: it is due again after its interval. */
+/** The defaults of every run: the source is due again after its interval. */
 function runOf(
   { source, token }: ClaimedSource,
   { startedAt, now }: { startedAt: number; now: number },
@@ -262,7 +262,7 @@ function failed(
   const now = clock.now();
   const { source } = claimed;
   const known = error instanceof SourceFault;
-  if (!known) log.error({ err: error, source_id: source.id }, 'source run broke');
+  if (!known) log.error({ err: error, source_id: source.id }, 'source run failed unexpectedly');
   const shown: SourceError = known
     ? { code: error.code, message: error.message, at: now }
     : {
@@ -276,7 +276,10 @@ function failed(
   return { ...runOf(claimed, { startedAt, now }), error: shown, notBefore, nextPollAt, mail };
 }
 
-/** Told once of each time that a source has failed for a day: its id is the same for every run of that time. */
+/**
+ * The mail about a source that has failed for a day. It is sent once: its ID is the same for all runs of one
+ * outage.
+ */
 function mailOf(source: Source, { code, message, at }: SourceError): NewMail | null {
   const { id, tenantId, name, failingSince } = source;
   if (failingSince === null || at - failingSince < DAY_MS) return null;
@@ -291,14 +294,14 @@ function mailOf(source: Source, { code, message, at }: SourceError): NewMail | n
   return { id: `mail_${id}_${failingSince}`, tenantId, facts, createdAt: at };
 }
 
-/** Twice as long after each failure, and never shorter than the interval. */
+/** Doubles with each failure, and is never shorter than the interval. */
 function backoffMs(source: Pick<Source, 'intervalSeconds' | 'failures'>, code: string): number {
   const { intervalSeconds, failures } = source;
   const interval = Math.max(intervalSeconds * 1_000, code === TOO_COSTLY ? COSTLY_REST_MS : 0);
   return Math.max(interval, Math.min(interval * 2 ** Math.min(failures, 20), MAX_BACKOFF_MS));
 }
 
-/** The signals of each item. @throws SourceFault where no profile is there to match with */
+/** The signals of each item. @throws SourceFault if there is no active profile to match with */
 async function match(deps: RunDeps, source: Source, items: readonly SourceItem[]): Promise<NewSignal[][]> {
   const posts: ScopedPost[] = [];
   const nextTurn = createYielder(deps.clock);
@@ -310,16 +313,16 @@ async function match(deps: RunDeps, source: Source, items: readonly SourceItem[]
   const rule = { profileIds: source.profileIds, onlyMatching: true };
   const planned = await planPosts(deps, source.tenantId, posts, rule);
   if (planned.some(({ errors }) => errors.length > 0)) {
-    // Nothing is passed over: it is all read again once there is a profile.
+    // Nothing is skipped: everything is read again once there is a profile.
     throw new SourceFault('no_active_profile', 'None of the profiles of this source is active.');
   }
   return planned.map(({ signals }) => signals);
 }
 
-/** Their edits show up otherwise, as a changed posting, or their text is missing once read. */
+/** Edits of these appear as changed postings, or their text is missing after the first run. */
 const NEVER_EDITED: readonly Source['kind'][] = ['sec_form_d', 'smartrecruiters'];
 
-/** What is remembered of items, by their keys. */
+/** The marks of remembered items, by key. */
 function marksOf({ source, position }: ClaimedSource): Map<string, string> {
   const isCompared = !NEVER_EDITED.includes(source.kind);
   return new Map(
@@ -330,7 +333,7 @@ function marksOf({ source, position }: ClaimedSource): Map<string, string> {
   );
 }
 
-/** Those that are new, and those whose author has edited them; the changes of a job are items of their own. */
+/** New items, and items that their authors have edited. Changes of jobs are separate items. */
 function unseen(items: readonly SourceItem[], marks: ReadonlyMap<string, string>): SourceItem[] {
   const met = new Set<string>();
   return items.filter((item) => {
@@ -342,7 +345,7 @@ function unseen(items: readonly SourceItem[], marks: ReadonlyMap<string, string>
   });
 }
 
-/** Of each item the first, as it was shown last. */
+/** The first, and thus most recent, mark of each item. */
 function distinct(marks: readonly string[]): string[] {
   const byKey = new Map<string, string>();
   for (const mark of marks) {
@@ -352,7 +355,10 @@ function distinct(marks: readonly string[]): string[] {
   return [...byKey.values()];
 }
 
-/** Marks of this reading come first: what a feed still shows is what must not be forgotten. */
+/**
+ * The position after a complete run. Its marks come first: items that a feed still shows must not be
+ * forgotten.
+ */
 function advanced(before: SourcePosition, { items, position }: Reading): SourcePosition {
   const keep = keptOf(Math.max(2 * items.length, items.length === 0 ? before.seen.length : 0));
   const seen = distinct([...items.map(itemMark), ...before.seen]).slice(0, keep);
@@ -360,7 +366,10 @@ function advanced(before: SourcePosition, { items, position }: Reading): SourceP
   return { etag, lastModified, newestAt, cursor, seen };
 }
 
-/** After a part of a reading only: asked again from where it began, without validators, so that the rest is shown again. */
+/**
+ * The position after a partial run: the same starting point without validators, so that the source shows the
+ * rest again.
+ */
 function partOf(before: SourcePosition, { items }: Reading, taken: readonly SourceItem[]): SourcePosition {
   const marks = distinct([...taken.map(itemMark), ...before.seen]);
   const known = new Map(marks.map((mark) => [keyOfMark(mark), mark]));
@@ -373,7 +382,10 @@ function keptOf(wanted: number): number {
   return Math.min(Math.max(MIN_SEEN, wanted), MAX_SEEN);
 }
 
-/** Nothing is passed over where the plan keeps no more signals: all is read again once there is room. @throws SourceFault */
+/**
+ * Fails if the plan's quota of signals is used up, so nothing is skipped: everything is read again once there
+ * is room. @throws SourceFault
+ */
 async function needRoom(deps: Pick<IntakeDeps, 'store' | 'clock'>, tenantId: string): Promise<void> {
   try {
     await requireRoom(deps, tenantId, 'signals');

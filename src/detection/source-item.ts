@@ -9,22 +9,22 @@ import {
 } from '../model/signal.ts';
 import type { ScopedPost } from '../signals/plan-posts.ts';
 
-/** Something that a source holds, as plain text. */
+/** An item of a source, as plain text. */
 export interface SourceItem {
-  /** What the source knows it by, the same each time it is read. */
+  /** The item's ID in the source, the same in every run. */
   id: string;
-  /** What tells its id apart from equal ones of its platform; left out: no other post has it. */
+  /** Distinguishes equal IDs on its platform; omitted if the ID is unique there. */
   idScope?: string;
   platform: string;
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   url: string;
-  /** Unix milliseconds; null where it is unknown. */
+  /** Unix milliseconds; null if unknown. */
   postedAt: number | null;
   title: string;
   body: string;
   author: string;
   company?: { name: string; location?: string; industry?: string };
-  /** For jobs: the department, empty if not given; other items have none. */
+  /** The department of a job, empty if not given; omitted for other items. */
   department?: string;
   /** Tools that a job names. */
   tools?: string[];
@@ -35,31 +35,31 @@ const MAX_ID = 300;
 const KEY_CHARS = 16;
 const TEXT_CHARS = 8;
 
-/** What an item is remembered by: short, and no part of anybody's text. */
+/** The key by which an item is remembered: short, and without any of its text. */
 export function itemKey({ id }: Pick<SourceItem, 'id'>): string {
   return createHash('sha256').update(id).digest('base64url').slice(0, KEY_CHARS);
 }
 
 /**
- * What an item is remembered by together with its text, so that an edit of it is noticed: its key, and a digest of what its
- * author wrote. Those that were remembered before texts were are keys alone.
+ * The mark by which an item is remembered together with its text, so that edits are detected: its key, and a
+ * digest of the author's text. Items remembered before marks existed have a key only.
  */
 export function itemMark(item: SourceItem): string {
   const text = JSON.stringify([item.title, item.body]);
   return itemKey(item) + createHash('sha256').update(text).digest('base64url').slice(0, TEXT_CHARS);
 }
 
-/** The key of a remembered item. */
+/** The key in a mark. */
 export function keyOfMark(mark: string): string {
   return mark.slice(0, KEY_CHARS);
 }
 
-/** Whether the item is remembered with another text than it has. */
+/** Whether the text of an item differs from the remembered one. */
 export function isEdited(item: SourceItem, mark: string): boolean {
   return mark.length > KEY_CHARS && mark !== itemMark(item);
 }
 
-/** An item as an observed post; null where nothing of it can be read. What does not fit a post's form is left out. */
+/** Converts an item to an observed post; null if it has no text. Invalid members are omitted. */
 export function toPost(item: SourceItem): ScopedPost | null {
   const post = postOf(item);
   return post === null || item.idScope === undefined ? post : { ...post, idScope: item.idScope };
@@ -88,7 +88,7 @@ function postOf(item: SourceItem): ObservedPost | null {
   return observedPostSchema.safeParse(bare).data ?? null;
 }
 
-/** What a job tells of what is worked with, where an excerpt still shows it. */
+/** The tools that a job names, at the beginning, where an excerpt still shows them. */
 function toolsOf({ tools = [] }: SourceItem): string {
   return tools.length === 0 ? '' : `Tools: ${tools.join(', ')}`;
 }
@@ -97,12 +97,12 @@ function companyOf({ name, location = '', industry = '' }: NonNullable<SourceIte
   return { name: toLine(name), location: toLine(location), industry: toLine(industry) };
 }
 
-/** Feeds break lines within names, which an observed post refuses. */
+/** Replaces line breaks within names, which feeds contain and observed posts reject. */
 function toLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 }
 
-/** Many feeds begin the body with the title. */
+/** The body without the title, with which many feeds begin it. */
 function bodyBeyond({ title, body }: SourceItem): string {
   return title !== '' && body.startsWith(title) ? body.slice(title.length).trim() : body;
 }
@@ -112,11 +112,11 @@ function cut(text: string): string {
   return Array.from(text).slice(0, MAX_TEXT_CODE_POINTS).join('').trimEnd();
 }
 
-/** Why a source could not be read; `code` and `message` are what its owner sees. */
+/** Why a source could not be read; `code` and `message` are shown to its owner. */
 export class SourceFault extends Error {
   override readonly name = 'SourceFault';
   readonly code: string;
-  /** When the source asked to be read again at the earliest, Unix milliseconds; 0: it said nothing. */
+  /** The earliest time at which the source may be read again, Unix milliseconds; 0 if it did not say. */
   readonly retryAt: number;
   constructor(code: string, message: string, retryAt = 0) {
     super(message);
@@ -125,21 +125,21 @@ export class SourceFault extends Error {
   }
 }
 
-/** Nothing failed: the host wants time between two requests, and the run is made when that is over. */
+/** Not a failure: the host requires time between two requests, and the run is postponed until then. */
 export class PutOff extends Error {
   override readonly name = 'PutOff';
   /** Unix milliseconds. */
   readonly until: number;
   constructor(until: number) {
-    super('The host wants time between two requests.');
+    super('The host requires time between two requests.');
     this.until = until;
   }
 }
 
-/** The code of what was cut off as the process stops. */
+/** The code of a run that was cancelled because the process is stopping. */
 export const STOPPED = 'stopped';
 
-/** Not the source's doing: nothing is kept of such a run. */
+/** The error of a cancelled run. It is not the source's fault and is not stored. */
 export function stoppedFault(): SourceFault {
   return new SourceFault(STOPPED, 'The process is stopping.');
 }
@@ -147,7 +147,9 @@ export function stoppedFault(): SourceFault {
 const LAST_TIME_MS = Date.UTC(2999, 11, 31);
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
-/** Hours east of UTC. Only names that mean one zone; a time in another (IST, BST, CST of China…) is left out. */
+/**
+ * Hours east of UTC. Only names with a single meaning; ambiguous ones (IST, BST, CST of China…) are omitted.
+ */
 const ZONES: Record<string, number> = {
   z: 0,
   ut: 0,
@@ -155,7 +157,7 @@ const ZONES: Record<string, number> = {
   gmt: 0,
   est: -5,
   edt: -4,
-  cst: -6, // RFC 822 names the American ones
+  cst: -6, // RFC 822 defines the American zones
   cdt: -5,
   mst: -7,
   mdt: -6,
@@ -172,7 +174,7 @@ const ZONES: Record<string, number> = {
 
 // 2026-01-05, 2026-01-05T10:00, 2026-01-05 10:00:00.123 +01:00
 const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[T\s]+(\d{2}):(\d{2})(?::(\d{2}(?:[.,]\d+)?))?\s*(.*))?$/i;
-// Mon, 05 Jan 2026 10:00:00 GMT (RFC 822, 850, 5322), with the names of days and months cut or whole
+// Mon, 05 Jan 2026 10:00:00 GMT (RFC 822, 850, 5322), with short or full names of days and months
 const DAY_FIRST =
   /^(?:[a-z]+\.?,?\s+)?(\d{1,2})[\s-]+([a-z]{3,9})\.?,?[\s-]+(\d{4}|\d{2})(?:,?\s+(\d{1,2}):(\d{2})(?::(\d{2}))?\s*(.*))?$/i;
 // Mon Jan 5 10:00:00 2026 (asctime) and Jan 5, 2026 10:00 GMT
@@ -182,8 +184,9 @@ const MONTH_FIRST =
   /^(?:[a-z]+,?\s+)?([a-z]{3,9})\.?\s+(\d{1,2}),?\s+(\d{4})(?:,?\s+(\d{1,2}):(\d{2})(?::(\d{2}))?\s*(.*))?$/i;
 
 /**
- * A time as sources write it, in Unix milliseconds. Without a zone it is UTC, whatever ours is. Null where it is no time, or
- * may be several (01/02/2026, an unknown zone): no time is better than a wrong one.
+ * Parses a time as sources format it, into Unix milliseconds. Without a zone it is UTC, whatever the local
+ * zone. Null if it is not a time, or is ambiguous (01/02/2026, an unknown zone): no time is better than a
+ * wrong one.
  */
 export function readTime(text: string | undefined | null): number | null {
   const given = (text ?? '').trim().slice(0, 100);
@@ -238,7 +241,7 @@ interface Parts {
 function toMs({ year, month, day, hour = '0', minute = '0', second = '0', zone = '' }: Parts): number | null {
   const offset = offsetMs(zone);
   const at = [Number(year), month, Number(day), Number(hour), Number(minute)] as const;
-  // A leap second is the first of the next minute.
+  // A leap second counts as the first second of the next minute.
   const seconds = Number(second.replace(',', '.'));
   const start = Date.UTC(...at);
   const date = new Date(start);

@@ -15,75 +15,83 @@ const MAX_REDIRECTS = 5;
 /** The pause after a 429 without Retry-After. */
 const UNNAMED_PAUSE_MS = 5 * 60_000;
 const MAX_PAUSE_MS = DAY_MS;
-/** What a source's own address may be, and more than any sensible one is. */
+/** Maximum length of a URL, which is also that of a source's own. */
 const MAX_ADDRESS = 2_048;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** What reading the web needs of the process. */
+/** Dependencies of reading the web. */
 export interface WebDeps {
   clock: Clock;
   baseUrl: string;
   allowTargets: AddressSet;
   documents: Documents;
   lookup?: Lookup;
-  /** Contact for the User-Agent; defaults to the base address. */
+  /** Contact in the User-Agent; defaults to the base URL. */
   contact?: string | null;
-  /** Remembers pauses over a restart; left out where nothing is kept. */
+  /** Stores a pause so that it survives a restart; omitted if nothing is stored. */
   keepHold?(hold: HostHold): Promise<void>;
 }
 
-/** An answer, and where it came from at last. */
+/** A response, and the final URL. */
 export interface FetchedPage extends HostResponse {
   url: string;
 }
 
-/** A run's way through the web: its time, and whether it has begun to read. */
+/** The progress of a run: its deadline, and the number of requests. */
 export interface Journey {
-  /** Aborted when its time is over. */
+  /** Aborted when its time is up. */
   signal: AbortSignal | null;
-  /** Requests sent, robots.txt apart. Before the first one it is put off rather than wait for a host. */
+  /**
+   * Number of requests, except for robots.txt. Before the first one, a run is postponed instead of waiting
+   * for a host.
+   */
   asked: number;
 }
 
 export interface ReadOptions {
   accept: string;
-  /** Validators of the answer before; then 304 is an answer too. */
+  /** Validators of the previous response; with them, 304 may be returned. */
   etag?: string | null;
   lastModified?: string | null;
-  /** robots.txt decides; left out for APIs, which are made for programs. */
+  /** Whether to obey robots.txt; omitted for APIs, which are made for programs. */
   robots?: boolean;
-  /** What of the host it counts against besides the whole: a method, a key, as its API counts. */
+  /** Further scopes of the host's rate limits: a method, an API key. */
   scopes?: readonly string[];
-  /** More headers. They go to the address's own origin only, wherever it redirects. */
+  /** Further headers. They are only sent to the origin of the URL, not to redirect targets elsewhere. */
   headers?: Record<string, string>;
   /** Sent by POST. */
   body?: string;
 }
 
-/** The web, read politely: one request per host at a time, pauses and robots.txt obeyed, public addresses only. */
+/**
+ * Reads the web politely: one request per host at a time, honouring pauses and robots.txt, and only from
+ * public addresses.
+ */
 export interface Web {
-  /** Any status but those that ask for a pause. @throws SourceFault, PutOff */
+  /** Returns any status except those that ask for a pause. @throws SourceFault, PutOff */
   read(address: string, options: ReadOptions, journey?: Journey): Promise<FetchedPage>;
-  /** Listens to a stream (`ws:`, `wss:`) for so long, or until `take` ends it. @throws SourceFault, PutOff */
+  /**
+   * Listens to a stream (`ws:`, `wss:`) for `limitMs`, or until `take` ends it. @throws SourceFault, PutOff
+   */
   listen(
     address: string,
     limitMs: number,
     take: (text: string, end: () => void) => void,
     journey: Journey,
   ): Promise<void>;
-  /** Requests to the address's host for `scope` wait until then, also after a restart. */
+  /** Blocks requests to the host of a URL for `scope` until a given time, including after a restart. */
   hold(address: string, scope: string, until: number): Promise<void>;
-  /** Pauses that were asked for before this process began. */
+  /** Restores pauses from before this process started. */
   recall(holds: readonly HostHold[]): void;
-  /** Whether robots.txt lets us read an address. @throws SourceFault */
+  /** Resolves if robots.txt allows us to read a URL. @throws SourceFault */
   demand(address: string, journey: Journey): Promise<void>;
   abort(): void;
 }
 
-/** Options of one chain of redirects. */
+/** Options of a chain of redirects. */
 interface Asking {
   headers: Record<string, string>;
-  /** For the first origin alone. */
+  /** Only sent to the first origin. */
   own?: Record<string, string> | undefined;
   scopes?: readonly string[] | undefined;
   body?: string | undefined;
@@ -102,7 +110,7 @@ export function createWeb(deps: WebDeps): Web {
     clock,
     documents: deps.documents,
     pace: gate.pace,
-    // Many runs may wait for it: no single one's time is its limit.
+    // Several runs may wait for it, so no single run's deadline applies.
     get: (url) =>
       follow(url, {
         headers: { accept: 'text/plain, */*;q=0.1' },
@@ -115,11 +123,11 @@ export function createWeb(deps: WebDeps): Web {
 
   async function hold(held: HostHold): Promise<void> {
     gate.hold(held);
-    // What cannot be kept binds this process all the same.
+    // A pause that cannot be stored still applies in this process.
     await deps.keepHold?.(held).catch(() => {});
   }
 
-  /** Every hop's address is checked, by its text here and by what it resolves to when it is dialled. */
+  /** Checks the address of every hop: here by its text, and on connecting by what it resolves to. */
   async function follow(start: URL, asking: Asking): Promise<FetchedPage> {
     let url = start;
     const been = new Set<string>();
@@ -153,13 +161,13 @@ export function createWeb(deps: WebDeps): Web {
         cutAt: asking.cutAt,
       });
       const pause = pauseOf(got, clock.now());
-      // A host that counts by key or method asks those alone to wait.
+      // Hosts with limits per key or method pause only those.
       if (pause > 0) await hold({ host: url.host, scope: scopes[0] ?? '', until: pause });
       return got;
     });
     const pause = pauseOf(answer, clock.now());
     if (pause === 0) return answer;
-    const message = `The host answered ${answer.status}; it is read again when the pause it asked for is over.`;
+    const message = `The host responded with status ${answer.status}. It is read again after the requested pause.`;
     throw new SourceFault('rate_limited', message, pause);
   }
 
@@ -167,7 +175,7 @@ export function createWeb(deps: WebDeps): Web {
     if (address.length > MAX_ADDRESS) {
       throw new SourceFault(
         'blocked_target',
-        `The address redirects to one that is longer than ${MAX_ADDRESS} characters.`,
+        `The address redirects to a URL of more than ${MAX_ADDRESS} characters.`,
       );
     }
     const target = checkSite(address, allow);
@@ -225,7 +233,7 @@ function either(one: AbortSignal, other: AbortSignal | null): AbortSignal {
   return other === null ? one : AbortSignal.any([one, other]);
 }
 
-/** Until when an answer asks to be left alone, Unix milliseconds; 0: it does not. */
+/** The end of the pause that a response requests, Unix milliseconds; 0: none. */
 function pauseOf({ status, headers }: HostResponse, now: number): number {
   const given = headers['retry-after'];
   const spent = headers['x-ratelimit-remaining'] === '0';
@@ -238,7 +246,7 @@ function pauseOf({ status, headers }: HostResponse, now: number): number {
   return now + Math.min(Math.max(1_000, pause ?? UNNAMED_PAUSE_MS), MAX_PAUSE_MS);
 }
 
-/** As GitHub (seconds since 1970), Mastodon (a date) and Reddit (seconds from now) name it. */
+/** Parses the reset time of GitHub (seconds since 1970), Mastodon (a date) and Reddit (seconds from now). */
 function resetOf(given: string | undefined, now: number): number | null {
   if (given === undefined) return null;
   if (!/^\d{1,10}(\.\d+)?$/.test(given)) return readRetryAfter(given, now);
@@ -246,18 +254,18 @@ function resetOf(given: string | undefined, now: number): number | null {
   return seconds > 1e9 ? seconds * 1_000 - now : seconds * 1_000;
 }
 
-/** Creating a source waits no longer than this for robots.txt; otherwise the first run checks it. */
+/** Maximum wait for robots.txt when a source is created; otherwise the first run checks it. */
 const PATIENCE_MS = 5_000;
 
 /** Alternatives, by host. */
 const WAYS: [host: RegExp, way: string][] = [
-  [/(^|\.)reddit\.com$/, 'Make a source of kind "reddit" with an app of your own.'],
-  [/(^|\.)github\.com$/, 'Make a source of kind "github".'],
-  [/(^|\.)stackexchange\.com$|(^|\.)stackoverflow\.com$/, 'Make a source of kind "stackexchange".'],
-  [/(^|\.)ycombinator\.com$/, 'Make a source of kind "hackernews".'],
+  [/(^|\.)reddit\.com$/, 'Create a source of kind "reddit" with your own app.'],
+  [/(^|\.)github\.com$/, 'Create a source of kind "github".'],
+  [/(^|\.)stackexchange\.com$|(^|\.)stackoverflow\.com$/, 'Create a source of kind "stackexchange".'],
+  [/(^|\.)ycombinator\.com$/, 'Create a source of kind "hackernews".'],
 ];
 
-/** Why robots.txt forbids an address, and the alternative; null if it is allowed, or unknown in time. */
+/** Why robots.txt disallows a URL, and the alternative; null if it is allowed, or unknown in time. */
 export function createRefusals(
   clock: Clock,
   web: Pick<Web, 'demand'>,

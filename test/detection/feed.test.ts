@@ -142,11 +142,11 @@ test('entities of a DOCTYPE are not expanded, and none is fetched', () => {
 test.each<[string, string, string]>([
   ['nothing', ' \n', 'empty'],
   ['a web page', '<!DOCTYPE html><html><title>x</title></html>', 'web page'],
-  ['a feed that is cut off', RSS.trim().slice(0, -60), 'cut off'],
-  ['text that is never closed', '<rss version="2.0"><channel><item><title><![CDATA[x', 'cut off'],
-  ['another kind of JSON', '{"jobs": []}', 'none of RSS'],
-  ['an XML declaration alone', '<?xml version="1.0"?>', 'none of RSS'],
-])('%s is told of in words', (_, text, words) => {
+  ['a truncated feed', RSS.trim().slice(0, -60), 'truncated'],
+  ['an unclosed CDATA section', '<rss version="2.0"><channel><item><title><![CDATA[x', 'truncated'],
+  ['another kind of JSON', '{"jobs": []}', 'not RSS'],
+  ['an XML declaration alone', '<?xml version="1.0"?>', 'not RSS'],
+])('%s is explained in the error', (_, text, words) => {
   const fault = faultOf(text);
   expect([fault.code, fault.message]).toEqual(['invalid_feed', expect.stringContaining(words)]);
 });

@@ -133,7 +133,7 @@ test('what robots.txt forbids is refused with the way that there is, and what is
     createRefusals(h.clock, { demand: async () => { if (fault !== null) throw fault; } }); // biome-ignore format: one line
   const forbidden = new SourceFault('robots_disallowed', 'It says no.');
   expect(await answer(forbidden)('https://www.reddit.com/r/x/.rss')).toBe(
-    'It says no. Make a source of kind "reddit" with an app of your own.',
+    'It says no. Create a source of kind "reddit" with your own app.',
   );
   expect(await answer(forbidden)('https://x.example.com/')).toMatch(/POST \/v1\/signals/);
   expect(await answer(new SourceFault('timeout', 'x'))('https://x.example.com/')).toBeNull();

@@ -44,11 +44,11 @@ test('a place that cannot be read says why in the place of a figure', async () =
   expect(await h.preview(await profileOf(h), bluesky)).toHaveProperty('fault');
 });
 
-test('at most four previews are made at a time', async () => {
+test('at most four previews run at a time', async () => {
   const h = await createHarness();
   answer(h, [[wanting('CRM'), HOUR_MS]]);
   const profile = await profileOf(h);
   const made = await Promise.all(Array.from({ length: 6 }, () => h.preview(profile, search)));
-  const refused = made.filter((preview) => 'fault' in preview && /Other previews/.test(preview.fault));
+  const refused = made.filter((preview) => 'fault' in preview && /Too many previews/.test(preview.fault));
   expect(refused).toHaveLength(2);
 });

@@ -5,18 +5,18 @@ import { createFairQueue } from '../../lib/queues.ts';
 import { SourceFault, stoppedFault } from '../source-item.ts';
 import type { ParseAnswer, ParseRequest, Parser, ReceivedDocument } from './parser.ts';
 
-/** The code of a document whose reading was given up. */
+/** The error code of a document that took too much time or memory to parse. */
 export const TOO_COSTLY = 'document_too_costly';
 /** Six times what a feed of 3.6 MB takes on a busy machine. */
 const DEADLINE_MS = 2_000;
 /** Four times what a feed of 5 MB takes. */
 const MAX_HEAP_MB = 128;
 
-/** Parses untrusted documents away from the thread that serves requests. */
+/** Parses untrusted documents outside the thread that serves requests. */
 export interface Documents {
   /**
-   * What `parser` makes of a document; documents of different owners take turns. One that takes too much time or memory
-   * ends the thread that reads it, and the next one gets a new thread.
+   * Parses a document with `parser`; owners take turns. A document that takes too much time or memory
+   * terminates its thread, and the next one gets a new thread.
    * @throws SourceFault
    */
   parse<Args, Result>(
@@ -25,7 +25,7 @@ export interface Documents {
     args: Args,
     owner: string,
   ): Promise<Result>;
-  /** Gives up what is under way. */
+  /** Cancels all work. */
   close(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ interface Thread {
   isReady: boolean;
 }
 
-/** Starts its thread with the first document. */
+/** Creates a parser pool with one thread, which starts with the first document. */
 export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP_MB } = {}): Documents {
   const waiting = createFairQueue<Job>();
   let thread: Thread | null = null;
@@ -51,13 +51,13 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
   function start(): Thread {
     const worker = new Worker(moduleBeside(import.meta.url, './worker'), {
       execArgv: [],
-      // A larger space for the young made nothing quicker and cost 20 MB.
+      // A larger young generation made nothing faster and cost 20 MB.
       resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: maxHeapMb, stackSizeMb: 4 },
     });
     const started: Thread = { worker, isReady: false };
     worker.unref();
     worker.on('message', (answer: ParseAnswer | { state?: never }) => {
-      // Under `node --watch` Node itself tells of the worker's imports this way.
+      // Under `node --watch`, Node itself reports the worker's imports as messages.
       if (answer.state === undefined || thread !== started) return;
       if (answer.state !== 'ready') return settle(answer);
       started.isReady = true;
@@ -67,11 +67,11 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
       const isFull = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
       drop(started, isFull ? tooCostly(`more than ${maxHeapMb} MB of memory`) : error);
     });
-    worker.on('exit', () => drop(started, new Error('the thread that parses has ended')));
+    worker.on('exit', () => drop(started, new Error('the parsing thread ended')));
     return started;
   }
 
-  /** The thread is gone, and with it the document that it was reading. */
+  /** Handles the end of a thread, which loses the document that it was parsing. */
   function drop(gone: Thread, error: Error): void {
     if (thread !== gone) return;
     thread = null;
@@ -83,7 +83,7 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
       if (answer.state === 'parsed') job.resolve(answer.result);
       else if (answer.state === 'fault')
         job.reject(new SourceFault(answer.code, answer.message, answer.retryAt));
-      else if (answer.state === 'exhausted') job.reject(tooCostly('more memory than there is for one'));
+      else if (answer.state === 'exhausted') job.reject(tooCostly('too much memory'));
       else job.reject(new Error(`A document could not be parsed: ${answer.message}`));
     });
   }
@@ -106,7 +106,7 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
     if (job === undefined) return;
     current = { job, limit: null };
     thread ??= start();
-    // It keeps the process alive only while a result is awaited.
+    // The thread keeps the process alive only while a result is pending.
     thread.worker.ref();
     send();
   }
@@ -116,10 +116,10 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
     if (current === null || reading === null || !reading.isReady) return;
     const sent = current;
     const { request } = sent.job;
-    // A copy of its own, as a small body lies in memory that it shares with others: 5 MB take half a millisecond.
+    // Copies the body, because a small one shares its memory with others; 5 MB take half a millisecond.
     const body = new Uint8Array(request.document.body);
     reading.worker.postMessage({ ...request, document: { ...request.document, body } }, [body.buffer]);
-    // The answer may be here already where this thread was held up itself: it is looked at first.
+    // If the main thread was blocked, the result may have arrived already; `setImmediate` handles it first.
     sent.limit = systemClock.after(deadlineMs, () => setImmediate(giveUp, sent, reading));
   }
 
@@ -149,8 +149,5 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
 }
 
 function tooCostly(limit: string): SourceFault {
-  return new SourceFault(
-    TOO_COSTLY,
-    `The document was not read to its end, as that takes ${limit}. It is read again later.`,
-  );
+  return new SourceFault(TOO_COSTLY, `Parsing the document takes ${limit}. It will be read again later.`);
 }

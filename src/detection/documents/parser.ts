@@ -4,7 +4,7 @@ import { readWordTable, wordsSchema } from '../../lib/word-table.ts';
 import { MAX_TEXT_CODE_POINTS } from '../../model/signal.ts';
 import { itemKey, SourceFault, type SourceItem } from '../source-item.ts';
 
-/** A document as it was received from `url`. */
+/** A document received from `url`. */
 export interface ReceivedDocument {
   body: Uint8Array;
   contentType: string;
@@ -12,8 +12,9 @@ export interface ReceivedDocument {
 }
 
 /**
- * How a document is read: a name that the parsing thread finds it by, and a pure function. Arguments and result cross
- * between threads, so both are plain data; the result is bounded, as the thread that receives it serves everybody.
+ * A parser of documents: a pure function, and the name by which the parsing thread finds it. Arguments and
+ * results cross threads, so both are plain data. Results are bounded, because the receiving thread serves all
+ * requests.
  */
 export interface Parser<Args, Result> {
   name: string;
@@ -21,14 +22,14 @@ export interface Parser<Args, Result> {
   parse(document: ReceivedDocument, args: Args): Result;
 }
 
-/** A document, and by which parser it is to be read. */
+/** A document, and the name of its parser. */
 export interface ParseRequest {
   parser: string;
   document: ReceivedDocument;
   args: unknown;
 }
 
-/** What came of it; errors do not cross threads whole. */
+/** The result of a request; errors do not survive crossing threads intact. */
 export type ParseAnswer =
   | { state: 'ready' }
   | { state: 'parsed'; result: unknown }
@@ -36,12 +37,15 @@ export type ParseAnswer =
   | { state: 'exhausted' }
   | { state: 'broken'; message: string };
 
-/** Deeper than any service nests: of those that are read, a thread of comments does most. */
+/** Deeper than any service nests; threads of comments are the deepest of those that we read. */
 const MAX_DEPTH = 200;
-/** Values and members of one answer: a full page of the most talkative service has some ten thousand. */
+/**
+ * Maximum number of values and members in a response; a full page of the most verbose service has about ten
+ * thousand.
+ */
 const MAX_VALUES = 400_000;
 
-/** Reads answers of a form that a service documents, as far as they are needed. */
+/** Creates a parser of JSON responses in a service's documented format, limited to the members we use. */
 export function jsonParser<S extends z.ZodType, Args, Result>(
   name: string,
   schema: S,
@@ -50,7 +54,7 @@ export function jsonParser<S extends z.ZodType, Args, Result>(
   return { name, parse: ({ body }, args) => toResult(readJson(body, schema), args) };
 }
 
-/** The JSON of a response. @throws SourceFault `invalid_answer`, with the first fault */
+/** Parses the JSON of a response. @throws SourceFault `invalid_answer`, with the first error */
 function readJson<S extends z.ZodType>(body: Uint8Array, schema: S): z.output<S> {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
   const crowd = crowdOf(text);
@@ -67,7 +71,7 @@ function readJson<S extends z.ZodType>(body: Uint8Array, schema: S): z.output<S>
   );
 }
 
-/** Why a JSON text is too much to make objects of, found in one pass; null: it is not. */
+/** Why a JSON text is too large to parse, determined in one pass; null if it is not. */
 export function crowdOf(text: string): string | null {
   const { depth, values } = measureJson(text, MAX_DEPTH);
   if (depth > MAX_DEPTH) return `is nested deeper than ${MAX_DEPTH} levels`;
@@ -82,7 +86,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** A list, of which the first `most` items are checked one after the other, up to the first that is wrong. */
+/** A list of which only the first `most` items are validated, in order, up to the first invalid one. */
 export function listOf<S extends z.ZodType>(item: S, most = MOST_ITEMS) {
   return z
     .custom<unknown[]>((value) => Array.isArray(value), 'Invalid input: expected array')
@@ -101,17 +105,20 @@ export function listOf<S extends z.ZodType>(item: S, most = MOST_ITEMS) {
     });
 }
 
-/** Items of one answer; services show 100 at most, unless their reader says otherwise. */
+/** Default maximum of items in one response; most services return at most 100. */
 const MOST_ITEMS = 500;
-/** All texts of one answer together, in UTF-16 units: what the receiving thread copies in some milliseconds. */
+/**
+ * Maximum length of all texts in one response, in UTF-16 units: the receiving thread copies them in a few
+ * milliseconds.
+ */
 const MOST_CHARACTERS = 6 * 1024 * 1024;
 const MAX_ID = 300;
 const MAX_URL = 2_048;
 const MAX_NAME = 300;
-/** As much of a job as is searched for the tools it names. */
+/** Maximum length of the text of a job that is searched for names of tools. */
 const MAX_SEARCHED = 100_000;
 
-/** The first items, each with texts of bounded length: what a post keeps of them stays as it is. */
+/** Limits the number of items and the length of their texts. Texts that fit into a post are not changed. */
 export function boundedItems(items: readonly SourceItem[], most = MOST_ITEMS): SourceItem[] {
   const bounded: SourceItem[] = [];
   let left = MOST_CHARACTERS;
@@ -124,7 +131,7 @@ export function boundedItems(items: readonly SourceItem[], most = MOST_ITEMS): S
   return bounded;
 }
 
-/** A single item, as {@link boundedItems}. */
+/** Limits a single item like {@link boundedItems}. */
 export function boundedItem(item: SourceItem): SourceItem {
   const { company, department, title, body } = item;
   const tools = department === undefined ? [] : toolsNamed(`${title}\n${body}`.slice(0, MAX_SEARCHED));
@@ -132,7 +139,7 @@ export function boundedItem(item: SourceItem): SourceItem {
     id: boundedId(item.id),
     ...(item.idScope !== undefined && { idScope: cut(item.idScope, MAX_URL) }),
     platform: cut(item.platform, MAX_NAME),
-    // Half an address leads nowhere.
+    // A truncated URL leads nowhere.
     url: item.url.length > MAX_URL ? '' : item.url,
     postedAt: item.postedAt,
     title: cut(title, MAX_TEXT_CODE_POINTS),
@@ -145,7 +152,7 @@ export function boundedItem(item: SourceItem): SourceItem {
   };
 }
 
-/** A longer id is known by its digest. */
+/** Replaces a long ID by its digest. */
 export function boundedId(id: string): string {
   return isWithin(id, MAX_ID) ? id : itemKey({ id });
 }
@@ -158,10 +165,10 @@ function boundedCompany({ name, location, industry }: NonNullable<SourceItem['co
   };
 }
 
-/** At most `max` code points. */
+/** Truncates a text to `max` code points. */
 function cut(text: string, max: number): string {
   if (isWithin(text, max)) return text;
-  // No code point has more than two units.
+  // A code point has at most two units.
   return Array.from(text.slice(0, 2 * max))
     .slice(0, max)
     .join('')
@@ -176,16 +183,19 @@ function isWithin(text: string, max: number): boolean {
   return points <= max;
 }
 
-/** Products that companies name in job posts, in their makers' spelling: in lower case many are everyday words. */
+/**
+ * Products that companies name in job posts, in their official spelling: in lower case, many are everyday
+ * words.
+ */
 const TOOLS = readWordTable('tools', wordsSchema);
 
 const MAX_TOOLS = 10;
 
-// Longest first, so that "Microsoft Teams" wins over "Teams".
+// Longest first, so that "Microsoft Teams" takes precedence over "Teams".
 const NAMES = [...TOOLS].sort((a, b) => b.length - a.length).map((name) => name.replaceAll('.', '\\.'));
 const PATTERN = new RegExp(`(?<![\\p{L}\\p{N}])(?:${NAMES.join('|')})(?![\\p{L}\\p{N}])`, 'gu');
 
-/** The first tools that a job post names, each once, in its order. */
+/** The first tools that a job post names, each once, in order of appearance. */
 export function toolsNamed(text: string): string[] {
   const found = new Set<string>();
   for (const [name] of text.matchAll(PATTERN)) {

@@ -22,7 +22,7 @@ import { formDNotice } from '../sources/sec-form-d.ts';
 import { stackExchangeError, stackExchangeQuestions } from '../sources/stack-exchange.ts';
 import type { ParseAnswer, ParseRequest, Parser } from './parser.ts';
 
-/** Every parser, by its name: what the parsing thread can be asked for. */
+/** Every parser, by name. */
 const PARSERS: ReadonlyMap<string, Parser<never, unknown>> = new Map(
   [
     robotsDocument,
@@ -39,7 +39,7 @@ if (parentPort !== null) serve(parentPort);
 
 function serve(port: NonNullable<typeof parentPort>): void {
   port.on('message', (request: ParseRequest) => port.postMessage(answer(request)));
-  // Loading time does not count against any document.
+  // Loading time does not count towards the deadline of a document.
   port.postMessage({ state: 'ready' } satisfies ParseAnswer);
 }
 
@@ -52,7 +52,7 @@ function answer({ parser, document, args }: ParseRequest): ParseAnswer {
     if (error instanceof SourceFault) {
       return { state: 'fault', code: error.code, message: error.message, retryAt: error.retryAt };
     }
-    // The stack is spent, or a text would be longer than any can be.
+    // The stack is exhausted, or a string would exceed the maximum length.
     if (error instanceof RangeError) return { state: 'exhausted' };
     return {
       state: 'broken',

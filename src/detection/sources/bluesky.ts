@@ -4,14 +4,17 @@ import { boundedItems, crowdOf, type Parser } from '../documents/parser.ts';
 import { createWordTest, type Reader } from '../reader.ts';
 import { readTime, type SourceItem } from '../source-item.ts';
 
-/** How long one run listens: what it does not get through the next one does, soon. */
+/** How long one run listens; the next run, soon after, continues where it stopped. */
 const LISTEN_MS = 60_000;
-/** Where a source begins: the stream is of all posts, and a week of them is beyond anybody's time. */
+/** The initial position: the stream contains all posts, and a week of them would take too long. */
 const FIRST_LOOK_MS = HOUR_MS;
 const MAX_ITEMS = 1_000;
-/** Text that waits to be parsed; a stream that is faster than that is left, and the next run goes on from there. */
+/**
+ * Maximum text waiting to be parsed. If a stream is faster, the run stops, and the next one continues from
+ * there.
+ */
 const MAX_WAITING = 4 * 1024 * 1024;
-/** What a message costs besides its text, in characters: small ones are no cheaper. */
+/** The cost of a message in addition to its text, in characters: short messages are no cheaper. */
 const OVERHEAD = 200;
 
 const eventSchema = z.object({
@@ -27,17 +30,17 @@ const eventSchema = z.object({
     .nullish(),
 });
 
-/** Messages of the stream, and what is wanted of them. */
+/** Messages of the stream, with the query to match them. */
 interface Frames {
   frames: string[];
   query: string | null;
-  /** The message that reaches this time is the last, in microseconds. */
+  /** Stops after the message that reaches this time, in microseconds. */
   until: number;
-  /** Items that are still wanted. */
+  /** Maximum number of further items. */
   room: number;
 }
 
-/** Posts of some messages; `cursor` is the time of the last that was read, 0: of none. */
+/** Parses messages into posts; `cursor` is the time of the last message read, or 0 if there was none. */
 export const jetstreamFrames: Parser<Frames, { items: SourceItem[]; cursor: number; isOver: boolean }> = {
   name: 'jetstream_frames',
   parse(_, { frames, query, until, room }) {
@@ -56,7 +59,10 @@ export const jetstreamFrames: Parser<Frames, { items: SourceItem[]; cursor: numb
   },
 };
 
-/** Posts that hold the words of a query, from Bluesky's Jetstream (https://github.com/bluesky-social/jetstream). */
+/**
+ * Reads posts that contain the words of a query from Bluesky's Jetstream
+ * (https://github.com/bluesky-social/jetstream).
+ */
 export const readJetstream: Reader = async ({ source, position, now, web, parse, sites }) => {
   const { query } = source.settings;
   const start = Number(position.cursor ?? (now - FIRST_LOOK_MS) * 1_000);
@@ -73,7 +79,7 @@ export const readJetstream: Reader = async ({ source, position, now, web, parse,
   let characters = 0;
   let parsing: Promise<void> | null = null;
 
-  /** What came while the messages before were parsed is parsed together. */
+  /** Parses messages in batches: those that arrive during one batch form the next. */
   async function parseWaiting(): Promise<void> {
     while (waiting.length > 0 && !isOver) {
       const frames = waiting;
@@ -115,7 +121,7 @@ function eventOf(text: string): z.infer<typeof eventSchema> | null {
   try {
     return eventSchema.safeParse(JSON.parse(text)).data ?? null;
   } catch {
-    return null; // one that cannot be read says nothing of the others
+    return null; // an invalid message does not affect the others
   }
 }
 

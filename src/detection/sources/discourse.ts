@@ -43,7 +43,7 @@ const foundSchema = z.object({
   grouped_search_result: z.object({ more_full_page_results: z.boolean().nullish() }).nullish(),
 });
 
-/** Where a forum is, without a trailing slash. */
+/** The base URL of a forum, without a trailing slash. */
 interface Place {
   base: string;
 }
@@ -81,7 +81,7 @@ export const discourseLatest = jsonParser(
     ),
 );
 
-/** A page of posts that a search finds, and whether there are more. */
+/** A page of search results, and whether there are more. */
 export const discourseFound = jsonParser('discourse_found', foundSchema, (found, { base }: Place) => {
   const topics = new Map((found.topics ?? []).map((topic) => [topic.id, topic]));
   const items = (found.posts ?? []).map((post) => {
@@ -105,7 +105,10 @@ export const discourseFound = jsonParser('discourse_found', foundSchema, (found,
   };
 });
 
-/** The newest posts of a Discourse forum, or those that hold the words of a query (https://docs.discourse.org). */
+/**
+ * Reads the newest posts of a Discourse forum, or those that contain the words of a query
+ * (https://docs.discourse.org).
+ */
 export const readDiscourse: Reader = async (task) => {
   const { query, url } = task.source.settings;
   const base = withoutTrailingSlashes(url ?? '');
@@ -124,7 +127,7 @@ export const readDiscourse: Reader = async (task) => {
   return { items, position: {} };
 };
 
-/** All posts, newest first, a page of them before an ID. */
+/** A page of all posts, newest first, before an ID. */
 async function latest({ web, parse }: ReadingTask, base: string, before: number | null) {
   const address = `${base}/posts.json${before === null ? '' : `?before=${before}`}`;
   const answer = demandSuccess(await web.read(address, { accept: 'application/json' }));

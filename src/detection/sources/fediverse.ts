@@ -9,7 +9,7 @@ const MASTODON_PAGE = 40;
 const MAX_PAGES = 10;
 
 const statusSchema = z.object({
-  // It becomes a part of addresses and is remembered from run to run.
+  // Limited, because it becomes part of URLs and is stored between runs.
   id: z.string().max(300),
   created_at: z.string().nullish(),
   url: z.string().nullish(),
@@ -19,7 +19,7 @@ const statusSchema = z.object({
   account: z.object({ display_name: z.string().nullish(), acct: z.string().nullish() }).nullish(),
 });
 
-/** A page of statuses, and the ids of its newest and oldest. */
+/** A page of statuses, with the IDs of its newest and oldest. */
 export const mastodonStatuses = jsonParser('mastodon_statuses', listOf(statusSchema), (statuses) => ({
   items: boundedItems(statuses.map(toItem)),
   newest: statuses[0]?.id ?? null,
@@ -27,7 +27,10 @@ export const mastodonStatuses = jsonParser('mastodon_statuses', listOf(statusSch
   count: statuses.length,
 }));
 
-/** Public posts with a tag, as an instance sees them (https://docs.joinmastodon.org/methods/timelines/#tag). */
+/**
+ * Reads public posts with a tag, as an instance sees them
+ * (https://docs.joinmastodon.org/methods/timelines/#tag).
+ */
 export const readMastodon: Reader = async ({ source, position, web, parse, oldest }) => {
   const { url, tag } = source.settings;
   const base = withoutTrailingSlashes(url ?? '');
@@ -97,7 +100,7 @@ export const lemmyPosts = jsonParser('lemmy_posts', answerSchema, ({ posts }, { 
   ),
 );
 
-/** The newest posts of a Lemmy instance, or those that hold the words of a query. */
+/** Reads the newest posts of a Lemmy instance, or those that contain the words of a query. */
 export const readLemmy: Reader = async ({ source, web, parse, oldest, isNew }) => {
   const { url, query } = source.settings;
   const base = withoutTrailingSlashes(url ?? '');

@@ -8,7 +8,10 @@ import type { FetchedPage } from '../web.ts';
 const ACCEPT =
   'application/atom+xml, application/rss+xml, application/rdf+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1';
 
-/** The items of a feed; of a web page, where it is one and that is of interest, the feed that it names. */
+/**
+ * Parses a feed into items. With `orLink`, if the document is a web page, returns the URL of the feed that it
+ * links to.
+ */
 export const feedDocument: Parser<{ orLink: boolean }, { items: SourceItem[]; link: string | null }> = {
   name: 'feed',
   parse({ body, contentType, url }, { orLink }) {
@@ -18,14 +21,17 @@ export const feedDocument: Parser<{ orLink: boolean }, { items: SourceItem[]; li
   },
 };
 
-/** Any RSS, Atom, RDF or JSON feed; of a web page the feed that it names, which is remembered. */
+/**
+ * Reads any RSS, Atom, RDF or JSON feed. For a web page, reads the feed that it links to, and stores the
+ * feed's URL.
+ */
 export const readFeedSource: Reader = async (task) => {
   const { source, position } = task;
   const address = source.settings.url ?? '';
   const found = position.cursor ?? null;
   const page = await ask(task, found ?? address);
   if (page.status === 304) return { items: [], position };
-  // A feed that is gone from where the page named it: the page names another, or nothing.
+  // The feed is gone from the stored URL: checks whether the page links to another one.
   if (found !== null && (page.status === 404 || page.status === 410)) {
     return readAt(
       task,
@@ -49,7 +55,7 @@ function ask({ web, position: { etag, lastModified } }: ReadingTask, address: st
   return web.read(address, { accept: ACCEPT, etag, lastModified, robots: true });
 }
 
-/** An item as its format has it, texts as HTML. */
+/** An item as in its format, with texts in HTML. */
 interface RawItem {
   id: string | undefined;
   link: string | undefined;
@@ -57,18 +63,20 @@ interface RawItem {
   title: string | undefined;
   body: string | undefined;
   author: string | undefined;
-  /** Where it is talked about. */
+  /** URL of its discussion. */
   comments?: string | undefined;
 }
 
-/** The first items, which are the newest in almost every feed; as many are remembered (`MAX_SEEN`). */
+/**
+ * Maximum number of items, which are the newest in almost every feed; as many are remembered (`MAX_SEEN`).
+ */
 const MOST_ITEMS = 5_000;
-/** What a person is called; `address (name)` is shorter. */
+/** Maximum length of a person's name; `address (name)` is shorter. */
 const MAX_PERSON = 300;
-/** A person of several elements: name, address and page. */
+/** Maximum length of a person with several elements: name, address and page. */
 const MAX_PERSON_ELEMENTS = 1_000;
 
-/** The items of an RSS, Atom, RDF or JSON feed that came from `url`. @throws SourceFault `invalid_feed` */
+/** Parses an RSS, Atom, RDF or JSON feed from `url` into items. @throws SourceFault `invalid_feed` */
 export function readFeed(text: string, url: string): SourceItem[] {
   const { items, base } = parse(text);
   const start = resolve(base ?? '', url) || url;
@@ -79,10 +87,10 @@ export function readFeed(text: string, url: string): SourceItem[] {
   return boundedItems(read, MOST_ITEMS);
 }
 
-/** Addresses, other URIs, and Reddit's names of posts: the same post wherever they stand. */
+/** URLs, other URIs, and Reddit's names of posts, which identify a post everywhere. */
 const IS_KNOWN_EVERYWHERE = /^(?:[a-z][a-z0-9+.-]*:|t[1-6]_\w+$)/i;
 
-/** Any other id counts in its feed: every second blog has a post 1. */
+/** Any other ID is only unique within its feed: every second blog has a post 1. */
 function scopeOf({ id = '' }: RawItem, url: string): { idScope?: string } {
   const own = id.trim();
   return own === '' || IS_KNOWN_EVERYWHERE.test(own) ? {} : { idScope: feedName(url) };
@@ -130,10 +138,10 @@ function parseInner(text: string) {
   }
 }
 
-/** An element that names a person: the parser takes time in proportion to the square of its brackets. */
+/** Matches elements that name a person. The parser takes time quadratic in the number of brackets in them. */
 const PERSON = /<(\/?)((?:[\w.-]{1,40}:)?(?:author|managingeditor|webmaster))\b[^<>]{0,200}>/gi;
 
-/** The document without what is too long for the name of a person, in elements that should hold one. */
+/** Shortens the content of such elements to the length of a person's name. */
 function shortPersons(text: string): string {
   const pieces: string[] = [];
   let kept = 0;
@@ -152,13 +160,16 @@ function shortPersons(text: string): string {
   return pieces.length === 0 ? text : pieces.join('') + text.slice(kept);
 }
 
-/** Plain text is cut; what holds elements or marked text stays as long as it is an Atom person, and else says nothing. */
+/**
+ * Truncates plain text. Content with elements is kept up to the length of an Atom person, and otherwise
+ * removed.
+ */
 function shortPerson(content: string): string {
   if (!content.includes('<')) return content.slice(0, MAX_PERSON).replace(/&[^;]{0,40}$/, '');
   return content.length <= MAX_PERSON_ELEMENTS ? content : '';
 }
 
-/** Some sites send their feed inside an HTML page. */
+/** Extracts a feed that is embedded in an HTML page, as some sites send it. */
 function wrappedFeed(text: string): string | null {
   const open = /<(feed|rss|rdf:RDF)[\s>]/i.exec(text);
   if (open === null) return null;
@@ -168,14 +179,14 @@ function wrappedFeed(text: string): string | null {
 
 function invalid(text: string, error: unknown): SourceFault {
   const start = text.trimStart();
-  if (start === '') return new SourceFault('invalid_feed', 'The answer is empty.');
+  if (start === '') return new SourceFault('invalid_feed', 'The response is empty.');
   if (/^<!doctype html|^<html/i.test(start)) {
-    const detail = 'The address answers with a web page. Look in it for the address of its feed.';
+    const detail = 'The URL is that of a web page. Look on the page for the URL of its feed.';
     return new SourceFault('invalid_feed', detail);
   }
   const broken = error instanceof Error && error.name === 'MalformedError';
-  const detail = broken ? 'it is cut off or not well-formed' : 'it is none of RSS, Atom, RDF and JSON Feed';
-  return new SourceFault('invalid_feed', `The answer cannot be read as a feed: ${detail}.`);
+  const detail = broken ? 'it is truncated or not well-formed' : 'it is not RSS, Atom, RDF or JSON Feed';
+  return new SourceFault('invalid_feed', `The response is not a valid feed: ${detail}.`);
 }
 
 function fromRss(item: RssFeed.Item<string>): RawItem {
@@ -229,7 +240,7 @@ function fromJson(item: JsonFeed.Item<string>): RawItem {
   };
 }
 
-/** The first that says anything. */
+/** The first text that is not blank. */
 function fullest(...texts: (string | undefined)[]): string | undefined {
   return texts.find((text) => (text ?? '').trim() !== '');
 }
@@ -239,7 +250,7 @@ interface Media {
   description?: { value?: string };
 }
 
-/** Media of an item tell of it themselves, or their group does. */
+/** Media metadata is on the item itself, or on its group or contents. */
 function mediaOf(
   media: (Media & { groups?: Media[]; contents?: Media[] }) | undefined,
   name: keyof Media,
@@ -249,7 +260,7 @@ function mediaOf(
     .find(Boolean);
 }
 
-/** RSS 2.0 asks for `address (name)` and gets everything. */
+/** RSS 2.0 specifies `address (name)`, but feeds contain anything. */
 function personName(person: RssFeed.Person | undefined): string | undefined {
   const name = (typeof person === 'string' ? person : person?.name)?.slice(0, MAX_PERSON);
   return typeof person === 'string' ? (/\(([^()]+)\)/.exec(name ?? '')?.[1] ?? name) : name;
@@ -270,22 +281,25 @@ function toItem(raw: RawItem, base: string): SourceItem {
   };
 }
 
-/** Of what is talked about elsewhere than it stands, the talk is the post; a blog's own comments are a part of its page. */
+/**
+ * The URL of the post: the discussion if it is on a different host than the article; comments on the same
+ * host are part of the article's page.
+ */
 function discussionOf(link: string, comments: string): string {
   if (comments === '' || link === '') return link || comments;
   return new URL(comments).host === new URL(link).host ? link : comments;
 }
 
-/** An absolute web address, or an empty text. */
+/** An absolute HTTP URL, or an empty string. */
 function resolve(link: string, base: string): string {
   const url = link.trim() === '' ? null : URL.parse(link.trim(), base);
   return url !== null && /^https?:$/.test(url.protocol) ? url.href : '';
 }
 
-/** As much of a page as is searched: links to feeds stand in its head. */
+/** Only the head of a page is searched: it contains the links to feeds. */
 const HEAD_CHARS = 200_000;
 const FEED_TYPES = /^(application\/(rss|atom|rdf)\+xml|application\/feed\+json)$/i;
-/** Ends at the next tag: looking past it from each of ten thousand would take half a second. */
+/** Stops at the next tag: scanning past it from each of ten thousand tags would take half a second. */
 const LINK = /<link\b[^<>]{0,4096}>/gi;
 const ATTRIBUTE = /([a-z-]{1,20})\s*=\s*(?:"([^"]{0,2048})"|'([^']{0,2048})'|([^\s"'>]{1,2048}))/gi;
 
@@ -308,7 +322,7 @@ export function feedLinkIn(html: string, base: string): string | null {
   return null;
 }
 
-/** Sites that are called by a name of their own, whatever part of them a post is on. */
+/** Sites with a display name, whichever of their subdomains a post is on. */
 const NAMES: [host: string, name: string][] = [
   ['reddit.com', 'reddit'],
   ['github.com', 'github'],
@@ -323,7 +337,7 @@ const NAMES: [host: string, name: string][] = [
   ['medium.com', 'medium'],
 ];
 
-/** What the platform of a post at `address` is called: its name where it is known, else its host. */
+/** The platform of a post at `address`: its name if it is known, otherwise its host. */
 function platformOf(address: string): string {
   const host = (URL.parse(address)?.hostname ?? '').replace(/^www\./, '').replace(/\.$/, '');
   const known = NAMES.find(([site]) => host === site || host.endsWith(`.${site}`));
@@ -336,7 +350,7 @@ function platformOf(address: string): string {
   return name === '' ? 'web' : name;
 }
 
-/** Hosts whose links lead elsewhere, and the parameter that says where. */
+/** Hosts of redirect links, and the parameters that contain their target. */
 const WRAPPERS: [host: RegExp, path: RegExp, parameters: string[]][] = [
   [/^(www\.)?google\.[a-z.]{2,6}$/, /^\/url$/, ['url', 'q']],
   [/^(www\.)?bing\.com$/, /^\/news\/apiclick\.aspx$/, ['url']],
@@ -348,7 +362,7 @@ const WRAPPERS: [host: RegExp, path: RegExp, parameters: string[]][] = [
 ];
 const MAX_LAYERS = 3;
 
-/** The address that a link leads to in the end, where the link itself says so. */
+/** The final target of a link, as far as the link itself contains it. */
 export function unwrapLink(link: string): string {
   let address = link;
   for (let layer = 0; layer < MAX_LAYERS; layer++) {
@@ -374,21 +388,23 @@ const BOMS: [label: string, bytes: number[]][] = [
   ['utf-16le', [0xff, 0xfe]],
   ['utf-16be', [0xfe, 0xff]],
 ];
-/** As much of a document as is searched for the encoding it declares. */
+/** Only the beginning of a document is searched for a declared encoding. */
 const HEAD_BYTES = 1_024;
-/** Encodings in which any byte is a letter. */
+/** Encodings in which any byte sequence is valid. */
 const ONE_BYTE = /^(windows-|iso-8859-|koi8-|macintosh|x-mac-|ibm)/;
 const KANA = /[\u3041-\u30fa]/;
 
 /**
- * The text of a document in the encoding that its byte order mark, its `Content-Type` or its XML declaration names, in
- * this order (RFC 7303, section 3.2). Without any, and if it is not UTF-8, it is decoded as browsers do.
+ * Decodes a document in the encoding of its byte order mark, its `Content-Type` or its XML declaration, in
+ * this order (RFC 7303, section 3.2). Without any of these, and if it is not UTF-8, it is decoded as browsers
+ * do.
  */
 export function decodeText(bytes: Uint8Array, contentType: string): string {
   const marked = BOMS.find(([, bom]) => bom.every((byte, i) => bytes[i] === byte));
   if (marked !== undefined) return new TextDecoder(marked[0]).decode(bytes);
   const label = known(charsetOf(contentType)) ?? known(declaredIn(bytes)) ?? wideWithoutMark(bytes);
-  // Labels are often wrong, UTF-8 hardly ever reads as such by chance, and what is none cannot be it.
+  // Labels are often wrong. Other encodings are hardly ever valid UTF-8 by chance, and invalid UTF-8 cannot
+  // be UTF-8.
   const mislabelled = label !== null && (label === 'utf-8' || ONE_BYTE.test(label));
   if (mislabelled) {
     const text = strictly('utf-8', bytes);
@@ -399,7 +415,10 @@ export function decodeText(bytes: Uint8Array, contentType: string): string {
   return strictly('utf-8', bytes) ?? japanese(bytes) ?? new TextDecoder('windows-1252').decode(bytes);
 }
 
-/** What calls itself UTF-8 and is not: what it declares inside, else UTF-8 with a few broken letters, else as browsers would. */
+/**
+ * Decodes a document that is labelled as UTF-8 but is not: in the encoding that it declares, otherwise as
+ * UTF-8 if only a few characters are invalid, otherwise as browsers do.
+ */
 function repaired(bytes: Uint8Array, declared: string | null): string {
   const inside = known(declared);
   if (inside !== null && inside !== 'utf-8') return new TextDecoder(inside).decode(bytes);
@@ -419,7 +438,7 @@ function declaredIn(bytes: Uint8Array): string | null {
   return /<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([\w:.-]+)["']/i.exec(head)?.[1] ?? null;
 }
 
-/** UTF-16 without a mark shows in the first character, which is a `<` or a `{`. */
+/** Detects UTF-16 without a byte order mark by the first character, which is `<` or `{`. */
 function wideWithoutMark(bytes: Uint8Array): string | null {
   if (bytes[0] === 0 && bytes[1] !== 0) return 'utf-16be';
   return bytes[1] === 0 && bytes[0] !== 0 ? 'utf-16le' : null;

@@ -7,7 +7,7 @@ import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import { readTime, SourceFault, type SourceItem } from '../source-item.ts';
 import type { FetchedPage } from '../web.ts';
 
-/** The search shows 1,000 results of a question; what is newer the next run asks for. */
+/** The search returns at most 1,000 results; the next run continues with newer ones. */
 const MAX_PAGES = 10;
 const PAGE = 100;
 
@@ -67,7 +67,10 @@ export const gitHubDiscussions = jsonParser('github_discussions', discussionsSch
   ),
 );
 
-/** Issues that a search finds, oldest first, and with a token discussions too (https://docs.github.com/rest/search). */
+/**
+ * Reads issues that match a search, oldest first, and with a token discussions, too
+ * (https://docs.github.com/rest/search).
+ */
 export const readGitHub: Reader = async (task) => {
   const { position, now, oldest, secrets } = task;
   const since = position.newestAt ?? oldest;
@@ -89,7 +92,7 @@ export const readGitHub: Reader = async (task) => {
       since,
     ),
   );
-  // A page of one second alone would be read for ever.
+  // Otherwise a full page with the same second would be requested forever.
   more &&= newestAt > since;
   if (secrets.token !== undefined && !more) items = items.concat(await discussions(task, since));
   return { items, position: { newestAt }, more, quota };
@@ -134,7 +137,7 @@ function headersOf({ secrets }: ReadingTask): Record<string, string> {
   return secrets.token === undefined ? version : { ...version, authorization: `Bearer ${secrets.token}` };
 }
 
-/** GitHub counts by token, and without one by address. */
+/** GitHub's rate limits apply per token, and without one per address. */
 function counted({ secrets }: ReadingTask): string {
   if (secrets.token === undefined) return '';
   return createHash('sha256').update(secrets.token).digest('base64url').slice(0, 16);

@@ -6,10 +6,12 @@ import { htmlToText } from '../html-text.ts';
 import { createWordTest, demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import { readTime, type SourceItem } from '../source-item.ts';
 
-/** The search returns at most 1,000 results of a query, 100 a page; beyond them the query asks for older ones. */
+/**
+ * The search returns at most 1,000 results, 100 per page; beyond that, the query is repeated for older ones.
+ */
 const PAGES_A_WINDOW = 10;
 const MAX_PAGES = 20;
-/** Items come into the index out of order; what was read before is known again by its id. */
+/** Items are indexed out of order; those read before are recognised by ID. */
 const OVERLAP_MS = HOUR_MS;
 
 const hitSchema = z.object({
@@ -23,17 +25,23 @@ const hitSchema = z.object({
 });
 const answerSchema = z.object({ hits: listOf(hitSchema), nbPages: z.int().min(0).default(0) });
 
-/** A page of stories and comments, and how many pages there are. */
+/** A page of stories and comments, and the number of pages. */
 export const hackerNewsHits = jsonParser('hackernews_hits', answerSchema, ({ hits, nbPages }) => ({
   items: boundedItems(hits.map(toItem)),
   nbPages,
 }));
 
-/** A look back that one run did not get through: between these times there is more, and then it goes on from `newestAt`. */
+/**
+ * The rest that a run did not reach, between `since` and `before`. When it is done, reading continues from
+ * `newestAt`.
+ */
 const cursorSchema = z.object({ since: z.number(), before: z.number(), newestAt: z.number() });
 type Window = z.infer<typeof cursorSchema>;
 
-/** Stories and comments of Hacker News that hold all words of a query (https://hn.algolia.com/api), newest first. */
+/**
+ * Reads stories and comments on Hacker News that contain all words of a query, newest first
+ * (https://hn.algolia.com/api).
+ */
 export const readHackerNews: Reader = async (task) => {
   const { position, now, oldest } = task;
   const left = leftOver(position.cursor);
@@ -47,7 +55,7 @@ export const readHackerNews: Reader = async (task) => {
     if (page + 1 < Math.min(nbPages, PAGES_A_WINDOW)) continue;
     if (nbPages < PAGES_A_WINDOW) return done(task, since, items, left);
     const last = hits.at(-1)?.postedAt ?? null;
-    // A thousand of one second: what is beyond them cannot be asked for.
+    // More than a thousand items have the same second: the rest cannot be requested.
     if (last === null || last === before) return done(task, since, items, left);
     before = last;
     page = -1;
@@ -81,7 +89,7 @@ function done(task: ReadingTask, since: number, items: SourceItem[], left: Windo
   return { items, position: { newestAt: newest(task, since, items, left) } };
 }
 
-/** A time in the future, by whatever mistake, would hide everything until then. */
+/** A wrong time in the future would hide everything until then. */
 function newest(
   { position, now }: ReadingTask,
   since: number,
@@ -109,9 +117,9 @@ function toItem(hit: z.infer<typeof hitSchema>): SourceItem {
   };
 }
 
-/** Posts come in for some days; the thread of last month may still get one. */
+/** Posts are added for some days; last month's thread may still get one. */
 const THREADS = 2;
-/** Twice as many as the busiest thread has had. */
+/** Twice as many as the busiest thread so far. */
 const MOST_POSTS = 2_000;
 
 const threadsSchema = z.object({
@@ -127,7 +135,7 @@ const commentSchema = z.object({
 });
 const threadSchema = z.object({ children: listOf(commentSchema, MOST_POSTS).optional() });
 
-/** The ids of the newest "Who is hiring?" threads. */
+/** The IDs of the newest "Who is hiring?" threads. */
 export const hiringThreads = jsonParser('hiring_threads', threadsSchema, ({ hits }) =>
   hits
     .filter(({ title }) => /who is hiring/i.test((title ?? '').slice(0, 300)))
@@ -135,7 +143,7 @@ export const hiringThreads = jsonParser('hiring_threads', threadsSchema, ({ hits
     .map(({ objectID }) => objectID.slice(0, 100)),
 );
 
-/** The posts of a thread that hold the words of `query`. */
+/** The posts of a thread that contain the words of `query`. */
 export const hiringPosts = jsonParser(
   'hiring_posts',
   threadSchema,
@@ -147,7 +155,10 @@ export const hiringPosts = jsonParser(
   },
 );
 
-/** Posts of "Ask HN: Who is hiring?", the month's and the one before, each with its company (https://hn.algolia.com/api). */
+/**
+ * Reads posts of "Ask HN: Who is hiring?" of this month and the last, each with its company
+ * (https://hn.algolia.com/api).
+ */
 export const readHiring: Reader = async ({ source, web, parse, sites, oldest }) => {
   const address = new URL(`${sites.hackernews_hiring}/api/v1/search_by_date`);
   address.search = new URLSearchParams({ tags: 'story,author_whoishiring', hitsPerPage: '20' }).toString();
@@ -163,7 +174,7 @@ export const readHiring: Reader = async ({ source, web, parse, sites, oldest }) 
   return { items, position: {} };
 };
 
-/** The first line is, by custom, "Company | Role | Place | …". */
+/** By convention, the first line is "Company | Role | Place | …". */
 function toHiringItem(comment: z.infer<typeof commentSchema>): SourceItem {
   const body = htmlToText(comment.text ?? '');
   const [name = '', ...facts] = (body.split('\n')[0] ?? '').split('|').map((part) => part.trim());

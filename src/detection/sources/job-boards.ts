@@ -12,11 +12,11 @@ import { decodeEntities, htmlToText } from '../html-text.ts';
 import { demandSuccess, type Reader, type ReadingTask, validatorsOf } from '../reader.ts';
 import { readTime, type SourceItem } from '../source-item.ts';
 
-/** More than any known board has; jobs beyond it are read, but not compared. */
+/** More than any known board has. Further jobs are read, but not compared. */
 const MOST_KNOWN = 3_000;
 const MOST_JOBS = MOST_KNOWN;
 
-/** The board's company, and the board's state when it was last read. */
+/** The company of a board, and the board's state after the last run. */
 export interface BoardArgs {
   company: string;
   cursor: string | null;
@@ -24,10 +24,10 @@ export interface BoardArgs {
   platform: string;
 }
 
-/** The jobs of a whole board, with what changed since it was read last. */
+/** Parses all jobs of a board, with the changes since the last run. */
 type BoardParser = Parser<BoardArgs, BoardChanges>;
 
-/** Reads a board whose answer is of the form `schema`. */
+/** Creates a parser for boards with a response of the form `schema`. */
 function boardParser<S extends z.ZodType>(
   name: string,
   schema: S,
@@ -36,14 +36,14 @@ function boardParser<S extends z.ZodType>(
   return jsonParser(name, schema, (answer, args) => changedBoard(toItems(answer, args), args));
 }
 
-/** A board's jobs as items, together with those that changed or closed. */
+/** The jobs of a board, together with those that changed or closed. */
 function changedBoard(jobs: readonly SourceItem[], { cursor, ...at }: BoardArgs): BoardChanges {
   const posts = jobs.map((job) => ({ ...job, id: boundedId(job.id) }));
   const changes = boardChanges(cursor, posts, at);
   return { ...changes, items: boundedItems([...posts, ...changes.items], 2 * MOST_JOBS) };
 }
 
-/** A whole board in one answer, asked for again only where it changed; with posts that changed or closed. */
+/** Reads a board with a single, conditional request, and adds jobs that changed or closed. */
 async function readBoard(
   { source, position, web, parse, now }: ReadingTask,
   address: string,
@@ -59,45 +59,46 @@ async function readBoard(
   return { items: board.items, position: { ...validators, cursor: board.cursor } };
 }
 
-/** The board's name, as a part of an address. */
+/** The board's name, encoded for URLs. */
 function boardOf({ source }: ReadingTask): string {
   return encodeURIComponent(source.settings.board ?? '');
 }
 
-/** A company as a board tells of it. */
+/** A company, with its location if it is known. */
 function companyOf(name: string, location: string | null | undefined): { name: string; location?: string } {
   return location ? { name, location: location.slice(0, 300) } : { name };
 }
 
-/** What is remembered of a title or a department. */
+/** Maximum length of remembered titles and departments. */
 const MAX_NAME = 300;
 const MAX_URL = 2_048;
 
-/** A post as it was last seen: what tells that it changed, and what is said when it is gone. */
+/** A job as it was last seen: what is needed to detect changes, and to report that it closed. */
 const knownSchema = z.object({
   hash: z.string(),
   title: z.string(),
   department: z.string(),
   url: z.string(),
-  /** It was not there at the last look. */
+  /** Whether it was missing in the last run. */
   gone: z.boolean().optional(),
 });
 const boardSchema = z.record(z.string(), knownSchema);
 type Known = z.infer<typeof knownSchema>;
 
-/** What became of a board since it was read last. */
+/** The changes of a board since the last run. */
 export interface BoardChanges {
-  /** An item for each post that changed or closed. */
+  /** One item for each job that changed or closed. */
   items: SourceItem[];
-  /** What is to be remembered of it. */
+  /** The state to store. */
   cursor: string;
-  /** A post may have closed, which another look decides: ask for all of it the next time. */
+  /** Whether a job may have closed, which the next run decides: it must request the whole board. */
   isUnsure: boolean;
 }
 
 /**
- * Posts that changed or closed. A changed post is the post again, under an id of its own; one is closed that two looks in a row
- * did not find, as boards leave posts out now and then. The first look knows no changes.
+ * Finds jobs that changed or closed. A changed job becomes an item again, with a new ID. A job counts as
+ * closed if it is missing in two consecutive runs, because boards leave jobs out now and then. The first run
+ * has no changes.
  */
 export function boardChanges(
   cursor: string | null,
@@ -184,7 +185,7 @@ const greenhouseSchema = z.object({
   ),
 });
 
-/** Open jobs of a board on Greenhouse. */
+/** Reads the open jobs of a board on Greenhouse. */
 export const readGreenhouse: Reader = (task) =>
   readBoard(task, `${task.sites.greenhouse}/v1/boards/${boardOf(task)}/jobs?content=true`, greenhouseBoard);
 
@@ -195,7 +196,7 @@ export const greenhouseBoard = boardParser('greenhouse', greenhouseSchema, ({ jo
     url: job.absolute_url,
     postedAt: readTime(job.first_published ?? job.updated_at ?? undefined),
     title: job.title,
-    body: htmlToText(decodeEntities(job.content ?? '')), // HTML, escaped once more
+    body: htmlToText(decodeEntities(job.content ?? '')), // HTML, escaped twice
     author: '',
     company: companyOf(job.company_name ?? company, job.location?.name),
     department: job.departments?.[0]?.name ?? '',
@@ -224,7 +225,7 @@ const leverSchema = listOf(
   MOST_JOBS,
 );
 
-/** Open jobs of a board on Lever. */
+/** Reads the open jobs of a board on Lever. */
 export const readLever: Reader = (task) =>
   readBoard(task, `${task.sites.lever}/v0/postings/${boardOf(task)}?mode=json`, leverBoard);
 
@@ -242,7 +243,7 @@ export const leverBoard = boardParser('lever', leverSchema, (jobs, { company }) 
   })),
 );
 
-/** Requirements and benefits are lists of their own, besides the description. */
+/** The text of a job. Requirements and benefits are separate from the description. */
 function leverText(job: z.infer<typeof leverSchema>[number]): string {
   const lists = (job.lists ?? []).map(({ text, content }) =>
     [text ?? '', htmlToText(content ?? '')].filter((part) => part !== '').join('\n'),
@@ -271,7 +272,7 @@ const ashbySchema = z.object({
   ),
 });
 
-/** Open jobs of a board on Ashby; unlisted ones are skipped. */
+/** Reads the open jobs of a board on Ashby; unlisted ones are skipped. */
 export const readAshby: Reader = (task) =>
   readBoard(task, `${task.sites.ashby}/posting-api/job-board/${boardOf(task)}`, ashbyBoard);
 
@@ -309,7 +310,7 @@ const recruiteeSchema = z.object({
   ),
 });
 
-/** Open jobs of a board on Recruitee (https://docs.recruitee.com/reference/offers). */
+/** Reads the open jobs of a board on Recruitee (https://docs.recruitee.com/reference/offers). */
 export const readRecruitee: Reader = (task) =>
   readBoard(task, `${task.sites.recruitee.replace('{board}', boardOf(task))}/api/offers/`, recruiteeBoard);
 
@@ -348,7 +349,7 @@ const workableSchema = z.object({
   ),
 });
 
-/** Open jobs of a board on Workable, by the interface of its widget. */
+/** Reads the open jobs of a board on Workable, from the API of its widget. */
 export const readWorkable: Reader = (task) =>
   readBoard(
     task,
@@ -370,13 +371,16 @@ export const workableBoard = boardParser('workable', workableSchema, ({ name, jo
   })),
 );
 
-/** Its list has no texts: those of new jobs are fetched one by one, up to this many per run. */
+/**
+ * SmartRecruiters lists jobs without texts; those of new jobs are requested separately, up to this many per
+ * run.
+ */
 const MAX_DETAILS = 40;
 const MAX_PAGES = 20;
 const PAGE = 100;
 
 const postingSchema = z.object({
-  // It becomes a part of addresses.
+  // Limited, because it becomes part of URLs.
   id: z.string().max(300),
   name: z.string(),
   releasedDate: z.string().nullish(),
@@ -396,7 +400,7 @@ const detailSchema = z.object({
     .nullish(),
 });
 
-/** A page of jobs, how many there are, and how many of them came. */
+/** A page of jobs, with the total number of jobs and the number on the page. */
 export const smartRecruitersJobs = jsonParser(
   'smartrecruiters_jobs',
   listSchema,
@@ -418,7 +422,9 @@ export const smartRecruitersDetail = jsonParser(
   },
 );
 
-/** Open jobs of a board on SmartRecruiters (https://developers.smartrecruiters.com, Posting API). */
+/**
+ * Reads the open jobs of a board on SmartRecruiters (https://developers.smartrecruiters.com, Posting API).
+ */
 export const readSmartRecruiters: Reader = async (task) => {
   const base = `${task.sites.smartrecruiters}/v1/companies/${boardOf(task)}/postings`;
   const company = task.source.settings.board ?? '';
@@ -426,7 +432,7 @@ export const readSmartRecruiters: Reader = async (task) => {
   let shown = 0;
   let isWhole = false;
   for (let page = 0; page < MAX_PAGES; page++) {
-    // After what came, which may be less than was asked for.
+    // The offset counts the jobs received, which may be fewer than requested.
     const address = `${base}?limit=${PAGE}&offset=${shown}`;
     const answer = demandSuccess(await task.web.read(address, { accept: 'application/json' }));
     const { items, totalFound, count } = await task.parse(smartRecruitersJobs, answer, { board: company });
@@ -441,7 +447,7 @@ export const readSmartRecruiters: Reader = async (task) => {
   const items: SourceItem[] = [];
   for (const job of jobs) {
     if (now.has(job.id)) items.push(await detailed(task, base, job));
-    else if (!task.isNew(job.id)) items.push(job); // remembered as long as it is shown
+    else if (!task.isNew(job.id)) items.push(job); // remembered as long as it is listed
   }
   const { cursor } = task.position;
   const more = wanted.length > now.size;
@@ -454,7 +460,7 @@ export const readSmartRecruiters: Reader = async (task) => {
 async function detailed(task: ReadingTask, base: string, job: SourceItem): Promise<SourceItem> {
   const address = `${base}/${encodeURIComponent(job.id)}`;
   const answer = await task.web.read(address, { accept: 'application/json' });
-  if (answer.status === 404 || answer.status === 410) return job; // closed a moment ago
+  if (answer.status === 404 || answer.status === 410) return job; // just closed
   return task.parse(smartRecruitersDetail, demandSuccess(answer), { job });
 }
 

@@ -4,7 +4,7 @@ import { htmlToText } from '../html-text.ts';
 import { demandSuccess, type Reader } from '../reader.ts';
 import { readTime, type SourceItem } from '../source-item.ts';
 
-/** 25 stories a page; read until one was read before or is too old. */
+/** Maximum number of pages with 25 stories each, read until a story is known or too old. */
 const MAX_PAGES = 8;
 
 const storySchema = z.object({
@@ -15,7 +15,7 @@ const storySchema = z.object({
   title: z.string(),
   description: z.string().nullish(),
   description_plain: z.string().nullish(),
-  /** A name; before 2024 an object that holds it. */
+  /** A name; before 2024, an object that contains it. */
   submitter_user: z.union([z.string(), z.object({ username: z.string().nullish() })]).nullish(),
 });
 
@@ -26,7 +26,9 @@ export const lobstersStories = jsonParser(
   (stories, { site }: { site: string }) => boundedItems(stories.map((story) => toItem(story, site))),
 );
 
-/** The newest stories of Lobsters, or those of a tag: the discussion, whatever it is about. */
+/**
+ * Reads the newest stories of Lobsters, or those with a tag. The URL of an item is that of the discussion.
+ */
 export const readLobsters: Reader = async ({ source, web, parse, sites, oldest, isNew }) => {
   const { tag } = source.settings;
   const path = tag === null ? '/newest' : `/t/${encodeURIComponent(tag)}`;

@@ -24,7 +24,7 @@ const listingSchema = z.object({
   }),
 });
 
-/** The token that an app is given. */
+/** The access token of an app. */
 export const redditToken = jsonParser('reddit_token', tokenSchema, ({ access_token }) => access_token);
 
 /** A page of a listing, and the cursor of the next one. */
@@ -33,7 +33,10 @@ export const redditPosts = jsonParser('reddit_posts', listingSchema, ({ data: { 
   after: after ?? '',
 }));
 
-/** Newest posts of a subreddit by Reddit's OAuth API, as the tenant's own app (https://www.reddit.com/dev/api). */
+/**
+ * Reads the newest posts of a subreddit with Reddit's OAuth API, as the tenant's own app
+ * (https://www.reddit.com/dev/api).
+ */
 export const readReddit: Reader = async (task) => {
   const { source, web, parse, sites, oldest, now, isNew } = task;
   const { subreddit, query } = source.settings;
@@ -85,7 +88,7 @@ async function logIn(task: ReadingTask): Promise<string> {
   return parse(redditToken, demandSuccess(answer), null);
 }
 
-/** Reddit counts by app. */
+/** Reddit's rate limits apply per app. */
 function appOf({ source }: ReadingTask): string {
   return `app ${source.settings.client_id ?? ''}`;
 }

@@ -6,12 +6,15 @@ import { feedDocument } from './feeds.ts';
 
 const PAGE = 100;
 const MAX_PAGES = 5;
-/** Each notice takes a request; those beyond this number are left to the next run. */
+/** Maximum number of notices per run, each of which takes a request; the next run reads the rest. */
 const MAX_DETAILS = 60;
-/** The list answers with every form whose name begins with a D. */
+/** The list contains all forms whose name starts with D. */
 const FORM_D = /^D(\/A)? - /;
 
-/** Notices of private offerings (SEC Form D): who raised how much, and who runs it (https://www.sec.gov/search-filings). */
+/**
+ * Reads notices of private offerings (SEC Form D): who raised how much, and who runs the company
+ * (https://www.sec.gov/search-filings).
+ */
 export const readFormD: Reader = async (task) => {
   const holds = createWordTest(task.source.settings.query);
   const filings = await list(task);
@@ -23,7 +26,7 @@ export const readFormD: Reader = async (task) => {
   for (const filing of filings) {
     if (now.has(filing.id)) {
       const item = await detailed(task, filing);
-      // What the query leaves out is remembered all the same, without a text: it is not read again.
+      // Notices that do not match the query are remembered without text, so they are not read again.
       items.push(holds(`${item.title} ${item.body}`) ? item : { ...filing, title: '', body: '' });
     } else if (!task.isNew(filing.id)) items.push(filing);
   }
@@ -59,7 +62,7 @@ async function detailed({ web, parse, sites }: ReadingTask, filing: SourceItem):
   return parse(formDNotice, demandSuccess(answer), { filing });
 }
 
-/** A notice, with all that its own document tells of it. */
+/** A notice, with the facts in its own document. */
 export const formDNotice: Parser<{ filing: SourceItem }, SourceItem> = {
   name: 'form_d_notice',
   parse: ({ body }, { filing }) => boundedItem(toItem(filing, Buffer.from(body).toString('utf8'))),
@@ -99,7 +102,7 @@ function toItem(filing: SourceItem, xml: string): SourceItem {
   };
 }
 
-/** "Indefinite" is an amount too. */
+/** Formats an amount in dollars; "Indefinite" is returned unchanged. */
 function dollars(amount: string): string {
   return /^\d{1,15}$/.test(amount) ? `$${Number(amount).toLocaleString('en-US')}` : amount;
 }

@@ -10,7 +10,7 @@ import { SourceFault, type SourceItem } from '../source-item.ts';
 import type { FetchedPage } from '../web.ts';
 
 const MAX_PAGES = 5;
-/** How the API calls "too many requests"; it answers 400 with it. */
+/** The API's error ID for "too many requests", with status 400. */
 const THROTTLED = 502;
 
 const questionSchema = z.object({
@@ -24,14 +24,14 @@ const questionSchema = z.object({
 const answerSchema = z.object({
   items: listOf(questionSchema),
   has_more: z.boolean().default(false),
-  /** Seconds that the next request of this kind must wait; to go on earlier gets a program banned. */
+  /** Seconds until the next request of this kind; earlier requests get a program banned. */
   backoff: z.int().min(0).default(0),
   quota_remaining: z.int().optional(),
   quota_max: z.int().optional(),
 });
 const errorSchema = z.object({ error_id: z.int().optional(), error_message: z.string().optional() });
 
-/** A page of questions of `site`, with what the service says of its limits. */
+/** A page of questions of `site`, with the service's limits. */
 export const stackExchangeQuestions = jsonParser(
   'stack_exchange_questions',
   answerSchema,
@@ -41,17 +41,20 @@ export const stackExchangeQuestions = jsonParser(
   }),
 );
 
-/** Why the service refuses a request. */
+/** Why the service rejected a request. */
 export const stackExchangeError = jsonParser(
   'stack_exchange_error',
   errorSchema,
   ({ error_id, error_message = 'no reason given' }) => ({ error_id, message: error_message.slice(0, 200) }),
 );
 
-/** The scope of a method's pause, which applies to all tenants. */
+/** The scope of a pause for the method, which applies to all tenants. */
 const METHOD = '/search/advanced';
 
-/** Questions of a Stack Exchange site, oldest first, so that what one run leaves the next one reads. */
+/**
+ * Reads questions of a Stack Exchange site, oldest first, so that the next run can continue where one
+ * stopped.
+ */
 export const readStackExchange: Reader = async (task) => {
   const { source, position, now, oldest, web, parse, sites, secrets } = task;
   const { site, tagged, query } = source.settings;
@@ -83,7 +86,7 @@ export const readStackExchange: Reader = async (task) => {
     const { quota_remaining: remaining, quota_max: limit, backoff } = found;
     if (remaining !== undefined) quota = { remaining, limit: limit ?? null, at: now };
     if (remaining === 0) {
-      notBefore = nextDay(now); // it is counted by the day, in UTC
+      notBefore = nextDay(now); // the quota is per day, in UTC
       await web.hold(address.href, counted, notBefore);
     }
     if (backoff > 0) {
@@ -98,7 +101,7 @@ export const readStackExchange: Reader = async (task) => {
   return { items, position: { newestAt }, notBefore, more, quota };
 };
 
-/** A throttle concerns our address: every method waits, for all tenants. */
+/** Throttling applies to our address: every method waits, for all tenants. */
 async function demandQuestions({ web, parse, now }: ReadingTask, answer: FetchedPage): Promise<FetchedPage> {
   if (answer.status !== 400) return demandSuccess(answer);
   const { error_id, message: reason } = await parse(stackExchangeError, answer, null);
