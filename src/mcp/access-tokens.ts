@@ -10,18 +10,18 @@ import { MCP_METADATA_PATH, MCP_PATH, TOKEN_KEY_PREFIX } from '../model/mcp.ts';
 import type { AccountStore } from '../store/account-store.ts';
 import { checkTarget } from '../webhooks/targets.ts';
 
-/** Reads a document of another host, within the rules for the web that sources are read by. */
+/** Reads a document from another host, under the same rules as sources. */
 export type ReadDocument = (
   address: string,
   signal: AbortSignal,
 ) => Promise<{ status: number; url: string; body: Buffer }>;
 
-/** What checking tokens needs of the process. */
+/** Dependencies of the token check. */
 export interface AccessTokenDeps {
   store: Pick<AccountStore, 'getTenant'>;
   clock: Clock;
   baseUrl: string;
-  /** Issuers of tokens, exactly as their `iss` claim spells them. */
+  /** Accepted issuers, exactly as in their `iss` claim. */
   authorizationServers: readonly string[];
   allowTargets: AddressSet;
   readDocument: ReadDocument;
@@ -30,15 +30,18 @@ export interface AccessTokenDeps {
 
 type Keys = ReturnType<typeof createLocalJWKSet>;
 
-/** Key pairs only: a verifier that has a shared secret could also sign with it. */
+/** Asymmetric algorithms only: a verifier with a shared secret could also sign with it. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const CLOCK_SKEW_SECONDS = 30;
 const TIME_LIMIT_MS = 5_000;
 const MAX_DOCUMENT_BYTES = 256 * 1024;
 const KEYS_LAST_MS = 10 * 60_000;
-/** An unknown key is looked for, and a failed request repeated, this often: tokens that anyone may send cause both. */
+/**
+ * Minimum interval of look-ups for unknown keys and of retries, both of which anyone can cause by sending
+ * tokens.
+ */
 const LOOK_AGAIN_MS = 30_000;
-/** Where an issuer cannot be reached, its last keys stay good for so long. */
+/** How long the last keys stay valid while the issuer is unreachable. */
 const KEYS_OUTLIVE_MS = DAY_MS;
 const MAX_NAME = 100;
 
@@ -55,8 +58,9 @@ const claimsSchema = z.object({
 });
 
 /**
- * Checks access tokens of external authorization servers (JWT, RFC 9068): signature, issuer, lifetime, and that they were issued
- * for this server (RFC 8707). The caller stands for the token's subject and client, and lasts as long as the token.
+ * Checks access tokens of external authorization servers (JWT, RFC 9068): signature, issuer, lifetime, and
+ * that they were issued for this server (RFC 8707). The resulting caller represents the subject and client of
+ * the token, and expires with it.
  */
 export function createAccessTokens(deps: AccessTokenDeps): (token: string) => Promise<Caller> {
   const { store, clock, baseUrl, authorizationServers } = deps;
@@ -67,7 +71,7 @@ export function createAccessTokens(deps: AccessTokenDeps): (token: string) => Pr
     const { iss: issuer = '' } = decodeJwt(token);
     const keys = issuers.get(issuer);
     if (keys === undefined)
-      throw refused('The access token is of an authorization server that is not accepted.');
+      throw refused('The access token was issued by an authorization server that is not accepted.');
     const currentDate = new Date(clock.now());
     const rules = {
       issuer,
@@ -93,7 +97,7 @@ export function createAccessTokens(deps: AccessTokenDeps): (token: string) => Pr
   function refusalOf(error: unknown): unknown {
     if (error instanceof errors.JWTExpired) return refused('The access token has expired.');
     if (error instanceof errors.JWTClaimValidationFailed) {
-      return refused(`The claim "${error.claim}" of the access token is missing or not valid here.`);
+      return refused(`The claim "${error.claim}" of the access token is missing or invalid.`);
     }
     if (error instanceof errors.JOSEError || error instanceof TypeError) {
       return refused('The access token is not valid.');
@@ -108,7 +112,7 @@ export function createAccessTokens(deps: AccessTokenDeps): (token: string) => Pr
     const parsed = claimsSchema.safeParse(payload);
     if (!parsed.success) {
       throw refused(
-        `The claim "${parsed.error.issues[0]?.path.join('.')}" of the access token is missing or not valid here.`,
+        `The claim "${parsed.error.issues[0]?.path.join('.')}" of the access token is missing or invalid.`,
       );
     }
     const { iss, sub, exp, client_id: client = '', scope, scp, signalpost_tenant } = parsed.data;
@@ -137,14 +141,14 @@ export function createAccessTokens(deps: AccessTokenDeps): (token: string) => Pr
   };
 }
 
-/** The signing keys of one issuer, at most so old; requests for them are shared. */
+/** The signing keys of an issuer, cached up to a maximum age; concurrent requests for them are shared. */
 function createIssuer(issuer: string, deps: AccessTokenDeps): (maxAgeMs: number) => Promise<Keys> {
   const { clock, allowTargets, readDocument, logger } = deps;
   let kept: { keys: Keys; readAt: number } | null = null;
   let reading: Promise<Keys> | null = null;
   let failedAt = Number.NEGATIVE_INFINITY;
 
-  /** The document, or null where there is none at this address. @throws Error that says why it cannot be used */
+  /** Reads a document; null on a 404. @throws Error with the reason why it cannot be used */
   async function read(address: string): Promise<unknown> {
     const target = checkTarget(address, allowTargets);
     if ('fault' in target) throw new Error(`${address} ${target.fault}`);
@@ -153,7 +157,7 @@ function createIssuer(issuer: string, deps: AccessTokenDeps): (maxAgeMs: number)
     try {
       const { status, url, body } = await readDocument(target.url.href, over.signal);
       if (status === 404) return null;
-      if (status !== 200) throw new Error(`${address} answered ${status}`);
+      if (status !== 200) throw new Error(`${address} responded with status ${status}`);
       if (url !== target.url.href) throw new Error(`${address} redirects`);
       if (body.length > MAX_DOCUMENT_BYTES) throw new Error(`${address} is too large`);
       return JSON.parse(body.toString('utf8'));
@@ -165,12 +169,13 @@ function createIssuer(issuer: string, deps: AccessTokenDeps): (maxAgeMs: number)
   async function readKeys(): Promise<Keys> {
     const { origin, pathname } = new URL(issuer);
     const path = pathname.replace(/\/$/, '');
-    // RFC 8414, section 3.1, puts its name before the path of the issuer; OpenID Connect Discovery behind it.
+    // RFC 8414, section 3.1, inserts the well-known path before the issuer's path; OpenID Connect Discovery
+    // appends it.
     const metadata = metadataSchema.parse(
       (await read(`${origin}/.well-known/oauth-authorization-server${path}`)) ??
         (await read(`${origin}${path}/.well-known/openid-configuration`)),
     );
-    if (metadata.issuer !== issuer) throw new Error(`its metadata name the issuer ${metadata.issuer}`);
+    if (metadata.issuer !== issuer) throw new Error(`its metadata names the issuer ${metadata.issuer}`);
     return createLocalJWKSet((await read(metadata.jwks_uri)) as Parameters<typeof createLocalJWKSet>[0]);
   }
 
@@ -181,7 +186,7 @@ function createIssuer(issuer: string, deps: AccessTokenDeps): (maxAgeMs: number)
       return keys;
     } catch (error) {
       failedAt = clock.monotonic();
-      const reason = error instanceof z.ZodError ? 'its metadata are not valid' : (error as Error).message;
+      const reason = error instanceof z.ZodError ? 'its metadata is invalid' : (error as Error).message;
       logger.warn({ issuer, reason }, 'the keys of an authorization server could not be read');
       return lastKeys();
     } finally {

@@ -15,12 +15,12 @@ import {
 import { pollOccurrences, type SubscriptionDeps, subscribe, unsubscribe } from '../webhooks/subscriptions.ts';
 import { type McpCall, slimSchema, type ToolDeps, toProtocolError } from './tool.ts';
 
-/** What events need beside what tools do. */
+/** Dependencies of events, in addition to those of tools. */
 export interface EventDeps extends ToolDeps, SubscriptionDeps {
   eventErrors: EventErrors;
 }
 
-/** Which numbers refusals have: those of the draft, which ChatGPT reads, or those that SEP-3415 ended with. */
+/** The error codes to use: those of the draft, which ChatGPT expects, or those of the final SEP-3415. */
 export type EventErrors = 'draft' | 'sep-3415';
 
 const EVENT_EXTENSION = 'io.modelcontextprotocol/events';
@@ -41,7 +41,7 @@ const CODES: Record<EventErrors, Record<Exclude<EventRefusalKind, 'InvalidParams
   },
 };
 
-/** Both spellings: ChatGPT reads the first, SEP-3415 has the second. */
+/** Both forms: ChatGPT reads the first, SEP-3415 defines the second. */
 export const EVENT_CAPABILITIES = { events: {}, extensions: { [EVENT_EXTENSION]: {} } };
 
 const MIN_TTL_MS = 60_000;
@@ -77,7 +77,7 @@ const pollParams = z.looseObject({
 const listParams = z.looseObject({}).optional();
 const anyResult = z.looseObject({});
 
-/** The methods of the events extension (SEP-3415), which the SDK does not know. */
+/** Adds the methods of the events extension (SEP-3415), which the SDK does not support. */
 export function addEvents(
   server: Server,
   call: McpCall,
@@ -88,7 +88,7 @@ export function addEvents(
     params: P,
     run: (params: z.output<P>) => Promise<Record<string, unknown>>,
   ) => {
-    // Checked here and not by the SDK, so that a fault names its field.
+    // Validated here and not by the SDK, so that an error names its field.
     server.setRequestHandler(method, { params: z.unknown(), result: anyResult }, async (given) => {
       try {
         return await run(params.parse(given));
@@ -128,7 +128,7 @@ export function addEvents(
   });
 }
 
-/** The events that the key may hear of. */
+/** The events that the key may subscribe to. */
 function listEvents({ caller }: McpCall) {
   return MCP_EVENT_NAMES.filter((name) => allows(caller.key.scopes, MCP_EVENT_SCOPES[name])).map((name) => {
     const { description, data } = MCP_EVENTS[name];
@@ -140,7 +140,9 @@ function listEvents({ caller }: McpCall) {
   });
 }
 
-/** @throws EventRefusal where there is no such event, or none for this key; the caller does not learn which */
+/**
+ * @throws EventRefusal if there is no such event, or none for this key; the caller cannot tell the two apart
+ */
 function findEvent({ caller }: McpCall, name: string, args: unknown) {
   const event = knownEvent(name, args);
   if (allows(caller.key.scopes, MCP_EVENT_SCOPES[event.name])) return event;
@@ -161,11 +163,11 @@ function parseArguments(args: unknown): McpEventArguments {
   const parsed = mcpEventArguments.safeParse(args ?? {});
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  const detail = `arguments do not fit the inputSchema of the event: ${issue?.path.join('.')} ${issue?.message}`;
+  const detail = `The arguments do not match the inputSchema of the event: ${issue?.path.join('.')} ${issue?.message}`;
   throw new EventRefusal('InvalidParams', detail, { field: 'arguments' });
 }
 
-/** An hour unless asked otherwise; what has no end is granted the longest. */
+/** An hour by default; requests without an end get the maximum. */
 function grantedTtl(ttlMs: number | null | undefined): number {
   if (ttlMs === undefined) return HOUR_MS;
   if (ttlMs === null) return MAX_TTL_MS;

@@ -17,28 +17,28 @@ import type { EventDeps } from './events.ts';
 import { createServer } from './server.ts';
 import type { McpCall } from './tool.ts';
 
-/** An acknowledgement comes in one. */
+/** An acknowledgement arrives in one chunk. */
 const MAX_CHUNKS = 16;
 
-/** The SDK would run a hundred messages of an older client, and the key's limit would count one. */
+/** The SDK would run a hundred messages of an older client as one request towards the key's rate limit. */
 const NO_BATCH = {
   jsonrpc: '2.0',
   id: null,
-  error: { code: -32_600, message: 'Batches are not supported: send each message in a request of its own.' },
+  error: { code: -32_600, message: 'Batches are not supported: send each message in a separate request.' },
 };
 
-/** What the face needs of the process. */
+/** Dependencies of the MCP server. */
 export interface McpDeps extends EventDeps, KeyLimitDeps {
   problems: Problems;
   load: LoadGate;
   logger: { warn(fields: object, message: string): void };
-  /** Issuers whose access tokens are accepted beside API keys. */
+  /** Issuers whose access tokens are accepted in addition to API keys. */
   authorizationServers: readonly string[];
-  /** Left out where nothing of other hosts is read: then no access token is accepted. */
+  /** Omitted if nothing is read from other hosts: then no access tokens are accepted. */
   readDocument?: ReadDocument;
 }
 
-/** The Model Context Protocol over Streamable HTTP, without sessions; registered under `/mcp`. */
+/** The Model Context Protocol over Streamable HTTP, without sessions; registered at `/mcp`. */
 export async function mcp(app: FastifyInstance, deps: McpDeps): Promise<void> {
   app.addHook('onRequest', (_request, reply, done) => {
     setApiHeaders(reply);
@@ -72,7 +72,7 @@ export async function mcp(app: FastifyInstance, deps: McpDeps): Promise<void> {
   const handler = createMcpHandler(
     ({ requestInfo }) => {
       const request = requestInfo && calls.get(requestInfo);
-      if (request === undefined) throw new Error('a server is made for a request');
+      if (request === undefined) throw new Error('there is no request for this server');
       return createServer(callOf(deps, request), {
         version: PACKAGE.version,
         events,
@@ -90,7 +90,7 @@ function callOf(deps: McpDeps, request: FastifyRequest): McpCall {
   return { deps: tracedDeps(request, deps), caller, tenantId: caller.tenant.id };
 }
 
-/** Hands a request that was read and authenticated to the SDK, and its whole answer to Fastify. */
+/** Passes an authenticated request to the SDK, and its complete response to Fastify. */
 async function answer(
   handler: McpHttpHandler,
   calls: WeakMap<Request, FastifyRequest>,
@@ -106,7 +106,8 @@ async function answer(
       ),
     ),
   });
-  // The 2025 era refuses who does not take both types; those get their one message as JSON below.
+  // The 2025 revision rejects clients that do not accept both types; below, they get their single message as
+  // JSON.
   asked.headers.set('accept', 'application/json, text/event-stream');
   calls.set(asked, request);
   const answered = await handler.fetch(asked, { parsedBody: request.body });
@@ -115,7 +116,7 @@ async function answer(
     const value = answered.headers.get(name);
     if (value !== null) reply.header(name, value);
   }
-  // An answer of the 2025 era is a stream of one message, which ends at once.
+  // A response of the 2025 revision is a stream of one message, which ends immediately.
   const body = listens(request.body) ? await firstFrame(answered) : await answered.text();
   const message = /^data: (\{.*)$/m.exec(body)?.[1];
   const isJson = message !== undefined && !request.headers.accept?.includes('text/event-stream');
@@ -127,8 +128,8 @@ function listens(body: unknown): boolean {
 }
 
 /**
- * The acknowledgement of `subscriptions/listen`, and the end of its stream: what is listed changes with the key alone, so that
- * there is nothing to wait for, and a connection that is held for nothing is one less for others.
+ * Returns the acknowledgement of `subscriptions/listen`, and ends its stream: lists change only with the key,
+ * so there is nothing to wait for, and an idle connection would take up resources.
  */
 async function firstFrame({ body }: Response): Promise<string> {
   if (body === null) return '';
@@ -148,7 +149,10 @@ function asText(text: string): string {
   return text;
 }
 
-/** RFC 9728, section 5.1, and where tokens can be had, RFC 6750, section 3: what was wrong, and the scopes to ask for. */
+/**
+ * Adds the challenge of RFC 9728, section 5.1, and, if access tokens are accepted, the error and scopes of
+ * RFC 6750, section 3.
+ */
 function tellOfMetadata(
   app: FastifyInstance,
   { baseUrl, authorizationServers }: Pick<McpDeps, 'baseUrl' | 'authorizationServers'>,
@@ -167,8 +171,8 @@ function tellOfMetadata(
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * Refuses what a web page could make a browser send (DNS rebinding): a `Host` that is neither ours nor an address, and an
- * `Origin` of somewhere else.
+ * Rejects requests that a web page could make a browser send (DNS rebinding): those with a `Host` that is
+ * neither ours nor an IP address, or with an `Origin` of another site.
  */
 function refuseForeignCallers(
   app: FastifyInstance,

@@ -26,7 +26,7 @@ const DIGEST_SIGNALS = 20;
 const TEXT_CHARS = 300;
 const PHRASES = 20;
 
-/** A signal without the reasons of its score, where those are not at hand. */
+/** A signal without the reasons of its score, which are not always available. */
 const briefSignalSchema = shownSignalSchema.omit({
   why: true,
   author: true,
@@ -69,7 +69,7 @@ export const getCompany = defineTool({
     signal_counts: z.object(companySchema.shape.signal_counts.shape),
     top_signals: z.array(briefSignalSchema),
     contacts: z.array(z.object(companyDetailSchema.shape.contacts.element.shape)),
-    truncated: listedOutput.truncated.describe('People were left out'),
+    truncated: listedOutput.truncated.describe('People were omitted'),
   }),
   async handle({ deps, tenantId }, { company: named }) {
     const company = await findCompany(deps.store, tenantId, named);
@@ -93,7 +93,7 @@ const shownProfileSchema = z.object({
 export const listProfiles = defineTool({
   name: 'list_profiles',
   title: 'List profiles',
-  description: `Ideal customer profiles: what is sold, and from which score a signal is hot or warm. At most ${PHRASES} phrases of each.`,
+  description: `Ideal customer profiles: offer, up to ${PHRASES} phrases, and the scores from which signals are hot or warm.`,
   scope: 'icps:read',
   input: z.strictObject(listedInput),
   output: z.object({ profiles: z.array(shownProfileSchema), ...listedOutput }),
@@ -114,7 +114,7 @@ function shownProfile(profile: IcpProfile): z.output<typeof shownProfileSchema> 
   return { id, name, offer, active, phrases: phrases.slice(0, PHRASES), thresholds };
 }
 
-/** A profile as the resource of its address shows it. @throws DomainError `NOT_FOUND` */
+/** A profile as returned for its resource URI. @throws DomainError `NOT_FOUND` */
 export async function readProfile({ deps, tenantId }: McpCall, id: string): Promise<object> {
   return icpResource(await findProfile(deps.store, tenantId, id));
 }
@@ -129,7 +129,7 @@ const shownCampaignSchema = z.object({
 export const listCampaigns = defineTool({
   name: 'list_campaigns',
   title: 'List campaigns',
-  description: 'Outreach campaigns and where they stand, newest first.',
+  description: 'Outreach campaigns and their status, newest first.',
   scope: 'campaigns:read',
   input: z.strictObject({ status: campaignSchema.shape.status.optional(), ...listedInput }),
   output: z.object({ campaigns: z.array(shownCampaignSchema), ...listedOutput }),
@@ -157,14 +157,14 @@ const shownSourceSchema = z.object({
   ...sourceSchema.pick({ id: true, kind: true, name: true, status: true, signals_made: true }).shape,
   last_success_at: z.string().nullable(),
   next_poll_at: z.string().nullable(),
-  error: z.string().nullable().describe('Of the last run; null: it succeeded'),
+  error: z.string().nullable().describe('Error of the last run; null if it succeeded'),
 });
 
 /** `list_sources` */
 export const listSources = defineTool({
   name: 'list_sources',
   title: 'List sources',
-  description: 'Where posts are detected, and how each source is doing.',
+  description: 'Sources that posts are read from, and their status.',
   scope: 'sources:read',
   input: z.strictObject(listedInput),
   output: z.object({ sources: z.array(shownSourceSchema), ...listedOutput }),

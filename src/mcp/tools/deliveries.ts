@@ -65,7 +65,7 @@ export const resendDelivery = defineTool({
   name: 'resend_delivery',
   title: 'Resend a delivery',
   description:
-    'Sends a delivery again that has ended, under the same webhook-id. Only on behalf of a person who asked for it.',
+    'Sends a finished delivery again, with the same webhook-id. Only on behalf of a person who asked for it.',
   scope: 'webhooks:write',
   writes: { again: false },
   input: z.strictObject({ delivery_id: idInput }),

@@ -23,7 +23,7 @@ import {
 
 const SIGNALS_OF_LEAD = 5;
 const BOARD_LEADS = 5;
-/** A lead may have 50 fields of 500 characters: beside its signals there is room for some of them. */
+/** Maximum size of custom fields: a lead may have 50 of 500 characters, and its signals need room, too. */
 const MAX_CUSTOM_BYTES = 8_000;
 
 const shownLeadSchema = z.object({
@@ -37,7 +37,7 @@ const shownLeadSchema = z.object({
     signal_count: true,
   }).shape,
   company: z.string(),
-  icp_score: z.int().nullable().describe('Of its best signal'),
+  icp_score: z.int().nullable().describe('Score of its best signal'),
   last_signal_at: z.string().nullable(),
   created_at: z.string(),
 });
@@ -54,7 +54,7 @@ function shownLead(lead: Lead): ShownLead {
 }
 
 const listInput = z.strictObject({
-  q: z.string().trim().min(1).max(200).optional().describe('Beginnings of words of name, title, company'),
+  q: z.string().trim().min(1).max(200).optional().describe('Prefixes of words in name, title or company'),
   stage: stageSchema.optional(),
   classification: classificationSchema.optional(),
   min_score: z.int().min(0).max(100).optional(),
@@ -103,8 +103,8 @@ const leadDetail = z.object({
   tags: z.array(z.string()),
   custom_fields: z.record(z.string(), z.unknown()),
   deal: z.record(z.string(), z.unknown()).nullable(),
-  signals: z.array(shownSignalSchema).describe(`The ${SIGNALS_OF_LEAD} best`),
-  truncated: listedOutput.truncated.describe('Custom fields or signals were left out'),
+  signals: z.array(shownSignalSchema).describe(`The ${SIGNALS_OF_LEAD} best signals`),
+  truncated: listedOutput.truncated.describe('Custom fields or signals were omitted'),
 });
 
 /** `get_lead` */
@@ -146,7 +146,7 @@ export async function readLead(
 const updateInput = z.strictObject({
   lead_id: idInput,
   stage: stageSchema.optional(),
-  reason: moveInputSchema.shape.reason.describe('Of the move; required for "lost"'),
+  reason: moveInputSchema.shape.reason.describe('Reason for the move; required for "lost"'),
   reopen: moveInputSchema.shape.reopen,
   title: leadPatchSchema.shape.title,
   tags: z.array(z.string().trim().min(1).max(50)).max(100).optional().describe('Replaces all tags'),
@@ -175,7 +175,7 @@ export const updateLead = defineTool({
     const by = leadCallerOf(call);
     let { lead } = await requireLead(deps.store, call.tenantId, id);
     if (stage !== undefined) {
-      // First: a move that is refused leaves everything as it was.
+      // The move comes first: if it is rejected, nothing changes.
       const move = { stage, reason, reopen, expected_stage: null };
       const moved = await moveLead(deps, by, { id, move });
       lead = moved.lead;
@@ -186,7 +186,7 @@ export const updateLead = defineTool({
   },
 });
 
-/** Who changes a lead: the key, as the history names it. */
+/** The author of a change in the history: the key. */
 function leadCallerOf({ caller: { tenant, key } }: McpCall): LeadCaller {
   return { tenantId: tenant.id, actor: { id: key.id, name: key.name } };
 }
@@ -215,7 +215,7 @@ export const getPipeline = defineTool({
         leads: z.array(boardLeadSchema),
       }),
     ),
-    truncated: listedOutput.truncated.describe('Leads were left out'),
+    truncated: listedOutput.truncated.describe('Leads were omitted'),
   }),
   async handle({ deps: { store }, tenantId }) {
     const board = await store.readBoard(tenantId, BOARD_LEADS);

@@ -44,7 +44,7 @@ const searchInput = z.strictObject({
   ...listedInput,
 });
 
-/** `search_signals`: what was detected, each with the reasons of its score. */
+/** `search_signals`: detected signals, with the reasons of their scores. */
 export const searchSignals = defineTool({
   name: 'search_signals',
   title: 'Search signals',
@@ -98,12 +98,12 @@ const signalDetail = z.object({
   prospect: z.object(signalSchema.shape.prospect.shape),
   company_facts: z.object(signalSchema.shape.company.shape),
   posted_at: z.string(),
-  coverage: z.number().describe("Share of the profile's questions that known facts answer"),
-  untrusted_quotes: z.array(z.string()).describe('What in the post gave the points'),
+  coverage: z.number().describe("Share of the profile's criteria that could be checked"),
+  untrusted_quotes: z.array(z.string()).describe('Quotes that the points are based on'),
   untrusted_text: z.string(),
 });
 
-/** `get_signal`: one signal with its text and what in it counted. */
+/** `get_signal`: a signal with its text and the evidence for its score. */
 export const getSignal = defineTool({
   name: 'get_signal',
   title: 'Get a signal',
@@ -138,12 +138,12 @@ export async function readSignal(
   };
 }
 
-/** `rate_signal`: feedback, from which profiles learn. */
+/** `rate_signal`: feedback that profiles learn from. */
 export const rateSignal = defineTool({
   name: 'rate_signal',
   title: 'Rate a signal',
   description:
-    'Says whether a signal was relevant, which suggestions for its profile learn from. The last rating counts.',
+    'Rates a signal as relevant or not. Suggestions for its profile are based on ratings; the last one counts.',
   scope: 'signals:write',
   writes: { again: true },
   input: z.strictObject({ signal_id: idInput, ...feedbackInputSchema.shape }),
