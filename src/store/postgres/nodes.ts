@@ -81,8 +81,8 @@ export function createNodes({ config, clock, db, onDue, onLook }: NodesDeps): No
   void measure();
 
   function hear(payload: string): void {
-    const message = JSON.parse(payload) as Message;
-    if (message.from === own) return;
+    const message = readMessage(payload);
+    if (message === null || message.from === own) return;
     for (const [window, key, count] of message.counts) counters.get(window)?.(key, count);
     const due = message.due.map(([endpointId, tenantId]) => ({ endpointId, tenantId }));
     const { endpoints, sources } = message;
@@ -180,4 +180,15 @@ export function createNodes({ config, clock, db, onDue, onLook }: NodesDeps): No
       await db.close();
     },
   };
+}
+
+/** Null where it is no node's: any client of the database may notify. */
+function readMessage(payload: string): Message | null {
+  try {
+    const message = JSON.parse(payload) as Partial<Message> | null;
+    const lists = [message?.due, message?.endpoints, message?.counts];
+    return lists.every(Array.isArray) ? (message as Message) : null;
+  } catch {
+    return null;
+  }
 }

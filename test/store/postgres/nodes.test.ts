@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { connect } from '../../../src/store/postgres/connection.ts';
 import { openPostgresStore } from '../../../src/store/postgres/open.ts';
 import type { MadeDue, OpenedStore } from '../../../src/store/store.ts';
 import { mayLackPostgres, type PostgresServer, startPostgres } from '../../support/postgres.ts';
@@ -12,7 +13,7 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
   });
   afterAll(async () => server[Symbol.asyncDispose]());
 
-  async function twoNodes(): Promise<[OpenedStore, OpenedStore]> {
+  async function twoNodes(): Promise<[OpenedStore, OpenedStore, (sql: string) => Promise<void>]> {
     const config = await server.createDatabase();
     const open = async () => {
       const store = await openPostgresStore({ config, clock: systemClock });
@@ -22,7 +23,9 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
     const [first, second] = [await open(), await open()];
     await first.createTenant(aTenant('ten_a'));
     await first.createEndpoint(anEndpoint('ten_a', { id: 'whk_a' }), null);
-    return [first, second];
+    const db = await connect(config);
+    onTestFinished(db.close);
+    return [first, second, db.execute];
   }
 
   async function addDelivery(store: OpenedStore, id: string): Promise<void> {
@@ -38,7 +41,7 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
   };
 
   test('hear what others made due, and were changed, and not what they made themselves', async () => {
-    const [first, second] = await twoNodes();
+    const [first, second, notify] = await twoNodes();
     const heard: { by: string; made: MadeDue }[] = [];
     first.onCommitted((made) => heard.push({ by: 'first', made }));
     second.onCommitted((made) => heard.push({ by: 'second', made }));
@@ -54,6 +57,7 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
     // What was made before it is told with it, or is on its way still.
     await new Promise((resolve) => setTimeout(resolve, 100));
     heard.length = 0;
+    for (const other of ['hello', 'null', '{}', '[1]']) await notify(`NOTIFY signalpost, '${other}'`);
     await addDelivery(first, 'dlv_1');
     const due = [{ endpointId: 'whk_a', tenantId: 'ten_a' }];
     const made = { due, endpoints: [], sources: false };
