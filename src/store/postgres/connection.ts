@@ -99,27 +99,26 @@ export function openChannel(
   let client: Client | null = null;
   let isClosed = false;
 
-  async function connectOnce(): Promise<void> {
+  /** Resolves when the connection is lost, or was not to be had. */
+  async function listen(): Promise<void> {
     const opened = await openClient({ ...config, connectionTimeoutMillis: TIMES.connectionTimeoutMillis });
-    const lost = () => {
-      if (client === opened) client = null;
-      if (!isClosed) clock.after(RECONNECT_MS, () => void keepTrying());
-    };
-    opened.once('end', lost);
+    const lost = new Promise<void>((resolve) => opened.once('end', () => resolve()));
     opened.on('notification', ({ payload }) => on.message(payload ?? ''));
-    await opened.query(`LISTEN ${name}`);
-    if (isClosed) return opened.end();
-    client = opened;
-    on.listening();
+    try {
+      await opened.query(`LISTEN ${name}`);
+      if (isClosed) return;
+      client = opened;
+      on.listening();
+      await lost;
+    } finally {
+      client = null;
+      await opened.end();
+    }
   }
 
   async function keepTrying(): Promise<void> {
-    if (isClosed) return;
-    try {
-      await connectOnce();
-    } catch {
-      if (!isClosed) clock.after(RECONNECT_MS, () => void keepTrying());
-    }
+    await listen().catch(() => {});
+    if (!isClosed) clock.after(RECONNECT_MS, () => void keepTrying());
   }
 
   void keepTrying();
