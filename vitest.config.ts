@@ -14,5 +14,6 @@ export default defineConfig({
     // A bound for what hangs, not a measure: some tests start a dozen processes, on machines that are busy.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 20_000 } },
   },
 });
