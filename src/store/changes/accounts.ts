@@ -149,7 +149,7 @@ export function sessionChanges(ask: Asks<AccountStatements>) {
   } satisfies Scripts<SessionStore>;
 }
 
-/** Who belongs to a tenant, and their second factors. */
+/** The members of a tenant, and their second factors. */
 export function teamChanges(ask: Asks<AccountStatements>) {
   const addMail = createMailWriter(ask);
 

@@ -77,7 +77,7 @@ export interface RecipientNumbers {
   finish(): Script<void>;
 }
 
-/** Who a campaign's recipient numbers are. Nothing else of a campaign's events names a person. */
+/** Who the recipient numbers of a campaign stand for. Nothing else in a campaign's events names a person. */
 export function createRecipients(ask: Asks<CampaignStatements>) {
   function* numbers({
     campaignId: id,
@@ -92,7 +92,7 @@ export function createRecipients(ask: Asks<CampaignStatements>) {
       *of(aliases) {
         const known: (number | undefined)[] = [];
         for (const alias of aliases) known.push(yield* ask.campaigns.selectNumber(id, alias));
-        // Where the aliases were two people so far, the first of them counts: what was counted is not counted anew.
+        // If the aliases were two recipients so far, the first one is used: past counts do not change.
         const number = known.find((value) => value !== undefined) ?? count++;
         for (const [index, alias] of aliases.entries()) {
           if (known[index] === undefined) yield* ask.campaigns.insertAlias(id, alias, tenantId, number);
@@ -108,14 +108,14 @@ export function createRecipients(ask: Asks<CampaignStatements>) {
   return {
     numbers,
     /**
-     * Forgets who the person was in every campaign, by the lead's id and its identity keys. Returns the ids of the events
-     * that told of his replies, whose texts still name him, and to which nothing here refers from now on.
+     * Removes a person's aliases from every campaign, by the lead's ID and identity keys. Returns the IDs of the
+     * events about their replies, whose texts still name them; nothing refers to these events afterwards.
      */
     *forget(tenantId: string, aliases: readonly string[]): Script<string[]> {
       const announced: string[] = [];
       for (const alias of aliases) {
         for (const { campaign_id, recipient } of yield* ask.campaigns.deleteAliases(tenantId, alias)) {
-          // An address that only a campaign had learnt of him goes with the rest.
+          // Includes an address that only a campaign knew.
           yield* ask.campaigns.deleteNumber(campaign_id, recipient);
           const ids = yield* ask.campaigns.selectTold(campaign_id, recipient);
           if (ids.length > 0) yield* ask.campaigns.clearTold(campaign_id, recipient);

@@ -34,58 +34,67 @@ export interface ClaimStatements extends EndpointStatements {
 }
 
 /**
- * Bytes of bodies that one claim reads: those who wait for the writer wait for it. What comes after is due still, for the
- * next claim; a lane's own limit bounds what the last of them adds.
+ * The maximum bytes of bodies that one claim reads, because others wait for the writer in the meantime. The remaining
+ * deliveries are still due for the next claim; a lane's own limit bounds how far the last one exceeds this.
  */
 const MOST_BYTES = 4_194_304;
 
-/** Deliveries of one endpoint, oldest first, in one row: a row each costs several times as much to pass on. */
+/** Deliveries of one endpoint, oldest first, as one row: passing one row each costs several times as much. */
 interface DueRow {
   count: number;
-  /** {@link StoredDeliveries.list} without its brackets; null where nothing is due. */
+  /** {@link StoredDeliveries.list} without its brackets; null if nothing is due. */
   list: string | null;
   held: string | null;
   bodies: Uint8Array | null;
 }
 
-/** What a claim gives out, as it crosses from the writer. */
+/** Claimed deliveries in messages from the writer. */
 export interface StoredDeliveries {
-  /** A JSON array: id, type of the event, attempt, attempts in this cycle and bytes of the body of each in turn. */
+  /**
+   * A JSON array with five values per delivery: ID, event type, attempt, attempts in this cycle, and bytes of its
+   * body.
+   */
   list: string;
-  /** Their bodies, one behind the other. A lost one has no bytes: its delivery is given out, so that it ends with its reason. */
+  /**
+   * Their bodies, concatenated. A lost body has no bytes: its delivery is returned, so that it can be ended with that
+   * reason.
+   */
   bodies: Uint8Array;
 }
 
-/** A claim's answer as it crosses from the writer. */
+/** The result of a claim in messages from the writer. */
 export interface StoredLaneClaim extends Omit<LaneClaim, 'deliveries' | 'recent'> {
   deliveries: StoredDeliveries | null;
-  /** What the process before held, as JSON, where the endpoint was taken over. */
+  /** The deliveries that the previous process held, as JSON, if the endpoint was taken over. */
   takenFrom?: string;
 }
 
-/** As {@link StoredLaneClaim}, of a probe. */
+/** Like {@link StoredLaneClaim}, for a probe. */
 export interface StoredProbe {
   endpoint: Endpoint;
   delivery: StoredDeliveries;
 }
 
-/** Whose lease it is: the process as others find out whether it lives. */
+/** The holder of a lease, including its process, by which others find out whether it is alive. */
 export interface LeaseTerms extends Omit<ClaimRequest, 'lanes' | 'recentSince'> {
   process: string;
 }
 
-/** A claim whose lanes say what they hold as a JSON object, `{delivery id: attempt}`: one text crosses to the writer. */
+/**
+ * A claim whose lanes list held deliveries as a JSON object, `{delivery id: attempt}`: the message to the writer is
+ * one text.
+ */
 export interface StoredClaim extends LeaseTerms {
   lanes: (Omit<LaneDemand, 'held'> & { held: string })[];
 }
 
-/** As {@link StoredClaim}, of one delivery of one endpoint. */
+/** Like {@link StoredClaim}, for one delivery of one endpoint. */
 export interface StoredProbeClaim extends LeaseTerms {
   endpointId: string;
   held: string;
 }
 
-/** The delivery that is sent next to an endpoint which is sent one after the other. */
+/** The next delivery to an endpoint with ordered delivery. */
 interface HeadRow {
   id: string;
   dueAt: number;
@@ -102,22 +111,23 @@ type LaneTerms = StoredProbeClaim & { limit: number; oldest: number };
 type Claimed = Pick<StoredLaneClaim, 'deliveries' | 'nextDueAt' | 'takenFrom'>;
 
 /**
- * Claims. One leases the endpoint, not each delivery: a claimed delivery stays as it is until its outcome, whose fence is
- * the number of the attempt.
+ * Claims. A claim leases the endpoint, not each delivery: a claimed delivery is unchanged until its outcome, which is
+ * fenced by the number of the attempt.
  */
 export function claimChanges(ask: Asks<ClaimStatements>) {
-  /** What a claim tells its caller about the endpoint. */
+  /** The state of the endpoint for the claim's caller. */
   function* changedSince(id: string, version: number, knownVersion: number): Script<LaneClaim['endpoint']> {
     if (version === knownVersion) return null;
     try {
       return (yield* ask.claims.selectById(id)) ?? 'gone';
     } catch {
-      return 'gone'; // its settings are unreadable: that must not end the claim of every other endpoint
+      return 'gone'; // its settings are unreadable, which must not fail the claim of every other endpoint
     }
   }
 
   /**
-   * Its lease, and what another process held before. A lease that was ended (`until` is 0) is none, but for what was held under it.
+   * The endpoint's lease, and what another process held before. Of an ended lease (`until` is 0), only what it held
+   * is returned.
    */
   function* leaseOf(
     endpointId: string,
@@ -130,14 +140,14 @@ export function claimChanges(ask: Asks<ClaimStatements>) {
     };
   }
 
-  /** The first in the order of events of all that wait: one that is retried, as the others then wait behind it. */
+  /** The first waiting delivery in the order of events: if it is being retried, the others wait behind it. */
   function* headOf(endpointId: string): Script<HeadRow | undefined> {
     return (
       (yield* ask.claims.selectFirstRetried(endpointId)) ?? (yield* ask.claims.selectFirstPending(endpointId))
     );
   }
 
-  /** Of an endpoint that is sent one after the other: its first delivery, where none is on its way and it is due. */
+  /** For an endpoint with ordered delivery: its first delivery, if it is due and none is in progress. */
   function* selectInOrder({ endpointId, limit, held, now }: LaneTerms): Script<{
     row: DueRow | undefined;
     waitsUntil: number | null;
@@ -148,7 +158,7 @@ export function claimChanges(ask: Asks<ClaimStatements>) {
     return { row: yield* ask.claims.selectOneDue(endpointId, head.id, 1), waitsUntil: null };
   }
 
-  /** As a probe sends it, due or not; nothing where one is on its way. */
+  /** The delivery for a probe, due or not; none if one is in progress. */
   function* selectHead(endpointId: string, held: string): Script<DueRow | undefined> {
     const head = held === '{}' ? yield* headOf(endpointId) : undefined;
     return head === undefined ? undefined : yield* ask.claims.selectOneDue(endpointId, head.id, 1);
@@ -217,7 +227,10 @@ export function claimChanges(ask: Asks<ClaimStatements>) {
       }
       return claims;
     },
-    /** The delivery that has waited longest, due or not, under a lease like a claim's; null where none is to be probed. */
+    /**
+     * Claims the longest waiting delivery, due or not, under a lease like a claim's; null if there is nothing to
+     * probe.
+     */
     *claimOldest({
       endpointId,
       held,
@@ -253,7 +266,7 @@ export function claimChanges(ask: Asks<ClaimStatements>) {
   };
 }
 
-/** One claim's deliveries, the urgent first. */
+/** The deliveries of one claim, urgent ones first. */
 function together(urgent: DueRow | undefined, others: DueRow | undefined): DueRow | undefined {
   if (urgent === undefined || urgent.list === null || urgent.bodies === null) return others;
   if (others === undefined || others.list === null || others.bodies === null) return urgent;
@@ -277,22 +290,25 @@ function toStored(row: DueRow | undefined): StoredDeliveries | null {
   return { list: `[${row.list}]`, bodies: row.bodies };
 }
 
-/** JSON put together as text: ids need no escaping, and parsing what the caller holds would cost more than the claim. */
+/** Concatenates JSON: IDs need no escaping, and parsing what the caller holds would cost more than the claim. */
 export function heldWith(held: string, more: string | null): string {
   if (more === null) return held;
   return held === '{}' ? `{${more}}` : `${held.slice(0, -1)},${more}}`;
 }
 
-/** As it crosses to the writer. */
+/** A reservation in messages to the writer. */
 export interface StoredTaking extends Omit<Taking, 'lanes' | 'recentSince'> {
-  /** JSON: `{id of an endpoint: the version that the caller knows}`. */
+  /** JSON: `{endpoint id: version known to the caller}`. */
   lanes: string;
   process: string;
-  /** Only endpoints that are the caller's already: of others it does not know how fast they were sent to. */
+  /**
+   * Only endpoints that are already leased to the caller: it does not know how fast others have been sending to the
+   * rest.
+   */
   ownOnly?: boolean;
 }
 
-/** Deliveries that a process takes in the commit which stores them. */
+/** Deliveries that a process reserves in the commit that stores them. */
 export function inHandChanges(
   ask: Asks<ClaimStatements>,
   { commitSignals }: Pick<SignalChanges, 'commitSignals'>,

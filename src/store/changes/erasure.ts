@@ -28,24 +28,27 @@ export interface ErasureStatements extends MentionStatements, CampaignStatements
     ): { wire: string; explanation: string; text: string } | undefined;
     emptySignal(wire: string, explanation: string, id: string): void;
     emptyFeedback(signalId: string): void;
-    /** Nothing of what was erased is left in what the driver keeps beside its rows, once this is committed. */
+    /** After this transaction is committed, nothing erased remains in what the driver keeps besides its rows. */
     overwriteErased(): void;
   };
 }
 
-/** What a step of an erasure does with its subject, which is the id of what its kind names. */
+/** The kinds of steps of an erasure. The subject of a step is the ID of what its kind names. */
 type StepKind =
-  /** Of the person: emptied. An event's deliveries too, from a place on, which is the subject, as JSON. */
+  /**
+   * Belongs to the person: emptied. Also the deliveries of an event from a position on, which is the subject, as
+   * JSON.
+   */
   | 'signal'
   | 'event'
   | 'deliveries'
-  /** Was attached to the lead but posted by another person: detached. */
+  /** Attached to the lead but posted by another person: detached. */
   | 'attached'
-  /** Mention the person: blacked out. */
+  /** Mentions the person: redacted. */
   | 'naming_signal'
   | 'naming_lead'
   | 'naming_event'
-  /** Kept answers from a place on, which is the subject, as JSON. */
+  /** Stored responses from a position on, which is the subject, as JSON. */
   | 'answers';
 
 interface Step {
@@ -54,22 +57,22 @@ interface Step {
   subject: string;
 }
 
-/** What a step knows of its erasure. */
+/** What a step knows about its erasure. */
 type Erasing = Pick<LeadErasure, 'tenantId' | 'leadId' | 'texts' | 'mentions'>;
 
-/** What a step came to, and about how many characters were read and written for it. */
+/** The result of a step, and roughly how many characters it read and wrote. */
 interface StepResult {
   endpointIds: readonly string[];
   cost: number;
 }
 
 const NOBODY: Mentions = { texts: [], names: [] };
-/** Characters for one piece of an erasure: a long post's words leave the index in some 5 ms. */
+/** Characters per piece of an erasure: removing a long post's words from the index takes about 5 ms. */
 const PIECE_COST = 60_000;
-/** A statement costs at least as much as so many characters. */
+/** The minimum cost of a statement, in characters. */
 const STATEMENT_COST = 400;
 const STEPS_AT_ONCE = 200;
-/** A delivery takes some statements of no great cost. */
+/** A delivery takes a few cheap statements. */
 const DELIVERY_COST = STATEMENT_COST;
 const DELIVERIES_AT_ONCE = PIECE_COST / DELIVERY_COST;
 const FIRST_ANSWER = '["",""]';
@@ -82,7 +85,7 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
   const remover = createSignalRemover(ask);
   const runStep = createSteps(ask, { events, leadSignals });
 
-  /** Whether the person still has the lead as it was found, and no signal but those that were found. */
+  /** Whether the lead and the person's signals are still exactly as found. */
   function* holds({ tenantId, leadId, expectedVersion, keys, signals }: LeadErasure): Script<boolean> {
     const found = new Set(signals);
     const stored = yield* ask.leads.getLead(tenantId, leadId);
@@ -117,7 +120,7 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
       for (const subject of new Set(subjects)) yield* ask.erasure.addStep(leadId, kind, subject);
   }
 
-  /** Does steps until they cost enough; the endpoints whose waiting deliveries changed. */
+  /** Runs steps up to the cost of one piece; returns the endpoints whose waiting deliveries changed. */
   function* goOn(erasing: Erasing): Script<string[]> {
     const endpointIds = new Set<string>();
     let cost = 0;

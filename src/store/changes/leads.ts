@@ -13,7 +13,7 @@ export function leadChanges(
   const leadSignals = createLeadSignals(ask);
   const insertRouted = createEventWriter(ask);
 
-  /** Whether all that the change was decided on is still so. Asked before anything is written. */
+  /** Whether everything that the change was based on is still true. Checked before anything is written. */
   function* holds({
     tenantId,
     lead,

@@ -14,7 +14,7 @@ export interface MailStatements extends EventStatements {
       createdAt: number,
       nextTryAt: number,
     ): void;
-    /** When the mail was sent that has to be too old before another may be. */
+    /** When the mail was sent that must expire before another may be sent. */
     selectInTheWay(key: string, since: number, newer: number): number | undefined;
     count(key: string, now: number): void;
     pruneCounts(before: number, after: number): void;
@@ -29,17 +29,17 @@ export interface MailStatements extends EventStatements {
   };
 }
 
-/** Stores a mail as part of the change it tells of; the same id a second time changes nothing. */
+/** Stores a mail as part of the change it is about; a repeated ID changes nothing. */
 export function createMailWriter(ask: Asks<MailStatements>): (mail: NewMail) => Script<void> {
   return function* ({ id, tenantId, facts: { kind, ...rest }, createdAt }) {
     yield* ask.mail.insertMail(id, tenantId, kind, JSON.stringify(rest), createdAt, createdAt);
   };
 }
 
-/** The longest that a limit looks back. */
+/** The longest period of a limit. */
 const COUNTED_MS = DAY_MS;
 
-/** What becomes of the mail that waits. */
+/** The states of mail in the outbox. */
 export function mailChanges(ask: Asks<MailStatements>) {
   return {
     *countMail(quotas, now) {
@@ -62,7 +62,7 @@ export function mailChanges(ask: Asks<MailStatements>) {
   } satisfies Scripts<MailStore>;
 }
 
-/** Settings of tenants, and what their digests bring about. */
+/** Settings of tenants, and the results of their digests. */
 export function digestChanges(ask: Asks<MailStatements>) {
   const insertRouted = createEventWriter(ask);
   const addMail = createMailWriter(ask);

@@ -2,16 +2,16 @@ import type { SourceError } from '../../model/source.ts';
 import type { Asks, Script } from '../script.ts';
 import { createMailWriter, type MailStatements } from './mail.ts';
 
-/** Which processes live: each says so in its row, and takes part under its name until it is silent. */
+/** Heartbeats: each live process updates its row, and holds leases under its name until the heartbeats stop. */
 export interface PresenceStatements {
   presence: {
     beat(process: string, now: number): void;
-    /** Whether it was heard between these times. */
+    /** Whether its last heartbeat was between these times. */
     isHeard(process: string, from: number, until: number): boolean;
-    /** All others that were not. */
+    /** All other processes whose last heartbeat was not. */
     listSilent(process: string, from: number, until: number): string[];
     silence(process: string): void;
-    /** Those of them that hold nothing any more; a JSON list of names. */
+    /** Deletes those that hold nothing any more; a JSON list of names. */
     forget(names: string): void;
   };
 }
@@ -26,10 +26,10 @@ export interface ProcessStatements extends MailStatements, PresenceStatements {
   };
 }
 
-/** A process that asks for what dead ones held. */
+/** A process that recovers what dead ones held. */
 export interface Recovery {
   process: string;
-  /** Whether leases in its own name end too: they are those of a dispatcher or poller before this one. */
+  /** Whether leases in its own name end, too: those of an earlier dispatcher or poller in this process. */
   own: boolean;
   now: number;
 }
@@ -42,19 +42,19 @@ interface BrokenRow {
   brokenOff: number;
 }
 
-/** How often a process says that it lives. */
+/** How often a process sends a heartbeat. */
 export const BEAT_MS = 5_000;
-/** Without a word for this long it is dead: three beats may be lost, or be late by a disk that stands still. */
+/** Without a heartbeat for this long, a process is dead: three may be lost, or delayed by an unresponsive disk. */
 const SILENT_MS = 20_000;
 
-/** When a process that lives at `now` was heard; later where the clock was set back since. */
+/** The range of the last heartbeat of a process that is alive at `now`; it may be later if the clock was set back. */
 export const heardWithin = (now: number): [from: number, until: number] => [now - SILENT_MS, now + SILENT_MS];
 
-/** Words of processes, and the leases of deliveries and sources that dead ones held. */
+/** Heartbeats, and the leases of deliveries and sources that dead processes held. */
 export function processChanges(ask: Asks<ProcessStatements>) {
   const addMail = createMailWriter(ask);
 
-  /** The dead, and all whose leases end. */
+  /** The dead processes, and all processes whose leases end. */
   function* departed({ process, own, now }: Recovery): Script<{ dead: string; names: string }> {
     const dead = yield* ask.presence.listSilent(process, ...heardWithin(now));
     return { dead: JSON.stringify(dead), names: JSON.stringify(own ? [...dead, process] : dead) };
@@ -62,7 +62,7 @@ export function processChanges(ask: Asks<ProcessStatements>) {
 
   return {
     beat: (process: string, now: number): Script<void> => ask.presence.beat(process, now),
-    /** The last word of a process that ends. */
+    /** Marks a process as stopped. */
     *leave(process: string): Script<void> {
       yield* ask.presence.silence(process);
       yield* ask.presence.forget(JSON.stringify([process]));
@@ -72,7 +72,7 @@ export function processChanges(ask: Asks<ProcessStatements>) {
       yield* ask.processes.endLanes(names);
       yield* ask.presence.forget(dead);
     },
-    /** The ids of the sources that were being read. Those that a dead process read rest. */
+    /** Returns the IDs of the sources that were being read. Those that a dead process was reading rest. */
     *endSourceLeases(recovery: Recovery): Script<string[]> {
       const { dead, names } = yield* departed(recovery);
       const { now } = recovery;
@@ -94,17 +94,19 @@ export function processChanges(ask: Asks<ProcessStatements>) {
       yield* ask.presence.forget(dead);
       return ended;
     },
-    /** The row that is written to know that the storage can be. */
+    /** The row that is written to check whether the storage works. */
     writeProbe: (now: number): Script<void> => ask.processes.writeProbe(now),
   };
 }
 
-/** How long a source rests after the process ended while it read it, by how many times in a row that was. */
+/** How long a source rests after the process ended while reading it, by how many times in a row that happened. */
 const RESTS_MS = [60_000, 30 * 60_000];
-/** Between two sources that were being read when the process ended, so that another end reveals which one causes it. */
+/**
+ * Separates sources that were being read when the process ended, so that another crash reveals which one causes it.
+ */
 const APART_MS = 10_000;
 
-/** What becomes of a source in whose reading the process ended. */
+/** The state of a source after the process ended while reading it. */
 export interface BrokenRun {
   error: SourceError;
   /** Unix milliseconds. */
@@ -113,8 +115,8 @@ export interface BrokenRun {
 }
 
 /**
- * A source that may have ended the process is not the first thing that the next one reads. `times` counts this one, `place` is
- * the source's among those that were being read.
+ * A source that may have crashed the process must not be the first one read after the restart. `times` includes this
+ * crash; `place` is the position of the source among those that were being read.
  */
 function afterBrokenRun({ times, place, now }: { times: number; place: number; now: number }): BrokenRun {
   const restMs = RESTS_MS[times - 1];

@@ -7,15 +7,15 @@ import type { ClaimedSource, SourceClaim, SourceStore } from '../source-store.ts
 import { createMailWriter, type MailStatements } from './mail.ts';
 import type { SignalChanges } from './signals.ts';
 
-/** A source with where its reading goes on. */
+/** A source with the position at which reading continues. */
 type ReadSource = Source & { position: SourcePosition };
-/** With the name as no two of a tenant have it. */
+/** With the normalized name, which is unique per tenant. */
 export type StoredSource = ReadSource & { nameKey: string };
 
 export interface SourceStatements extends MailStatements {
   sources: {
     update(source: StoredSource): boolean;
-    /** Its reading begins anew. */
+    /** Reading starts from the beginning. */
     restart(source: StoredSource): void;
     remove(row: Record<string, unknown>): boolean;
     selectNamed(tenantId: string, nameKey: string): string | undefined;
@@ -40,7 +40,7 @@ function newRow(source: Source): StoredSource {
   return { ...source, nameKey: sourceNameKey(source.name), position: START_POSITION };
 }
 
-/** Sources as callers change them; who reads them when is below. */
+/** Changes to sources by callers; runs are below. */
 export function sourceChanges(ask: Asks<SourceStatements>) {
   const holderOf = ({ tenantId, name }: Source) => ask.sources.selectNamed(tenantId, sourceNameKey(name));
 
@@ -64,7 +64,7 @@ export function sourceChanges(ask: Asks<SourceStatements>) {
   } satisfies Scripts<SourceStore>;
 }
 
-/** Who reads which source when. */
+/** Claims and runs of sources. */
 export function sourceRunChanges(
   ask: Asks<SourceStatements>,
   { commitSignals }: Pick<SignalChanges, 'commitSignals'>,

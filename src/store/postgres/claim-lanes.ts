@@ -4,12 +4,12 @@ import { BODY_JOINS, idsOf, WAITING } from './sql/claims.ts';
 import { prepared, rows, run } from './sql/prepared.ts';
 import { ENDPOINTS } from './tables.ts';
 
-/** What one claim reads of bodies, but for what the last endpoint adds: as the change on every engine has it. */
+/** The maximum bytes of bodies per claim, exceeded at most by the last endpoint: the same as for every engine. */
 const MOST_BYTES = 4_194_304;
-/** When an endpoint is asked for again whose lease another node is taking just now. */
+/** When to try an endpoint again whose lease another node is taking at the moment. */
 const BUSY_MS = 20;
 
-/** An endpoint that is active, with its lease where this transaction has it locked now. */
+/** An active endpoint, with its lease if this transaction has locked it. */
 interface Lane {
   endpointId: string;
   version: number;
@@ -18,11 +18,11 @@ interface Lane {
   token: string | null;
   until: number | null;
   held: string | null;
-  /** Until when another has it, by what was committed when the statement began. */
+  /** When the lease of another node ends, as committed when the statement started. */
   seenUntil: number | null;
 }
 
-/** An endpoint whose lease is had, with what the caller wants of it. */
+/** An endpoint whose lease was obtained, with the caller's demand. */
 interface Asked {
   lane: Lane;
   demand: StoredClaim['lanes'][number];
@@ -37,15 +37,15 @@ interface Due {
 }
 
 /**
- * The change `claimLanes` in three statements for all its endpoints: their leases are locked, but for those that another node has
- * or is taking, which are skipped; what is due is read when the leases are held; and the leases are written.
- * `oneByOne` is the same change, statement by statement: it claims for endpoints that are sent one after the other.
+ * The change `claimLanes` in three statements for all its endpoints: lock their leases, skipping those that another
+ * node holds or is taking; read due deliveries under these leases; and write the leases. `oneByOne` is the same
+ * change, statement by statement: it claims for endpoints with ordered delivery.
  */
 export function createLaneClaims(
   db: Connection,
   oneByOne: (claim: StoredClaim) => Promise<StoredLaneClaim[]>,
 ): (claim: StoredClaim) => Promise<StoredLaneClaim[]> {
-  // A lease that is nobody's is added at once: of two nodes that add it, one is told that it was too late.
+  // A free lease is inserted at once: of two nodes that insert it, one learns that it was too late.
   const lock = rows<[Record<string, unknown>], Lane>(
     db,
     `WITH live AS MATERIALIZED (
@@ -68,7 +68,7 @@ export function createLaneClaims(
      FROM live LEFT JOIN locked ON locked.endpoint_id = live.id LEFT JOIN added ON added.endpoint_id = live.id
        LEFT JOIN lane_leases seen ON seen.endpoint_id = live.id AND seen.token <> :leaseToken`,
   );
-  // One more than is given says when the next is due.
+  // One more than claimed shows when the next one is due.
   const selectDue = rows<[Record<string, unknown>], Due>(
     db,
     `WITH asked AS MATERIALIZED (
@@ -125,7 +125,7 @@ export function createLaneClaims(
   const remove = prepared('DELETE FROM lane_leases WHERE endpoint_id = ANY (?::text[])');
   const selectById = ENDPOINTS.select<[string]>(db, 'WHERE id = ?');
 
-  /** Those that are newer than the caller's copies. One whose settings are unreadable is gone, for this claim. */
+  /** Endpoints newer than the caller's copies. One with unreadable settings counts as gone for this claim. */
   async function changedOf(live: readonly Lane[], lanes: StoredClaim['lanes']) {
     const known = new Map(lanes.map(({ endpointId, knownVersion }) => [endpointId, knownVersion]));
     const ids = live

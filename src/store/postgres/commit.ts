@@ -12,22 +12,25 @@ import { createDeliveredRecorder, outcomesFrom } from './record-delivered.ts';
 import { answeredLater, createScriptRunner } from './runner.ts';
 import { prepared } from './sql/prepared.ts';
 
-/** A change by its name, with its arguments. */
+/** A change by name, with its arguments. */
 export type NamedChange = readonly [name: keyof ChangeScripts, args: readonly unknown[]];
 
 interface Step {
-  /** What no other node may be changing meanwhile. */
+  /** What no other node may change at the same time. */
   locks: readonly string[];
-  /** May be called more than once, after a roll-back. */
+  /** May be called again after a rollback. */
   run(): Promise<unknown>;
-  /** Runs this one and others behind it at once, and answers for each; null: it has to be run by itself. */
+  /** Runs this change together with following ones, and returns a result for each; null: it has to run alone. */
   runMany: (() => { count: number; values: Promise<readonly unknown[]> }) | null;
 }
 
-/** A transaction that was in another's way is run again: each time one of them gets through. */
+/** A transaction in conflict with another is retried: each time, one of them succeeds. */
 const MOST_TRIES = 10;
 
-/** How long it is looked for whether a transaction was committed whose connection was lost: 50 ms at first, 20 s in all. */
+/**
+ * How often to check whether a transaction whose connection was lost was committed: 50 ms apart at first, 20 s in
+ * total.
+ */
 const MOST_LOOKS = 12;
 const FIRST_LOOK_MS = 50;
 const LONGEST_LOOK_MS = 3_000;
@@ -38,7 +41,7 @@ const endBackend = prepared(
   'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_xid = ?::text::xid8::xid',
 );
 
-/** Held until the transaction ends. In one order on all nodes, so that none waits for one that waits for it. */
+/** Held until the transaction ends. Taken in the same order on all nodes, so that there are no deadlocks. */
 const takeLocks = prepared(
   `SELECT pg_advisory_xact_lock(key)
    FROM (SELECT DISTINCT hashtextextended(name, 0) AS key FROM unnest(?::text[]) name ORDER BY key) locks`,
@@ -82,9 +85,9 @@ export function createCommitter(db: Connection): (batch: readonly NamedChange[])
 }
 
 /**
- * Runs all steps in one transaction. Where a step fails by its own fault, all are run once more in one transaction with a
- * savepoint for each, so that it fails alone; without a failure there are no savepoints. Where the storage is full each step
- * has a transaction of its own.
+ * Runs all steps in one transaction. If a step fails by its own fault, all are run again in one transaction with a
+ * savepoint each, so that it fails alone; without a failure there are no savepoints. If the storage is full, each
+ * step gets its own transaction.
  */
 async function commitSteps(db: Connection, steps: readonly Step[]): Promise<Committed> {
   const values: unknown[] = [];
@@ -103,7 +106,7 @@ async function commitSteps(db: Connection, steps: readonly Step[]): Promise<Comm
     values[index] = await steps[index]?.run();
   }
 
-  /** What runs many at once is not waited for: its statement is sent, and run before those of the steps behind it. */
+  /** Combined steps are not waited for: their statement is sent, and runs before those of the following steps. */
   async function runAll(): Promise<void> {
     const underWay: Promise<void>[] = [];
     for (let index = 0; index < steps.length; ) {
@@ -128,7 +131,7 @@ async function commitSteps(db: Connection, steps: readonly Step[]): Promise<Comm
     for (let index = 0; index < steps.length; index++) {
       const lost = await db.tryPart(() => run(index));
       if (lost === null) continue;
-      // What is not the step's own fault is that of the whole transaction.
+      // Any other error concerns the whole transaction.
       if (isConflict(lost.cause) || faultOfPostgres(lost.cause) !== null) throw lost.cause;
       fail(index, index + 1, lost.cause);
     }
@@ -154,13 +157,13 @@ async function commitSteps(db: Connection, steps: readonly Step[]): Promise<Comm
   return { values, failed };
 }
 
-/** Waits for all of them, also where one fails: nothing of them is sent behind a roll-back. */
+/** Waits for all of them, even if one fails, so that nothing is sent after a rollback. */
 async function allOf(work: readonly Promise<void>[]): Promise<void> {
   const failed = (await Promise.allSettled(work)).find(({ status }) => status === 'rejected');
   if (failed?.status === 'rejected') throw failed.reason;
 }
 
-/** Null where it was committed. The cause is boxed because anything can be thrown. */
+/** Null if it was committed. The cause is boxed because anything can be thrown. */
 async function attempt(
   db: Connection,
   locks: readonly string[],
@@ -187,7 +190,7 @@ async function attempt(
   }
 }
 
-/** Null where the server cannot be asked. */
+/** Null if the server cannot be asked. */
 async function wasCommitted(db: Connection, transactionId: string): Promise<boolean | null> {
   let restMs = FIRST_LOOK_MS;
   for (let looks = 1; looks <= MOST_LOOKS; looks++) {
@@ -196,7 +199,8 @@ async function wasCommitted(db: Connection, transactionId: string): Promise<bool
       if (status !== 'in progress') return status === 'committed';
       await db.ask(endBackend, [transactionId]);
     } catch (error) {
-      // It cannot know the number after a fail-over to a server that had not received it: neither can it say what became of it.
+      // After a failover to a server that had not received the transaction, its number is unknown, so the result is,
+      // too.
       if (faultOfPostgres(error) !== 'outage') return null;
     }
     await later(restMs);
@@ -215,12 +219,12 @@ function unknownOutcome(cause: InDoubtError): Error {
   return error;
 }
 
-/** A change by its name, with its arguments. */
+/** A change by name, with its arguments. */
 type AnyCall = readonly [name: string, args: readonly unknown[]];
 
 /**
- * Changes each of whose statements decides by the rows that it changes or locks: what another node does meanwhile is found in
- * them. They are the frequent ones, and those that go through all tenants.
+ * Changes in which each statement decides by the rows that it updates or locks, so that it sees concurrent changes of
+ * other nodes. They are the frequent ones, and those that cover all tenants.
  */
 const DECIDED_BY_ROWS = new Set([
   ...['recordDelivered', 'recordAttempt', 'releaseLeases', 'recordTestSend', 'claimLanes', 'claimOldest'],
@@ -238,21 +242,21 @@ const DECIDED_BY_ROWS = new Set([
     'pruneTestSends',
   ],
   ...['pruneNearKeys', 'pruneBodyTails', 'pruneEndpoints', 'listErasures'],
-  // A node whose heartbeat waited for another's housekeeping would be taken for dead.
+  // A node whose heartbeat waited for another's housekeeping would be considered dead.
   ...['beat', 'leave'],
 ]);
 
-/** Of what concerns no one tenant: one node at a time. */
+/** For what belongs to no tenant: one node at a time. */
 const HOUSE = 'house';
 
 /**
- * What a change must have to itself, on all nodes, from its start to its commit: it decides by rows that it only reads. On
- * SQLite writers take turns; here those of one tenant do.
+ * What a change must lock on all nodes from its start to its commit, because it decides by rows that it only reads.
+ * On SQLite, writers take turns; here those of one tenant do.
  */
 export function locksOf(call: AnyCall): string[] {
   const [name, args] = changeIn(call);
   const locks = new Set(ownLocksOf([name, args]));
-  // What a keyed request has made is written beside it.
+  // The record of a keyed request's change is written with it.
   if (call[0] === 'makeKept') locks.add(ownerOf(call));
   return [...locks];
 }

@@ -2,46 +2,48 @@ import type { Client, ClientConfig, QueryArrayResult } from 'pg';
 import type { Clock } from '../../lib/clock.ts';
 import { faultOfPostgres } from './faults.ts';
 
-/** A statement as the server prepares it, once a connection. */
+/** A statement that the server prepares once per connection. */
 export interface Prepared {
   name: string;
   text: string;
-  /** Members of the row that it takes, in the order of its parameters; null: its values come in that order. */
+  /**
+   * The members of its row parameter, in the order of its placeholders; null: its values are passed in that order.
+   */
   members: readonly string[] | null;
 }
 
 interface Answer {
   columns: readonly string[];
   rows: (readonly unknown[])[];
-  /** Rows that it changed or returned. */
+  /** The number of rows that it changed or returned. */
   count: number;
 }
 
 /**
- * One connection, which one transaction at a time has to itself. Statements are sent without waiting for those before them,
- * and are run in that order: one that returns nothing costs no round trip.
+ * One connection, used by one transaction at a time. Statements are sent without waiting for earlier ones, and run in
+ * that order: a statement without a result costs no round trip.
  */
 export interface Connection {
-  /** @throws the first failure of the transaction, which everything behind it fails with */
+  /** @throws the first failure of the transaction; every later statement fails with it */
   ask(statement: Prepared, values: readonly unknown[]): Promise<Answer>;
-  /** Sends a statement that returns nothing. What it fails with is thrown by what is asked next, or by its transaction. */
+  /** Sends a statement without a result. Its error is thrown by the next `ask`, or by the transaction. */
   send(statement: Prepared, values: readonly unknown[]): void;
-  /** Runs SQL of several statements. */
+  /** Runs SQL with several statements. */
   execute(sql: string): Promise<void>;
   /**
-   * Commits what `work` does, or nothing of it where it throws or a statement failed.
-   * @throws InDoubtError where the connection was lost at COMMIT
+   * Commits what `work` does; rolls back if it throws or a statement failed.
+   * @throws InDoubtError if the connection was lost at COMMIT
    */
   transact(work: () => Promise<void>): Promise<void>;
-  /** Runs a part of a transaction. Where it fails, that part alone is rolled back, and its cause returned. */
+  /** Runs a part of a transaction. If it fails, only that part is rolled back, and the cause is returned. */
   tryPart(work: () => Promise<void>): Promise<{ cause: unknown } | null>;
   close(): Promise<void>;
 }
 
-/** The connection was lost while the server committed: whether it did is found by the number of the transaction. */
+/** The connection was lost at COMMIT: the number of the transaction shows whether it was committed. */
 export class InDoubtError extends Error {
   override readonly name = 'InDoubtError';
-  /** PostgreSQL's for it. */
+  /** PostgreSQL's code for it. */
   readonly code = '08007';
   readonly transactionId: string;
 
@@ -57,14 +59,14 @@ const BYTEA = 17;
 const [BEGIN, COMMIT, SAVEPOINT, RELEASE] = ['BEGIN', 'COMMIT', 'SAVEPOINT part', 'RELEASE part'].map(
   (text) => ({ name: '', text, members: null }),
 ) as [Prepared, Prepared, Prepared, Prepared];
-/** As text, as it is larger than a number holds exactly. */
+/** As text, because it exceeds the integers that a double represents exactly. */
 const NUMBER: Prepared = { name: 'xid', text: 'SELECT pg_current_xact_id()::text', members: null };
 
 const TIMES = {
   connectionTimeoutMillis: 5_000,
   keepAlive: true,
   keepAliveInitialDelayMillis: 10_000,
-  // A node that was stopped within a transaction holds locks that others wait for.
+  // A node suspended inside a transaction holds locks that others wait for.
   idle_in_transaction_session_timeout: 10_000,
 };
 
@@ -74,22 +76,28 @@ export async function connect(config: ClientConfig): Promise<Connection> {
   return createConnection(() => openClient(config), first);
 }
 
-/** A connection that is made when it is needed, and anew when it is needed after it was lost. */
+/** A connection that is opened on first use, and again when it is used after it was lost. */
 export function connectLater(config: ClientConfig): Connection {
   return createConnection(() => openClient(config));
 }
 
-/** Messages between nodes, on a connection of its own: NOTIFY in a transaction that changes rows would hold up all others' commits. */
+/**
+ * Messages between nodes, on a separate connection: NOTIFY in a transaction that changes rows would serialize all
+ * commits.
+ */
 export interface Channel {
   /** Dropped while the connection is lost: on reconnecting, the listener looks for everything that is due anyway. */
   notify(payload: string): void;
   close(): Promise<void>;
 }
 
-/** How long it rests between two tries to connect. */
+/** The delay between two attempts to connect. */
 const RECONNECT_MS = 1_000;
 
-/** Listens from now on, again after the connection was lost. `onListening` is called each time: what was said before was not heard. */
+/**
+ * Listens from now on, and again after the connection was lost. `onListening` is called each time: earlier messages
+ * were missed.
+ */
 export function openChannel(
   config: ClientConfig,
   clock: Clock,
@@ -133,7 +141,7 @@ export function openChannel(
   };
 }
 
-/** `pg` is loaded only where a server is to be reached. */
+/** Imports `pg` only if a server is to be connected to. */
 async function openClient(config: ClientConfig): Promise<Client> {
   const { default: pg } = await import('pg');
   const client = new pg.Client({
@@ -158,14 +166,14 @@ function createConnection(open: () => Promise<Client>, first: Client | null = nu
   let isLost = first === null;
   let opening: Promise<void> | null = null;
   let isInTransaction = false;
-  /** What failed first since the transaction began, or its part. */
+  /** The first failure since the transaction, or its part, started. */
   let failure: { cause: unknown } | null = null;
-  /** Settles when everything that was sent is answered. */
+  /** Settles when all statements sent so far have a result. */
   let last: Promise<unknown> = Promise.resolve();
   if (first !== null) watch(first);
 
   function watch(watched: Client): void {
-    // What is under way fails with it. Without a listener an error would end the process.
+    // Statements in progress fail with it. Without a listener, an error would end the process.
     for (const event of ['error', 'end'] as const) {
       watched.on(event, () => {
         if (watched === client) isLost = true;
@@ -173,7 +181,7 @@ function createConnection(open: () => Promise<Client>, first: Client | null = nu
     }
   }
 
-  /** Within a transaction there is no other connection: what it has done so far is lost with it. */
+  /** Reconnects, except inside a transaction: its work so far is lost with the connection. */
   async function ready(): Promise<void> {
     if (!isLost || isInTransaction) return;
     opening ??= open()
@@ -188,7 +196,7 @@ function createConnection(open: () => Promise<Client>, first: Client | null = nu
     await opening;
   }
 
-  /** The one at hand, lost as it may be: what is sent on it fails then. */
+  /** The current connection, possibly lost: statements sent on it then fail. */
   function current(): Client {
     if (client === null) throw new Error('Connection terminated');
     return client;
@@ -218,9 +226,9 @@ function createConnection(open: () => Promise<Client>, first: Client | null = nu
     number.catch(() => {});
     try {
       await work();
-      // Known before COMMIT is sent, as nothing is answered any more where the connection is lost at it.
+      // Read before COMMIT is sent, because nothing can be read if the connection is lost during it.
       const transactionId = await number.catch(() => null);
-      // Behind a statement that failed it is a roll-back, which leaves no doubt.
+      // After a failed statement, COMMIT is a rollback, and there is no doubt.
       const isCommitSent = failure === null && transactionId !== null;
       send(COMMIT);
       await settle().catch((cause: unknown) => {
@@ -230,7 +238,7 @@ function createConnection(open: () => Promise<Client>, first: Client | null = nu
       });
     } catch (error) {
       await last;
-      // Where the connection is gone, the server has rolled it back.
+      // If the connection is gone, the server has rolled it back.
       await current()
         .query('ROLLBACK')
         .catch(() => {});
@@ -289,18 +297,21 @@ function pick(row: Record<string, unknown>, members: readonly string[]): unknown
   return members.map((member) => row[member]);
 }
 
-/** Text of PostgreSQL holds no NUL, which a post that a source read may. */
+/** PostgreSQL's text cannot contain NUL, which a post read by a source may. */
 function toParameter(value: unknown): unknown {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
 }
 
-/** Counts, times and most ids are numbers. A `seq` is larger than a number holds exactly, and stays text. */
+/**
+ * Counts, times and most IDs are numbers. A `seq` exceeds the integers that a double represents exactly, and stays
+ * text.
+ */
 function toNumber(text: string): number | string {
   const number = Number(text);
   return Number.isSafeInteger(number) ? number : text;
 }
 
-/** No Buffer comes out: what crosses threads comes out as a plain array, too. */
+/** Plain arrays, not Buffers: they stay plain arrays when passed to another thread. */
 function toBytes({ buffer, byteOffset, length }: Buffer): Uint8Array {
   return new Uint8Array(buffer, byteOffset, length);
 }

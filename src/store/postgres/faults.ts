@@ -1,20 +1,23 @@
 import type { StorageFault } from '../commit-batch.ts';
 
-/** Codes of PostgreSQL, or how they begin (postgresql.org/docs/current/errcodes-appendix.html): the server cannot take it now. */
+/**
+ * PostgreSQL error codes, or their prefixes (postgresql.org/docs/current/errcodes-appendix.html), for an unavailable
+ * server.
+ */
 const OUTAGES = [
   ...['08', '53', '57P', '58'], // connection, resources, shutdown and start, files
   ...['25006', '25P03', '55P03', '57014'], // a standby, a transaction, a lock, a statement that took too long
   ...['28', '3D000'], // a server that no longer accepts connections
 ];
 const OUT_OF_SPACE = '53100';
-/** Another node's transaction was in the way, and the same one succeeds when it is run again. */
+/** Conflicts with another transaction: a retry succeeds. */
 const CONFLICTS = ['40001', '40P01'];
-/** Shut down or ended by the server, as Node and `pg` say it: a new connection may be had at once. */
+/** Shut down or ended by the server, as reported by Node and `pg`: a new connection may succeed at once. */
 const LOST = ['57P01', '57P02', '25P03', 'ECONNRESET', 'EPIPE'];
 const NO_ANSWER = 'timeout expired';
 const LOST_MESSAGE = /^Connection terminated|^Client has encountered/;
 
-/** PostgreSQL's code of an error, or Node's of a connection; null where it has none. */
+/** PostgreSQL's code of an error, or Node's for a connection error; null if it has none. */
 function codeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }
@@ -23,7 +26,7 @@ export function isConflict(error: unknown): boolean {
   return CONFLICTS.includes(codeOf(error) ?? '');
 }
 
-/** Whether the connection was lost under way. */
+/** Whether the connection was lost while in use. */
 export function isConnectionLost(error: unknown): boolean {
   return LOST.includes(codeOf(error) ?? '') || (error instanceof Error && LOST_MESSAGE.test(error.message));
 }

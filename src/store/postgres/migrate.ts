@@ -18,8 +18,8 @@ const readVersion = prepared('SELECT version FROM schema_version');
 const writeVersion = prepared('UPDATE schema_version SET version = ?');
 
 /**
- * Brings the schema to this program's version, whole or not at all. Forward only. Of several nodes that start at once one does
- * it, and the others wait for it.
+ * Migrates the schema to this program's version, atomically and forward only. If several nodes start at once, one of
+ * them migrates, and the others wait for it.
  * @throws StoreOpenError
  */
 export async function migrate(db: Connection): Promise<MigrationResult> {
@@ -35,7 +35,7 @@ export async function migrate(db: Connection): Promise<MigrationResult> {
   return { from, to: migrations.length };
 }
 
-/** The version that this program brings a database to. */
+/** The schema version of this program. */
 export function latestVersion(): number {
   return readMigrations(MIGRATIONS_DIR).length;
 }
@@ -45,7 +45,7 @@ async function findVersion(db: Connection): Promise<number> {
   const [ours, all] = counts.map(Number);
   await refuseUnfinishedCopy(db);
   if (ours === 1) return Number((await db.ask(readVersion, [])).rows[0]?.[0]);
-  // A database of some other program is not to be filled with our tables.
+  // Do not create our tables in a database of another program.
   if (all !== 0) {
     throw new StoreOpenError(
       'foreign_database',
@@ -66,7 +66,7 @@ function newerSchema(found: number, known: number): StoreOpenError {
   );
 }
 
-/** The table that says how far "migrate-store" came. It is there until the copy is complete. */
+/** The table with the progress of "migrate-store". It exists until the copy is complete. */
 export const UNFINISHED_COPY = 'unfinished_copy';
 
 const findCopy = prepared('SELECT to_regclass(?) IS NOT NULL');
@@ -75,7 +75,7 @@ export async function hasUnfinishedCopy(db: Connection): Promise<boolean> {
   return (await db.ask(findCopy, [UNFINISHED_COPY])).rows[0]?.[0] === true;
 }
 
-/** A server must not use what is not whole yet. @throws StoreOpenError */
+/** A server must not use an incomplete copy. @throws StoreOpenError */
 async function refuseUnfinishedCopy(db: Connection): Promise<void> {
   if (!(await hasUnfinishedCopy(db))) return;
   throw new StoreOpenError(

@@ -5,42 +5,42 @@ import type { MadeDue } from '../store.ts';
 import { type Channel, type Connection, openChannel } from './connection.ts';
 import { prepared } from './sql/prepared.ts';
 
-/** What nodes tell each other. What is lost or does not fit is found by looking. */
+/** A message between nodes. Lost or oversized ones only cause a delay: nodes also poll for what is due. */
 interface Message {
   from: string;
   due: [endpointId: string, tenantId: string][];
   endpoints: string[];
   sources: boolean;
   counts: Counted[];
-  /** There is more than fits. */
+  /** Not everything fitted into the message. */
   more: boolean;
 }
 
 type Counted = [window: string, key: string, count: number];
 type OnCounted = (key: string, count: number) => void;
 
-/** What the nodes on one database have to do with each other. */
+/** Communication between the nodes on one database. */
 export interface Nodes {
-  /** What a commit of this node made due, for the others. */
+  /** Announces to the other nodes what a commit of this node made due. */
   tell(made: MadeDue): void;
-  /** Adds up what all nodes count under a name: `onCounted` is called for what others counted. */
+  /** Adds up the counts of all nodes under a name: `onCounted` receives counts of others. */
   share(window: string, onCounted: OnCounted): OnCounted;
-  /** Whether this node is the one that does what one alone is to do. */
+  /** Whether this node runs the jobs that only one node may run. */
   isOnDuty(): Promise<boolean>;
-  /** How far this machine's clock is before the database's, in milliseconds, as it was measured last; null: not yet. */
+  /** How far this machine's clock is ahead of the database's, in milliseconds, as last measured; null: not yet. */
   clockSkewMs(): number | null;
   close(): Promise<void>;
 }
 
 const CHANNEL = 'signalpost';
-/** Messages gather for so long: a busy node commits hundreds of times a second. */
+/** Messages are batched for this long: a busy node commits hundreds of times per second. */
 const DUE_EVERY_MS = 20;
 const COUNTS_EVERY_MS = 100;
-/** PostgreSQL takes 8,000 bytes. */
+/** PostgreSQL's limit is 8,000 bytes. */
 const MOST_CHARACTERS = 7_500;
 
 const DUTY_MS = 20_000;
-/** A duty is asked for again after so long: it is had for four times as long. */
+/** How often a duty is requested again; it is granted for four times as long. */
 const ASK_EVERY_MS = 5_000;
 const MEASURE_EVERY_MS = 60_000;
 
@@ -56,11 +56,11 @@ const readClock = prepared(`SELECT ${NOW}`);
 interface NodesDeps {
   config: Parameters<typeof openChannel>[0];
   clock: Clock;
-  /** A connection beside those of changes. */
+  /** A connection other than that of changes. */
   db: Connection;
-  /** What is due as other nodes committed it. */
+  /** Called with what other nodes' commits made due. */
   onDue(made: MadeDue): void;
-  /** Something may be due: nobody told what. */
+  /** Called when something may be due that no message named. */
   onLook(): void;
 }
 
@@ -103,7 +103,7 @@ export function createNodes({ config, clock, db, onDue, onLook }: NodesDeps): No
     const counts: Counted[] = [];
     for (const [window, keys] of counted) for (const [key, count] of keys) counts.push([window, key, count]);
     counted = new Map();
-    // In parts that fit: no count may be lost.
+    // In parts that fit, because no count may be lost.
     while (counts.length > 0) send({ counts: counts.splice(0, 50) });
   }
 
@@ -130,7 +130,7 @@ export function createNodes({ config, clock, db, onDue, onLook }: NodesDeps): No
       duty = { askedAt, isOurs };
       return isOurs;
     } catch {
-      return false; // what cannot be reached gives nobody a duty
+      return false; // an unreachable database grants no duty
     }
   }
 
@@ -140,7 +140,7 @@ export function createNodes({ config, clock, db, onDue, onLook }: NodesDeps): No
       const there = Number((await db.ask(readClock, [])).rows[0]?.[0]);
       skew = Math.round(before + (clock.monotonic() - since) / 2 - there);
     } catch {
-      // It stays as it was.
+      // Keep the last measurement.
     }
     if (!isClosed) measuring = clock.after(MEASURE_EVERY_MS, () => void measure());
   }

@@ -25,10 +25,10 @@ import { storageReads } from './sql/processes.ts';
 type Config = Parameters<typeof connect>[0];
 
 export interface PostgresStoreOptions {
-  /** Where the database is, as `pg` takes it. */
+  /** The address of the database, in the format of `pg`. */
   config: Config;
   clock: Clock;
-  /** The database's key, which it knows from then on; without one it asks for none. */
+  /** The proof of the master key, which is stored; omitted: no key is checked. */
   keyProof?: KeyProof;
   /** Called when changes can no longer be stored, and when they can again. */
   onStorageChange?(change: StorageChange): void;
@@ -43,13 +43,13 @@ const learnKey = prepared('INSERT INTO master_key (id, proof) VALUES (1, ?) ON C
 const readKey = prepared('SELECT proof FROM master_key WHERE id = 1');
 const changeKey = prepared('UPDATE master_key SET proof = ? WHERE id = 1');
 
-/** Connects, and brings the schema to this program's version. @throws StoreOpenError */
+/** Connects, and migrates the schema to this program's version. @throws StoreOpenError */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<OpenedStore> {
   const { db, to } = await openDatabase(options);
   return createPostgresStore(db, to, options);
 }
 
-/** Brings the schema to this program's version without starting anything. @throws StoreOpenError */
+/** Migrates the schema to this program's version without starting anything. @throws StoreOpenError */
 export async function migratePostgres(config: Config, keyProof: KeyProof): Promise<MigrationResult> {
   const { db, ...result } = await openDatabase({ config, keyProof });
   await db.close();
@@ -104,19 +104,19 @@ function createPostgresStore(
     for (const listener of listeners) listener(made);
   };
   let nodes: Nodes | null = null;
-  /** Joins the other nodes with the first listener: a command has none, and joins nobody. */
+  /** Joins the other nodes with the first listener: commands have none, and do not join. */
   const joined = () => {
     nodes ??= createNodes({ config, clock, db: connectLater(config), onDue: tellAll, onLook: lookAround });
     return nodes;
   };
 
-  /** Looks for what other nodes made due while no message reached this one. */
+  /** Polls for what other nodes made due, in case a message was lost. */
   function lookAround(): void {
     const now = clock.now();
     store.listDueLanes().then(
       (lanes) =>
         tellAll({ due: lanes.filter(({ nextDueAt }) => nextDueAt <= now), endpoints: [], sources: true }),
-      () => {}, // the next look finds it
+      () => {}, // the next poll finds it
     );
   }
 
@@ -148,7 +148,7 @@ function createPostgresStore(
   return store;
 }
 
-/** The files are the server's. */
+/** The files belong to the server. */
 const NO_FILES = { databaseBytes: 0, walBytes: 0, freeBytes: null };
 
 async function refuseUnfit(db: Connection): Promise<void> {
@@ -169,7 +169,9 @@ async function refuseUnfit(db: Connection): Promise<void> {
   }
 }
 
-/** As {@link migrate}, of the key: of two nodes that start with two keys the later one is refused. */
+/**
+ * Stores the proof of the key: if two nodes start for the first time with different keys, the later one is refused.
+ */
 async function admitKey(db: Connection, { check, olderChecks, source }: KeyProof): Promise<void> {
   await db.transact(async () => {
     db.send(learnKey, [check]);
@@ -187,7 +189,7 @@ async function admitKey(db: Connection, { check, olderChecks, source }: KeyProof
   });
 }
 
-/** Connects to a server that will do; its schema is as it is. @throws StoreOpenError */
+/** Connects to a suitable server, without migrating its schema. @throws StoreOpenError */
 export async function connectToServer(config: PostgresStoreOptions['config']): Promise<Connection> {
   try {
     const db = await connect(config);

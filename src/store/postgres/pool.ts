@@ -6,7 +6,7 @@ type ConnectionConfig = Parameters<typeof connectLater>[0];
 // biome-ignore lint/suspicious/noExplicitAny: a read takes what its own type says
 type Reads = Record<string, (...args: any[]) => Promise<unknown>>;
 
-/** Connections that reads share. Each is opened when all others are busy. */
+/** The maximum number of connections that reads share. A further one is opened only if all others are busy. */
 const MOST_CONNECTIONS = 8;
 
 interface Line {
@@ -22,8 +22,8 @@ export interface ReadPool<R> {
 }
 
 /**
- * Runs each read on the connection with the least to do. A read whose connection is lost runs again, once for each connection
- * that there may be: after a restart of the server all that were idle are lost. A server that refuses connections ends this.
+ * Runs each read on the least busy connection. A read whose connection is lost is retried, at most once per possible
+ * connection: a restart of the server closes all idle ones. A server that refuses connections ends the retries.
  */
 export function createReadPool<R extends object>(
   config: ConnectionConfig,

@@ -26,7 +26,7 @@ import { WAITING } from './sql/claims.ts';
 import { row, rows, value } from './sql/prepared.ts';
 import { JOBS } from './tables.ts';
 
-/** Every question to the database by name. `receivers` is what several connections share. */
+/** Every query by name. `receivers` is the cache shared by several connections. */
 export function createReads(db: Connection, receivers = createReceiverCache()) {
   return {
     ...tenantReads(db),
@@ -68,7 +68,7 @@ export function createReads(db: Connection, receivers = createReceiverCache()) {
 
 function jobReads(db: Connection) {
   const selectOne = JOBS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
-  // Of each tenant the oldest.
+  // The oldest of each tenant.
   const selectOpen = JOBS.select<[number]>(
     db,
     `WHERE id IN (
@@ -96,7 +96,7 @@ interface Counts {
 
 /** Counts over all tenants. */
 function countReads(db: Connection) {
-  // What waits for deleted endpoints is discarded, and will be marked so.
+  // Waiting deliveries of deleted endpoints are about to be marked as discarded.
   const selectWaiting = rows<[], { state: 'pending' | 'retrying' | 'held'; count: number; oldest: number }>(
     db,
     `SELECT CASE WHEN e.status = 'paused' THEN 'held' ELSE d.status END AS state,
@@ -106,7 +106,7 @@ function countReads(db: Connection) {
        JOIN webhook_endpoints e ON e.id = d.endpoint_id AND e.deleted_at IS NULL
      GROUP BY 1`,
   );
-  // One that is being read is not due before its lease ends.
+  // A source that is being read is not due before its lease ends.
   const selectCounts = row<[number], Counts>(
     db,
     `SELECT

@@ -7,13 +7,16 @@ import { deliveriesSql } from './sql/deliveries.ts';
 import { eventsSql } from './sql/events.ts';
 import { rows } from './sql/prepared.ts';
 
-/** Between the texts that are sent as one: JSON as a program writes it has none. Sent as an array each would be escaped. */
+/**
+ * Separates texts sent as one: JSON from a program contains no line break. In an array, each would have to be
+ * escaped.
+ */
 const BETWEEN = '\n';
 
-/** A change by its name, with its arguments. */
+/** A change by name, with its arguments. */
 type AnyCall = readonly [name: string, args: readonly unknown[]];
 
-/** Outcomes that one statement records: successes in a row, each of another delivery. */
+/** The outcomes that one statement records: consecutive successes of different deliveries. */
 export function outcomesFrom(batch: readonly AnyCall[], start: number): DeliveredTuple[] {
   const outcomes: DeliveredTuple[] = [];
   const deliveries = new Set<string>();
@@ -29,7 +32,7 @@ export function outcomesFrom(batch: readonly AnyCall[], start: number): Delivere
   return outcomes;
 }
 
-/** The change `recordDelivered`, of many deliveries, in one statement: answers which outcomes counted. */
+/** The change `recordDelivered` for many deliveries in one statement; returns which outcomes counted. */
 export function createDeliveredRecorder(
   db: Connection,
 ): (outcomes: readonly DeliveredTuple[]) => Promise<boolean[]> {
@@ -57,7 +60,7 @@ export function createDeliveredRecorder(
   const { selectBody } = deliveriesSql(db);
   const { emptyReplies } = eventsSql(db);
 
-  /** Of an attempt that did not count, as its delivery was erased meanwhile, nothing of the reply is kept. */
+  /** If an attempt did not count because its delivery was erased in the meantime, its response is not stored. */
   async function forgetReplyOfErased(deliveryId: string): Promise<void> {
     if ((await selectBody(deliveryId)) === undefined) await emptyReplies(deliveryId);
   }
@@ -81,7 +84,7 @@ export function createDeliveredRecorder(
   };
 }
 
-/** Numbers as PostgreSQL reads an array of them. */
+/** Numbers in PostgreSQL's array format. */
 function arrayOf(numbers: readonly number[]): string {
   return `{${numbers.join(',')}}`;
 }

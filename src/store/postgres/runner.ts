@@ -44,7 +44,10 @@ function createStatements(db: Connection): LaterStatements {
   };
 }
 
-/** Statements as scripts ask for them of a driver that answers later: each stops its script until there is an answer. */
+/**
+ * Statements in the form that scripts use, for an asynchronous driver: a script pauses at each until there is a
+ * result.
+ */
 export function answeredLater<S extends object>(): Asks<S> {
   const named = (aggregate: string) =>
     new Proxy(
@@ -63,7 +66,7 @@ function* ask(question: Question): Generator<Question, unknown> {
   return yield question;
 }
 
-/** Runs scripts on one connection, one after the other, inside a transaction of the caller's. */
+/** Runs scripts on one connection, one after the other, inside a transaction of the caller. */
 export function createScriptRunner(db: Connection): <R>(script: Script<R>) => Promise<R> {
   const statements = createStatements(db) as unknown as Record<
     string,
@@ -80,7 +83,7 @@ export function createScriptRunner(db: Connection): <R>(script: Script<R>) => Pr
       let answer: unknown;
       try {
         answer = statement(...values);
-        // What returns nothing is under way; the next statement is sent behind it.
+        // A statement without a result is in progress; the next one is sent after it.
         if (answer instanceof Promise) answer = await answer;
       } catch (error) {
         if (steps.throw === undefined) throw error;

@@ -1,9 +1,12 @@
 import { phrasesOf, wordsOf } from '../../rules/words.ts';
 
-/** PostgreSQL keeps no place behind this one: what stands there is found by its words, and not as a part of a phrase. */
+/** The highest word position in PostgreSQL: later words are found, but not as part of a phrase. */
 const LAST_PLACE = 16_383;
 
-/** The words of some fields as PostgreSQL reads a `tsvector`, with a gap between fields, so that no phrase reaches across. */
+/**
+ * The words of some fields as a PostgreSQL `tsvector`, with a gap between fields, so that no phrase matches across
+ * them.
+ */
 export function wordsVector(tenantId: string, fields: readonly string[]): string {
   const places = new Map<string, number[]>();
   let place = 0;
@@ -20,7 +23,7 @@ export function wordsVector(tenantId: string, fields: readonly string[]): string
   return Array.from(places, ([lexeme, at]) => `${lexeme}:${at.join(',')}`).join(' ');
 }
 
-/** What a person asks for as PostgreSQL reads a `tsquery`; null where none of it can be looked for. `begins`: the last word may go on. */
+/** A search as a PostgreSQL `tsquery`; null if nothing can be searched for. `begins`: the last word is a prefix. */
 export function wordsQuery(tenantId: string, asked: string, begins: boolean): string | null {
   const phrases = phrasesOf(asked).map((words) => words.map((word) => wordOf(tenantId, word)));
   const last = phrases.at(-1);
@@ -29,7 +32,7 @@ export function wordsQuery(tenantId: string, asked: string, begins: boolean): st
   return [...new Set(phrases.map((words) => `(${words.join(' <-> ')})`))].join(' & ');
 }
 
-/** A tenant's word, quoted: words begin with the tenant's id, so that a search reads nothing of other tenants. */
+/** A tenant's word, quoted: words start with the tenant's ID, so that a search never reads other tenants' entries. */
 function wordOf(tenantId: string, word: string): string {
   return `'${`${tenantId}~${word}`.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }

@@ -11,23 +11,23 @@ import type { Endpoint } from '../../model/webhook.ts';
 import type { Connection } from './connection.ts';
 import { changed, rows } from './sql/prepared.ts';
 
-/** How each member of a row is kept: as it is, or as JSON. Null is kept as null. */
+/** How each member of a row is stored: as is, or as JSON. Null stays null. */
 export type Columns<T> = {
   readonly [K in keyof T]-?: NonNullable<T[K]> extends string | number | boolean | Uint8Array
     ? 'plain'
     : 'json';
 };
 
-/** A statement that finds rows. */
+/** A statement that returns rows. */
 export interface Rows<P extends unknown[], T> {
-  /** The first; null where there is none. */
+  /** The first row, or null. */
   get(...values: P): Promise<T | null>;
   all(...values: P): Promise<T[]>;
 }
 
 /** A table whose rows are `T`, described once: its column `created_at` is the member `createdAt`. */
 export class Table<T extends object> {
-  /** The columns as a SELECT names them. */
+  /** The columns, for a SELECT. */
   readonly list: string;
   readonly #name: string;
   readonly #columns: Columns<T>;
@@ -45,18 +45,18 @@ export class Table<T extends object> {
     return new Table(this.#name, { ...this.#columns, ...columns } as unknown as Columns<T & More>);
   }
 
-  /** The rows that `rest` selects, which follows FROM and the table's name. */
+  /** Selects rows by `rest`, the part of the statement after FROM and the table's name. */
   select<P extends unknown[]>(db: Connection, rest: string): Rows<P, T> {
     return this.rows(db, `SELECT ${this.list} FROM ${this.#name} ${rest}`);
   }
 
-  /** The rows of a whole statement, which selects {@link list} and may select more. */
+  /** Rows of a whole statement, which selects {@link list}, and optionally further columns. */
   rows<P extends unknown[], More = unknown>(db: Connection, sql: string): Rows<P, T & More> {
     const all = rows<P, T & More>(db, sql);
     return { all, get: async (...values) => (await all(...values))[0] ?? null };
   }
 
-  /** Stores a row; false where `conflict`, a clause of the statement, says that it stays as it was. */
+  /** Inserts a row; returns false if `conflict`, a clause of the statement, left an existing row unchanged. */
   insert(db: Connection, conflict = ''): (row: T) => Promise<boolean> {
     const insert = changed<Record<string, unknown>[]>(
       db,
@@ -66,7 +66,7 @@ export class Table<T extends object> {
     return (row) => insert(this.encode(row));
   }
 
-  /** A row, or members of it, as values of a statement that names them `:createdAt`. */
+  /** A row, or some of its members, as named parameters such as `:createdAt`. */
   encode(row: Partial<T>): Record<string, unknown> {
     const values: Record<string, unknown> = { ...row };
     for (const name of this.#names) {
@@ -83,13 +83,13 @@ function columnOf(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-// Rows that come out whole, and go in so.
+// Tables whose rows are read and written as a whole.
 
 export const TENANTS = new Table<Tenant>('tenants', {
   ...{ id: 'plain', name: 'plain', plan: 'plain', trialEndsAt: 'plain', createdAt: 'plain' },
 });
 
-/** A person as they are made with their tenant; {@link USERS} from then on. */
+/** A user as created with the tenant; {@link USERS} has the columns added later. */
 export const OWNERS = new Table<Owner>('owners', {
   ...{ id: 'plain', tenantId: 'plain', email: 'plain', setupTokenHash: 'plain' },
   ...{ setupExpiresAt: 'plain', createdAt: 'plain' },
@@ -116,7 +116,7 @@ export const KEYS = new Table<ApiKey>('api_keys', {
 
 type ProfileColumn = 'id' | 'tenantId' | 'name' | 'active' | 'createdAt' | 'updatedAt' | 'version';
 
-/** A profile as it is kept, with the name as no two of a tenant have it. */
+/** A profile as stored, with the normalized name, which is unique per tenant. */
 export type KeptProfile = Pick<IcpProfile, ProfileColumn> & {
   nameKey: string;
   settings: Omit<IcpProfile, ProfileColumn>;
@@ -151,7 +151,7 @@ export const CAMPAIGNS = new Table<Campaign>('campaigns', {
   ...{ updatedAt: 'plain', version: 'plain' },
 });
 
-/** With when the last signal named each, which lists are in the order of. */
+/** With the time of the latest signal that named each, by which lists are sorted. */
 export const COMPANIES = new Table<Company & { activeAt: number }>('companies', {
   ...{ id: 'plain', tenantId: 'plain', domain: 'plain', facts: 'json', createdAt: 'plain' },
   ...{ updatedAt: 'plain', version: 'plain', activeAt: 'plain' },

@@ -43,7 +43,7 @@ export function tenantReads(db: Connection) {
   } satisfies Partial<AccountStore & PlanStore>;
 }
 
-/** People and their sessions. */
+/** Users and their sessions. */
 export function sessionReads(db: Connection) {
   const selectByEmail = USERS.select<[string, number]>(
     db,
@@ -66,7 +66,7 @@ export function sessionReads(db: Connection) {
     db,
     'WHERE user_id = ? AND expires_at > ? ORDER BY seen_at DESC, token_hash',
   );
-  // Sent with the session's own look-up: all three take one round trip.
+  // Sent along with the look-up of the session: all three take one round trip.
   const selectUser = USERS.select<[string]>(
     db,
     'WHERE id = (SELECT user_id FROM sessions WHERE token_hash = ?)',
@@ -93,7 +93,7 @@ export function sessionReads(db: Connection) {
   } satisfies Partial<SessionStore>;
 }
 
-/** Who belongs to a tenant, and their second factors. */
+/** The members of a tenant, and their second factors. */
 export function teamReads(db: Connection) {
   const selectAll = USERS.select<[string]>(db, 'WHERE tenant_id = ? ORDER BY created_at, id');
   const selectOne = USERS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
@@ -139,7 +139,7 @@ export function keyReads(db: Connection) {
 
 const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
 
-/** Who changed what. */
+/** The audit log. */
 export function auditReads(db: Connection) {
   return {
     async pageAudit(tenantId, { actor, action, from, to, limit, after }) {

@@ -5,9 +5,9 @@ import type { Connection } from '../connection.ts';
 import { row, rows } from '../sql/prepared.ts';
 import { CAMPAIGNS } from '../tables.ts';
 
-/** Campaigns themselves. */
+/** Campaigns. */
 export function campaignReads(db: Connection) {
-  // The address of a lead, and the lead of an address: each where the other alone is given.
+  // Adds the address of a lead, or the lead of an address, if only the other is given.
   const selectPeople = rows<[(string | null)[], (string | null)[], string], NamedPerson>(
     db,
     `SELECT coalesce(p.lead_id, known.lead_id) AS "leadId", coalesce(p.email, substr(own.key, length('email:') + 1)) AS email
@@ -52,13 +52,13 @@ export function campaignReads(db: Connection) {
   } satisfies Partial<CampaignStore>;
 }
 
-/** What happened in campaigns, as numbers of recipients. */
+/** Campaign events, with recipient numbers. */
 export function campaignEventReads(db: Connection) {
   const selectSpan = row<[string], { first: number | null; last: number | null }>(
     db,
     'SELECT min(occurred_at) AS first, max(occurred_at) AS last FROM campaign_events WHERE campaign_id = ?',
   );
-  // Keys are never empty, so that an empty one stands before all of its moment.
+  // Keys are never empty, so an empty one sorts before all others of the same time.
   const selectWindow = rows<[string, number, string, number, number], CampaignEventRow>(
     db,
     `SELECT occurred_at AS "occurredAt", event_key AS key, type, recipient, step, reply_class AS "replyClass", auto

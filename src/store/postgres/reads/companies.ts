@@ -47,10 +47,10 @@ export function companyReads(db: Connection) {
   } satisfies Partial<CompanyStore>;
 }
 
-/** The newest signals of a company that are read for people; each costs a parse. */
+/** The newest signals of a company that are read for contacts; each has to be parsed. */
 const CONTACT_SIGNALS = 200;
 
-/** What signals and leads say of a company. */
+/** Facts about a company from signals and leads. */
 export function companySignalReads(db: Connection) {
   const own = "tenant_id = :tenantId AND company_domain = :domain AND company_domain <> ''";
   const ofDomain = `s.tenant_id = :tenantId AND s.company_domain = d.domain COLLATE "C" AND s.company_domain <> ''`;

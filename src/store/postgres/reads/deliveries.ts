@@ -39,7 +39,7 @@ function toAttempt({ deliveryId, detail, ...own }: KeptAttempt): AttemptLog {
   return { ...own, ...kept, requestHeaders };
 }
 
-/** A delivery with all that is known of it. */
+/** Deliveries with their details. */
 export function deliveryReads(db: Connection) {
   const selectOne = row<[string, string], DeliverySummary & { body: string | null }>(
     db,
@@ -83,7 +83,7 @@ export function deliveryReads(db: Connection) {
 
 type Listed = DeliverySummary & Omit<KeptAttempt, 'id' | 'deliveryId' | 'attempt'>;
 
-/** The columns of {@link Listed}, of deliveries `d` and their last attempt. */
+/** The columns of {@link Listed}, for deliveries `d` and their last attempt. */
 const LISTED = `${SHOWN_COLUMNS}, a.started_at AS "startedAt", a.duration_ms AS "durationMs", a.detail`;
 const LAST_ATTEMPT = `LEFT JOIN LATERAL (
     SELECT started_at, duration_ms, detail FROM attempts WHERE delivery_id = d.id AND d.attempt_count > 0
@@ -140,7 +140,7 @@ export function deliveryPageReads(db: Connection) {
   } satisfies Partial<DeliveryLogStore>;
 }
 
-/** Of an event, or of a subject, there are few deliveries: all are read, and the filters look at what is shown. */
+/** An event or a subject has few deliveries: all are read, and filtered by their displayed state. */
 function isOfFew({ eventId, subjectId = null }: DeliveryQuery): boolean {
   return eventId !== null || subjectId !== null;
 }
@@ -162,7 +162,7 @@ function whereOf(tenantId: string, query: DeliveryQuery): Where {
   return where;
 }
 
-/** Literal states, as the partial indexes have them. */
+/** Literal statuses, as in the partial indexes. */
 function addStatus(where: Where, tenantId: string, status: DeliveryStatus): void {
   const waits = status === 'held' || status === 'pending' || status === 'retrying';
   if (!waits) {
@@ -185,13 +185,13 @@ function addStatus(where: Where, tenantId: string, status: DeliveryStatus): void
   );
 }
 
-/** Deliveries that a page in the order by commit looks at; places that it reads them from. */
+/** The number of deliveries that a page in commit order scans; and the number of positions read at a time. */
 const LOOKED_AT = 1_000;
 const PLACES_AT_ONCE = 200;
-/** Behind every id of one place. */
+/** Sorts after every ID at one position. */
 const BEHIND_ALL = '~';
 
-/** A page in the order by commit. */
+/** A page in commit order. */
 function createStoredPlaces(db: Connection) {
   const stretchOf = (table: string, eventId: string, deliveryId: string) =>
     `(SELECT position, ${eventId} AS "eventId", ${deliveryId} AS "deliveryId" FROM ${table}
@@ -201,7 +201,7 @@ function createStoredPlaces(db: Connection) {
   const dead = stretchOf('dead_letter_positions', 'NULL::text', 'delivery_id');
   const places = (stretch: string) =>
     `SELECT * FROM (${stretch}) places ORDER BY position LIMIT ${PLACES_AT_ONCE}`;
-  // One that was stored after its event has a place of its own.
+  // A delivery stored after its event has its own position.
   const listed = (stretch: string) =>
     rows<[Terms], Listed & { position: number }>(
       db,

@@ -33,12 +33,12 @@ export function endpointReads(db: Connection) {
   } satisfies Partial<EndpointStore>;
 }
 
-/** Of an event, the first half of the scope that its subscribers need; `:write` includes `:read`. */
+/** The area of the scope that subscribers of an event need; `:write` includes `:read`. */
 const SCOPE_AREAS = Object.entries(MCP_EVENT_SCOPES)
   .map(([name, scope]) => `WHEN '${name}' THEN '${scope.split(':')[0]}'`)
   .join(' ');
 
-/** Subscriptions `s` that are over: their time, their key `k` or its scope, or their endpoint `e`. */
+/** Subscriptions `s` that are over because of their time, their key `k`, its scope, or their endpoint `e`. */
 export const ENDED_SUBSCRIPTIONS = `mcp_subscriptions s
     LEFT JOIN api_keys k ON k.id = s.key_id LEFT JOIN webhook_endpoints e ON e.id = s.endpoint_id
   WHERE (s.expires_at <= :now OR (k.id IS NULL AND substr(s.key_id, 1, 4) <> 'tok_')
@@ -46,12 +46,12 @@ export const ENDED_SUBSCRIPTIONS = `mcp_subscriptions s
     OR k.scopes::text NOT LIKE '%"' || (CASE s.name ${SCOPE_AREAS} END) || ':%'
     OR e.id IS NULL OR e.deleted_at IS NOT NULL OR e.paused_reason = 'gone')`;
 
-/** Settings kept prepared, in bytes of their JSON. */
+/** The size of the cache of prepared settings, in bytes of their JSON. */
 const MAX_KEPT_BYTES = 32 * 1024 * 1024;
 
 /**
- * Endpoints as events are routed to them, prepared once a version: which version is in force is asked each time, so that what
- * another node changed holds at once. What was asked for longest ago is forgotten first.
+ * Endpoints prepared for routing, cached per version: the current version is queried each time, so that changes by
+ * other nodes apply at once. The least recently used ones are evicted.
  */
 export function receiverReads(db: Connection, kept = createReceiverCache()) {
   const selectVersions = rows<[string], { id: string; version: number }>(
@@ -89,7 +89,7 @@ export function receiverReads(db: Connection, kept = createReceiverCache()) {
   } satisfies Partial<EndpointStore>;
 }
 
-/** What all connections of a process share. */
+/** The cache shared by all connections of a process. */
 export function createReceiverCache() {
   return new LRUCache<string, { version: number; receiver: Receiver; bytes: number }>({
     maxSize: MAX_KEPT_BYTES,

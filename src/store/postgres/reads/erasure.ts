@@ -4,7 +4,7 @@ import type { ErasureStore, FoundMentions, MentionScan, Mentions } from '../../e
 import type { Connection } from '../connection.ts';
 import { rows } from '../sql/prepared.ts';
 
-/** What is looked through of a signal or lead, as JSON. */
+/** The searched parts of a signal or lead, as JSON. */
 interface MentionRow {
   place: string | number;
   id: string;
@@ -27,7 +27,7 @@ interface LeadRow {
   reasons: string[];
 }
 
-/** Finding what names a person who is to be erased. */
+/** Finds data that names a person to be erased. */
 export function erasureReads(db: Connection) {
   const selectEvents = rows<
     [Record<string, unknown>],
@@ -108,14 +108,17 @@ function mentionsIn(found: MentionRow[], { mentions, limit }: MentionScan): Foun
   };
 }
 
-/** Whether a string of a JSON text mentions the person. */
+/** Tests whether a string in a JSON text mentions the person. */
 function createMentionTest({ texts, names }: Mentions): (json: string) => boolean {
   const hint = mentionHint(texts, names);
   const pattern = mentionPattern(texts, names);
   return (json) => hint !== null && pattern !== null && hint.test(json) && mentionsInJson(json, pattern);
 }
 
-/** Whether a JSON text names any of them; a person may have thousands of signals, so that their ids are looked up. */
+/**
+ * Tests whether a JSON text contains any of them; a person may have thousands of signals, so their IDs are looked up
+ * in a set.
+ */
 function createNameTest(texts: string[], signalIds: readonly string[]): (json: string) => boolean {
   const mentioned = createMentionTest({ texts, names: [] });
   const ids = new Set(signalIds);

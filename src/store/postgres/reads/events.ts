@@ -34,7 +34,7 @@ interface DeliveredRow {
 const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
 /** Sorts after every id. */
 const LAST_ID = '~';
-/** Rows that one page in the order by commit looks at for those that fit its filters. */
+/** Rows that a page in commit order scans for matches. */
 const MAX_LOOKED_AT = 2_000;
 
 const KEPT = `e.id, e.tenant_id AS "tenantId", e.type, e.subject_id AS "subjectId", e.created_at AS "createdAt", e.data`;
@@ -42,9 +42,9 @@ const KEPT = `e.id, e.tenant_id AS "tenantId", e.type, e.subject_id AS "subjectI
 const DELIVERED = `d.id, d.endpoint_id AS "endpointId", ${SHOWN_STATUS} AS status,
   e.deleted_at IS NOT NULL AS "endpointDeleted"`;
 
-/** The outcome of events for each endpoint: four statements for a page, sent at once. */
+/** The outcome of events per endpoint: four statements per page, sent at once. */
 function createOutcomes(db: Connection): (events: readonly KeptEvent[]) => Promise<RecordedEvent[]> {
-  // A message of several is the delivery of the last of them, which is found as its own.
+  // A batched message is the delivery of its last event, where it is found.
   const selectDeliveries = rows<[{ ids: string[] }], DeliveredRow>(
     db,
     `SELECT * FROM (
@@ -90,7 +90,7 @@ function createOutcomes(db: Connection): (events: readonly KeptEvent[]) => Promi
   };
 }
 
-/** Events, and their outcome for each endpoint. */
+/** Events, with their outcome per endpoint. */
 export function eventReads(db: Connection) {
   const withOutcomes = createOutcomes(db);
   const selectAbout = rows<[string, string, number], KeptEvent>(
@@ -102,7 +102,7 @@ export function eventReads(db: Connection) {
       AND created_at >= :from AND created_at < :to AND (created_at, id) < (:createdAt, :id)
     ORDER BY created_at DESC, id DESC LIMIT :limit`;
   const selectPage = rows<[Terms], KeptEvent>(db, pageSql(''));
-  // The newest of each type: rare types among a million common ones are not searched for.
+  // The newest of each type: no search for rare types among a million common ones.
   const selectOfTypes = rows<[Terms], KeptEvent>(
     db,
     `SELECT e.* FROM unnest(:types::text[]) t (name) CROSS JOIN LATERAL (${pageSql('AND type = t.name COLLATE "C"')}) e
@@ -150,13 +150,15 @@ export function eventReads(db: Connection) {
   } satisfies Partial<EventStore>;
 }
 
-/** A stretch of the order by commit: the places above `after` and up to `until`; null: there is nothing above `after`. */
+/** A range of the commit order: positions > `after` and <= `until`; null: none after `after`. */
 export interface Stretch {
   after: number;
   until: number | null;
 }
 
-/** The order by commit of one kind of row: every number that becomes visible later is above all that are visible now. */
+/**
+ * The commit order of one kind of row: every number that becomes visible later is above all currently visible ones.
+ */
 export function createStoredOrder(db: Connection, kind: 'signals' | 'events') {
   const table = kind === 'signals' ? 'signal_positions' : 'event_positions';
   const selectUntil = value<[string, number, number], number | null>(
@@ -174,14 +176,14 @@ export function createStoredOrder(db: Connection, kind: 'signals' | 'events') {
   );
 
   return {
-    /** The newest place that is taken; 0: none is. */
+    /** The highest assigned position; 0 if there is none. */
     newest: async (tenantId: string): Promise<number> => (await selectNewest(tenantId)) ?? 0,
-    /** The next `scan` places after those that a page has been read up to. */
+    /** The next `scan` positions after the end of the previous page. */
     async stretch(tenantId: string, place: Pick<PageRequest, 'after'>, scan: number): Promise<Stretch> {
       const after = positionOf(place);
       return { after, until: (await selectUntil(tenantId, after, scan)) ?? null };
     },
-    /** Where a page of a stretch ends: at its last row where it is full (`last`), else where the stretch does. */
+    /** The end of a page: its last row if it is full (`last`), otherwise the end of the range. */
     async end(
       tenantId: string,
       { after, until }: Stretch,
@@ -193,7 +195,7 @@ export function createStoredOrder(db: Connection, kind: 'signals' | 'events') {
   };
 }
 
-/** The newest place of a tenant's that is taken, by kind. */
+/** The highest assigned position of a tenant, by kind. */
 export function createNewestStored(
   db: Connection,
 ): (tenantId: string, kind: StoredWait['kind']) => Promise<number> {
@@ -209,24 +211,24 @@ export function createNewestStored(
   };
 }
 
-/** The place that a page has been read up to. @throws DomainError `INVALID_CURSOR` */
+/** The position at the end of the previous page. @throws DomainError `INVALID_CURSOR` */
 export function positionOf({ after }: Pick<PageRequest, 'after'>): number {
   const position = after === null ? 0 : after[0];
   if (typeof position === 'number') return position;
   throw new DomainError('INVALID_CURSOR', 'The cursor belongs to another order.');
 }
 
-/** Places of the order that one page looks at for deliveries to its endpoint. */
+/** Positions that one page scans for deliveries to its endpoint. */
 const MOST_PLACES = 2_000;
-/** Bodies of one page, in bytes: a page of a hundred could be 25 MB. */
+/** Bodies per page, in bytes: a hundred could be 25 MB. */
 const MOST_BYTES = 1_048_576;
-/** A place is no less than the time of its commit, shifted by so many bits. */
+/** A position is at least the time of its commit, shifted by this many bits. */
 const PLACES_A_MS = 1_024;
 
 const SHOWN = 'd.id, d.event_type AS "eventType", v.created_at AS "happenedAt"';
 const FITS = "d.endpoint_id = :endpointId AND d.status <> 'rejected' AND d.body_id IS NOT NULL";
 
-/** Feeds of endpoints: deliveries at the places of their events, and those at places of their own, in one order. */
+/** Feeds of endpoints: deliveries at the positions of their events, and late ones at their own, in one order. */
 export function feedReads(db: Connection) {
   const selectUntil = value<[Terms], number | null>(
     db,
@@ -239,7 +241,7 @@ export function feedReads(db: Connection) {
           ORDER BY position LIMIT :scan)) both_kinds
        ORDER BY position LIMIT :scan) places`,
   );
-  // A late delivery is not there a second time, where its event stands.
+  // A late delivery is not repeated at the position of its event.
   const selectFound = rows<[Terms], Omit<FeedRow, 'body'> & { position: number }>(
     db,
     `SELECT p.position, ${SHOWN}
@@ -277,7 +279,7 @@ export function feedReads(db: Connection) {
       const found = await selectFound({ tenantId, endpointId, after, until, limit });
       const feed: FeedRow[] = [];
       let bytes = 0;
-      // A full page ends at its last row, any other where the stretch does.
+      // A full page ends at its last row, any other at the end of the range.
       let end = found.length === limit ? (found.at(-1)?.position ?? until) : until;
       let last = after;
       for (const { position, ...row } of found) {
@@ -298,11 +300,11 @@ export function feedReads(db: Connection) {
   } satisfies Partial<FeedStore>;
 }
 
-/** The oldest events that wait for an endpoint. */
+/** The oldest batched events of an endpoint. */
 const OLDEST = `SELECT event_id FROM batched_events
   WHERE endpoint_id = :endpointId AND delivery_id IS NULL ORDER BY event_id LIMIT :limit`;
 
-/** The best signals of the oldest `limit` events that wait for an endpoint, as wire JSON. */
+/** The best signals of the oldest `limit` batched events of an endpoint, as wire JSON. */
 export function createBestOfBatch(
   db: Connection,
 ): (endpointId: string, limit: number, best: number) => Promise<string[]> {
@@ -315,9 +317,9 @@ export function createBestOfBatch(
   return (endpointId, limit, best) => select({ endpointId, limit, best });
 }
 
-/** What waits to be sent in one message. */
+/** Batched events. */
 export function batchReads(db: Connection) {
-  // From one endpoint to the next: the cost grows with endpoints for which something waits, and not with what waits.
+  // Skips from endpoint to endpoint: the cost grows with endpoints that have batched events, not with the events.
   const selectWaiting = rows<[], WaitingBatch>(
     db,
     `WITH RECURSIVE waiting (id) AS (

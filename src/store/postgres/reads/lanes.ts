@@ -10,12 +10,12 @@ export interface StartRow {
   startedAt: number;
 }
 
-/** How `detail` says that the request was sent twice. */
+/** How `detail` states that the request was sent twice. */
 const REPEATED = '"repeated":true';
 
-/** Where work waits, and how fast it went lately: what the dispatcher begins with. */
+/** Endpoints with waiting deliveries and their recent attempts: what the dispatcher starts with. */
 export function laneReads(db: Connection) {
-  // One index seek an endpoint: the cost does not grow with the backlog.
+  // One index seek per endpoint: the cost does not grow with the backlog.
   const selectLanes = rows<[], DueLane>(
     db,
     `SELECT e.id AS "endpointId", e.tenant_id AS "tenantId", d.next_attempt_at AS "nextDueAt"
@@ -42,7 +42,7 @@ export function laneReads(db: Connection) {
     db,
     'SELECT endpoint_id AS "endpointId", started_at AS "startedAt" FROM test_sends WHERE started_at > ? ORDER BY started_at',
   );
-  // Deliveries that a process reserved as it stored them are in no lease. Those that it has released since are counted, too.
+  // Deliveries that a process reserved when it stored them are in no lease. Released ones are counted as well.
   const selectHeld = rows<[number], { endpointId: string }>(
     db,
     `SELECT h."endpointId" FROM (
@@ -103,7 +103,7 @@ export function laneReads(db: Connection) {
         selectSent(REPEATED, idFloor('att', since), since),
         selectTestSends(since),
       ]);
-      // What was under way when the process died may have reached its receiver just now: counted as sent now.
+      // Attempts in progress when the process died may have just reached the receiver: they count as sent now.
       const underWay = held.map(({ endpointId }) => ({ endpointId, startedAt: now }));
       return [...sent, ...tests, ...underWay].sort((a, b) => a.startedAt - b.startedAt);
     },

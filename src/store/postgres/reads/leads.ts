@@ -59,7 +59,7 @@ export function leadReads(db: Connection) {
 const PERSONAL = `s.id, l.lead_id AS "leadId", s.wire,
   ARRAY(SELECT key FROM signal_people WHERE signal_id = s.id ORDER BY tenant_id, key) AS keys`;
 
-/** Which signals are whose: of a lead, and of a person before there is one. */
+/** Finds signals of a lead, and of a person without one. */
 export function leadSignalReads(db: Connection) {
   const selectSome = rows<[readonly string[], string], PersonalSignal>(
     db,
@@ -109,7 +109,7 @@ interface ListRow {
 }
 
 interface Order {
-  /** Columns of the keyset, most significant first. */
+  /** The columns of the keyset, most significant first. */
   key: ('created_at' | 'score' | 'id')[];
   direction: 'ASC' | 'DESC';
 }
@@ -120,10 +120,10 @@ const ORDERS: Record<LeadQuery['sort'], Order> = {
   '-icp_score': { key: ['score', 'created_at', 'id'], direction: 'DESC' },
 };
 
-/** Sorts after whatever a word goes on with. */
+/** Sorts after every completion of a word. */
 const LAST_CHARACTER = '\u{10ffff}';
 
-/** Pages of leads: a walk along an index that ends in the page's order, no OFFSET, no count. */
+/** Pages of leads: an index scan in the page's order, no OFFSET, no count. */
 export function leadListReads(db: Connection) {
   return {
     async listLeads(tenantId, query) {
@@ -164,7 +164,7 @@ function conditionsOf(
   addList('stage', query.stages);
   addList('classification', query.classifications);
   addList('source', query.sources);
-  // As the partial indexes say.
+  // The conditions of the partial indexes.
   if (query.companyDomains.length > 0) add("l.company_domain <> ''");
   addList('company_domain', query.companyDomains);
   if (query.owners.length > 0) add("l.owner <> ''");
@@ -213,7 +213,10 @@ const OPEN_STAGES = STAGES.filter((stage) => stage !== 'won' && stage !== 'lost'
   .map((stage) => `'${stage}'`)
   .join(', ');
 
-/** The pipeline's board. Sums are doubles: the largest amounts would overflow, and JSON carries no more anyway. */
+/**
+ * The pipeline's board. Sums are doubles: large amounts would overflow an integer, and a double represents everything
+ * that JSON can.
+ */
 export function boardReads(db: Connection) {
   const selectSums = rows<[string], SumRow>(
     db,
@@ -224,7 +227,7 @@ export function boardReads(db: Connection) {
     db,
     'SELECT wire FROM leads WHERE tenant_id = ? AND stage = ? ORDER BY created_at DESC, id DESC LIMIT ?',
   );
-  // A lead that was lost at once was new before.
+  // A lead that was lost immediately had been new before.
   const places = STAGES.map((stage, i) => `WHEN '${stage}' THEN ${stage === 'lost' ? 0 : i}`).join(' ');
   const selectFurthest = rows<[Record<string, unknown>], { place: number; leads: number }>(
     db,

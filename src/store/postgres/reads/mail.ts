@@ -18,9 +18,9 @@ function toMail<K extends KeptMail>({ kind, facts, ...mail }: K) {
   return { ...mail, facts: { kind, ...facts } as MailFacts };
 }
 
-/** The mail that waits, and what became of it. */
+/** The outbox. */
 export function mailReads(db: Connection) {
-  // Urgent mail first; of each kind tenants take turns.
+  // Urgent mail first; within each kind, tenants take turns.
   const selectDue = OUTBOX.rows<[number, number], { ownerEmail: string | null }>(
     db,
     `SELECT ${OUTBOX.list},
@@ -83,7 +83,7 @@ function toSettings({
   return { ...rest, digest: { enabled, hour, frequency, icp_profile_ids } };
 }
 
-/** Signals looked at for one digest. */
+/** Signals scanned per digest. */
 const MAX_LOOKED_AT = 20_000;
 
 interface FoundClass {
@@ -94,15 +94,15 @@ interface FoundClass {
   newest: number;
 }
 
-/** Settings of tenants, and what their digests tell of. */
+/** Settings of tenants, and the signals of their digests. */
 export function digestReads(db: Connection) {
   const selectOne = SETTINGS.select<[string]>(db, 'WHERE tenant_id = ?');
   const selectDue = SETTINGS.select<[number, number]>(
     db,
     'WHERE digest_enabled AND digest_due_at <= ? ORDER BY digest_due_at LIMIT ?',
   );
-  // One statement, so that it is of one moment: what is moved to the end between two looks would be in neither. One that was
-  // moved within the order counts at its first position: an earlier digest contained it.
+  // One statement, for a consistent snapshot: a signal that is moved to the end between two reads would be in
+  // neither. A signal that was moved counts at its first position: an earlier digest contained it.
   const selectFound = rows<[Record<string, unknown>], FoundClass>(
     db,
     `WITH found AS (
@@ -142,7 +142,7 @@ export function digestReads(db: Connection) {
         wires: all[0]?.wires ?? [],
       };
     },
-    // Who was invited and has not come yet gets none; an account's first owner may have no password.
+    // Invited users who have not joined get none; the first owner of an account may have no password.
     digestReaders: values(
       db,
       `SELECT id FROM owners WHERE tenant_id = ? AND digest_mail

@@ -7,7 +7,7 @@ import type { Connection } from '../connection.ts';
 import { rows, value, values } from '../sql/prepared.ts';
 import { type KeptProfile, PROFILES } from '../tables.ts';
 
-/** What profiles have that were stored before there was such a setting. */
+/** Defaults for settings that were added after a profile was stored. */
 const LATER: Partial<IcpProfile> = {
   ...{ offer: '', mutedAuthors: [], mutedSources: [], signalTypes: [], weights: DEFAULT_WEIGHTS },
 };
@@ -28,7 +28,7 @@ export function profileReads(db: Connection) {
     db,
     'WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
   );
-  // Each change makes one of the three greater, and none makes one smaller.
+  // Each change increases one of the three, and none decreases any.
   const selectStamp = value<[string], string>(
     db,
     `SELECT count(*) || '-' || coalesce(sum(version), 0) || '-' || count(deleted_at) || '-' ||
@@ -65,7 +65,7 @@ export function profileReads(db: Connection) {
   } satisfies Partial<ProfileStore>;
 }
 
-/** Ids of the tenant's profiles, deleted ones too, that are meant by ids or names; names in whatever case. */
+/** IDs of the tenant's profiles, including deleted ones, by ID or name (case-insensitive). */
 export function createProfileResolver(
   db: Connection,
 ): (tenantId: string, idsOrNames: readonly string[]) => Promise<string[]> {

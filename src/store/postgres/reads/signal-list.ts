@@ -8,7 +8,7 @@ import { wordsQuery } from '../search-words.ts';
 import { ask } from '../sql/prepared.ts';
 import { createProfileResolver } from './profiles.ts';
 
-/** `seq` is (timestamp << 21) + (place in the millisecond << 7) + score. */
+/** `seq` is (timestamp << 21) + (number within the millisecond << 7) + score. */
 const TIME_SHIFT = 21n;
 const PLACE_MASK = 2n ** TIME_SHIFT - 1n;
 const SCORE_MASK = 127n;
@@ -41,11 +41,11 @@ interface Selection {
   terms: unknown[];
 }
 
-/** Pages of signals: walks that end when the page is full. No OFFSET, no totals. */
+/** Pages of signals: scans that end when the page is full. No OFFSET, no totals. */
 export function signalListReads(db: Connection) {
   const resolveProfiles = createProfileResolver(db);
 
-  /** Null: nothing can fit. */
+  /** Null if nothing can match. */
   async function selectionOf(tenantId: string, query: SignalQuery): Promise<Selection | null> {
     const profileIds = query.icps.length === 0 ? null : await resolveProfiles(tenantId, query.icps);
     const words = query.q === null ? null : wordsQuery(tenantId, query.q, query.qBegins === true);
@@ -85,7 +85,7 @@ export function signalListReads(db: Connection) {
 
 interface Asked {
   query: SignalQuery;
-  /** What the query's `icps` came to; null: it named none. */
+  /** The profiles of the query's `icps`; null: it has none. */
   profileIds: string[] | null;
   words: string | null;
 }
@@ -107,7 +107,7 @@ function build(tenantId: string, { query, profileIds, words }: Asked): Selection
   addAny('platform', query.platforms);
   addAny('profile_id', profileIds ?? []);
   addAny('signal_type', query.signalTypes);
-  // All of them are no filter.
+  // All classes are no filter.
   if (new Set(classifications).size < CLASSIFICATIONS.length) addAny('classification', classifications);
   addAny('company_domain', query.companyDomains);
   if (query.companyDomains.length > 0) add("s.company_domain <> ''");
@@ -150,7 +150,7 @@ function addPosition({ conditions, terms }: Selection, sort: SignalQuery['sort']
   terms.push(String(after));
 }
 
-/** One row more than a page holds tells that more follow, and is cut off again. */
+/** One row more than a page holds shows that there is another page; it is dropped. */
 function toPage(found: readonly ListRow[], limit: number): SignalPage {
   const page = found.slice(0, limit);
   const json = page.map(({ wire, explanation }) =>
@@ -163,7 +163,7 @@ function toPage(found: readonly ListRow[], limit: number): SignalPage {
   };
 }
 
-/** In two numbers, as one has not bits enough. */
+/** As two numbers, because one does not have enough bits. */
 function lastOf(seq: bigint): [timestamp: number, place: number] {
   return [Number(seq >> TIME_SHIFT), Number(seq & PLACE_MASK)];
 }

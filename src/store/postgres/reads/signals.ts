@@ -46,7 +46,7 @@ const POSTS = new Table<StoredPost>(
   { profileId: 's.profile_id' },
 );
 
-/** Signals as they are shown, and what was said of them. */
+/** Signals, and their feedback and triage. */
 export function signalReads(db: Connection) {
   const selectOne = row<[string, string], SignalDetail>(
     db,
@@ -62,7 +62,7 @@ export function signalReads(db: Connection) {
     db,
     'SELECT 1 FROM signals WHERE tenant_id = ? AND platform = ? AND external_id IS NOT NULL LIMIT 1',
   );
-  // Not one whose author has edited the post: its score is of another text.
+  // Excludes signals whose post was edited: their score is that of another text.
   const selectScore = row<[Terms], StoredDuplicate>(
     db,
     `SELECT id, score FROM signals
@@ -104,7 +104,7 @@ export function signalReads(db: Connection) {
     'SELECT template FROM reply_templates WHERE tenant_id = ?',
   );
   const selectPosition = value<[string], number>(db, 'SELECT position FROM stored_rows WHERE tenant_id = ?');
-  // No JSON is decoded, as posts may hold escapes that PostgreSQL refuses.
+  // JSON is not decoded in SQL, because posts may contain escapes that PostgreSQL rejects.
   const selectOutdated = rows<[Terms], OutdatedSignal>(
     db,
     `SELECT id, profile_id AS "profileId", wire FROM signals
@@ -150,9 +150,12 @@ export function signalReads(db: Connection) {
   } satisfies Partial<SignalStore & LeadStore & DeliveryLogStore>;
 }
 
-/** Rows that one page looks at for those that fit its filters by their columns. */
+/** Rows that one page checks against filters by column. */
 const MAX_LOOKED_AT = 2_000;
-/** Characters that one page looks at for words; what a row takes beside its text, as people and company are read from its JSON. */
+/**
+ * Characters that one page searches for words; and the cost of a row besides its text, because people and company are
+ * read from its JSON.
+ */
 const MAX_CHARACTERS = 100_000;
 const ROW_CHARACTERS = 500;
 
@@ -163,11 +166,11 @@ interface ShownRow {
   text: string | null;
 }
 
-/** Pages of signals in the order by commit. */
+/** Pages of signals in commit order. */
 export function storedSignalReads(db: Connection) {
   const order = createStoredOrder(db, 'signals');
   const resolveProfiles = createProfileResolver(db);
-  // What a page does not show is not sent.
+  // Does not transfer columns that the page does not show.
   const select = rows<[Terms], ShownRow>(
     db,
     `SELECT p.position, s.wire, CASE WHEN :explain::boolean THEN s.explanation END AS explanation,
@@ -199,7 +202,7 @@ export function storedSignalReads(db: Connection) {
       const { limit, explain, externalId, minScore, from, to } = query;
       const { platforms, signalTypes, classifications, companyDomains } = query;
       const stretch = await order.stretch(tenantId, query, isFiltered(query) ? MAX_LOOKED_AT : limit);
-      // What fits nothing now fits none of the rows that are there: all of them are passed by.
+      // If nothing can match, all existing rows are skipped.
       if (phrases?.length === 0 || profileIds?.length === 0) {
         const last = Math.max(stretch.after, await order.newest(tenantId));
         return { count: 0, json: Buffer.alloc(0), ...(await order.end(tenantId, stretch, last)) };
@@ -228,7 +231,7 @@ export function storedSignalReads(db: Connection) {
   } satisfies Partial<SignalStore>;
 }
 
-/** Rows of a page, and the place of the one that the page ends at; null: it reaches to the end of the stretch. */
+/** The rows of a page, and the position of the last one; null: at the end of the range. */
 interface Fitting {
   fitting: ShownRow[];
   last: number | null;

@@ -6,7 +6,7 @@ import type { Connection } from '../connection.ts';
 import { rows, value } from '../sql/prepared.ts';
 import { SOURCES, Table } from '../tables.ts';
 
-/** A row whole: settings that a kind got later are not in rows of before. */
+/** A row as returned: older rows lack settings that were added to their kind later. */
 export function wholeSource<S extends Source>(source: S): S {
   return { ...source, settings: { ...NO_SETTINGS, ...source.settings } };
 }
@@ -16,7 +16,7 @@ const RUNS = new Table<EndedRun & { seq: number }>('source_runs', {
   ...{ itemsSeen: 'plain', itemsMatched: 'plain', signalsMade: 'plain' },
 });
 
-/** Sources as callers know them, and when the next is due. */
+/** Sources, and when the next one is due. */
 export function sourceReads(db: Connection) {
   const selectOne = SOURCES.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
   const selectPage = SOURCES.select<[{ tenantId: string } & CreationPage]>(
@@ -46,7 +46,7 @@ export function sourceReads(db: Connection) {
       const found = await selectPage.all({ tenantId, ...creationPage(page) });
       return pageByCreation(page, found.map(wholeSource));
     },
-    // Of each tenant and host the one that was due longest.
+    // The longest due source of each tenant and host.
     dueSources: rows<[number], DueSource>(
       db,
       `SELECT * FROM (

@@ -4,7 +4,7 @@ import { keyReads, sessionReads, teamReads } from '../reads/accounts.ts';
 import { KEYS, OWNERS, SESSIONS, TENANTS } from '../tables.ts';
 import { changed, count, type Later, run, value } from './prepared.ts';
 
-/** Requests that come together have all seen the same last use; one of them writes it. */
+/** Concurrent requests have all read the same last use; one of them writes it. */
 const TOUCH_EVERY_MS = 60_000;
 
 export function accountsSql(db: Connection): Later<AccountStatements['accounts']> {
@@ -37,7 +37,7 @@ export function accountsSql(db: Connection): Later<AccountStatements['accounts']
       db,
       'DELETE FROM sessions WHERE token_hash = ANY (ARRAY(SELECT token_hash FROM sessions WHERE expires_at < ? LIMIT ? FOR UPDATE))',
     ),
-    // Those beyond a number that is kept; newest first, as it is the oldest that end.
+    // Keeps only the newest ones.
     deleteSessionsBeyond: run(
       db,
       `DELETE FROM sessions WHERE user_id = ? AND token_hash IN
@@ -51,7 +51,7 @@ export function accountsSql(db: Connection): Later<AccountStatements['accounts']
     ),
     selectAddress: value(db, 'SELECT 1 FROM owners WHERE tenant_id = ? AND lower(email) = lower(?)'),
     countMembers: value(db, 'SELECT count(*) FROM owners WHERE tenant_id = ?'),
-    // One who was invited and has no password yet cannot let anybody in.
+    // An invited owner without a password cannot let anyone in.
     selectOtherOwner: value(
       db,
       "SELECT 1 FROM owners WHERE tenant_id = ? AND id <> ? AND role = 'owner' AND password_hash IS NOT NULL LIMIT 1",

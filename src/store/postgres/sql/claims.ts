@@ -3,14 +3,14 @@ import type { Connection } from '../connection.ts';
 import { ENDPOINTS } from '../tables.ts';
 import { type Later, row, rows, run, value } from './prepared.ts';
 
-/** The condition of the partial indexes of deliveries that wait. */
+/** The condition of the partial indexes of waiting deliveries. */
 export const WAITING = "status IN ('pending', 'retrying')";
 
-/** Joins a delivery `d` to its body, `b`, and to the text that ends it, `t`. */
+/** Joins a delivery `d` with its body `b` and the tail `t` of the body. */
 export const BODY_JOINS =
   'LEFT JOIN delivery_bodies b ON b.id = d.body_id LEFT JOIN body_tails t ON t.id = b.tail_id';
 
-/** The whole body; null where it is not kept any more. */
+/** The whole body; null if it is no longer stored. */
 export const WHOLE_BODY = "b.body || coalesce(t.text, '')";
 
 interface Gathered {
@@ -104,7 +104,7 @@ export function claimsSql(db: Connection): Later<ClaimStatements['claims']> {
       const versions = JSON.parse(String(lanes)) as Record<string, number>;
       return selectUnready({ ...terms, ids: Object.keys(versions), versions: Object.values(versions) });
     },
-    // What claims gave to the same process is held as before.
+    // Deliveries claimed by the same process stay held.
     renewLease: run(
       db,
       `INSERT INTO lane_leases (endpoint_id, token, until, held, process) VALUES (?, ?, ?, '{}', ?)
@@ -115,12 +115,12 @@ export function claimsSql(db: Connection): Later<ClaimStatements['claims']> {
   };
 }
 
-/** What a claim's text `{delivery id: attempt}` is about. */
+/** The delivery IDs in a claim's text `{delivery id: attempt}`. */
 export function idsOf(held: string): string[] {
   return Object.keys(JSON.parse(held) as object);
 }
 
-/** The waiting deliveries of one endpoint that also meet `terms`, a number of them at most, in one row. */
+/** The waiting deliveries of one endpoint that match `terms`, up to a number, as one row. */
 function gathered<P extends unknown[]>(db: Connection, terms: string) {
   const select = row<P, Gathered>(
     db,

@@ -50,7 +50,7 @@ export function deliveriesSql(db: Connection): Later<DeliveryStatements['deliver
       `UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL, attempt_count = ?
        WHERE id = ? AND attempt_count = ? AND ${WAITING}`,
     ),
-    // A failed probe takes no retry from its delivery: the attempts of its cycle stay as many.
+    // A failed probe does not use up a retry of its delivery: the number of attempts in its cycle stays the same.
     spare: run(db, 'UPDATE deliveries SET cycle_start = cycle_start + 1 WHERE id = ?'),
     selectBody: value(db, 'SELECT 1 FROM deliveries WHERE id = ? AND body_id IS NOT NULL'),
     selectOne: row(
@@ -120,11 +120,11 @@ const ENDED_STATUSES = new Set(['dead', 'discarded', 'rejected', 'expired']);
 /** The condition of the index `deliveries_ended`. */
 const ENDED = "status IN ('dead', 'discarded', 'rejected', 'expired')";
 
-/** Walks along the deliveries of a tenant or an endpoint in the order of time. */
+/** Scans the deliveries of a tenant or an endpoint in order of time. */
 function createDeliveryWalk(db: Connection): Later<DeliveryStatements['deliveries']>['walk'] {
   const all = (sql: string, terms: unknown[]) => rows<unknown[], DeliveryKey>(db, sql)(...terms);
 
-  /** Looks at `scan` deliveries after the key, and returns up to `limit` that fit. */
+  /** Scans `scan` deliveries after the key, and returns up to `limit` matches. */
   return async (terms, after, { scan, limit }) => {
     const order = `ORDER BY created_at ${terms.direction}, id ${terms.direction}`;
     const whole = rangeOf(terms, after, null);
@@ -144,7 +144,7 @@ function createDeliveryWalk(db: Connection): Later<DeliveryStatements['deliverie
   };
 }
 
-/** From where and to where: to the end of the terms' time, or to `edge`, which belongs to it. */
+/** The scanned range: to the end of the terms' time, or up to and including `edge`. */
 function rangeOf(terms: WalkTerms, after: DeliveryKey | null, edge: DeliveryKey | null): Where {
   const { sql, values } = scopeOf(terms);
   const { from, to } = { from: terms.from ?? 0, to: terms.to ?? Number.MAX_SAFE_INTEGER };
@@ -177,7 +177,7 @@ function scopeOf({ tenantId, endpointId, statuses }: WalkTerms): Where {
     : { sql: `${SELECT} endpoint_id = ?`, values: [endpointId] };
 }
 
-/** What the scope does not hold by itself. */
+/** The conditions that the index does not cover. */
 function filterOf({ endpointId, statuses, ofEndpoints, eventType }: WalkTerms): Where {
   const ended = ENDED_STATUSES.has(statuses?.[0] ?? '');
   const parts: [string, unknown][] = [];

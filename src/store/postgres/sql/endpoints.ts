@@ -6,7 +6,7 @@ import { ENDPOINTS, SUBSCRIPTIONS } from '../tables.ts';
 import { WAITING } from './claims.ts';
 import { changed, count, type Later, row, rows, run, value, values } from './prepared.ts';
 
-/** An endpoint that failed, with its settings. */
+/** An endpoint with a failed attempt, and its settings. */
 interface FailingRow {
   failures: number;
   settings: WebhookInput;
@@ -54,7 +54,7 @@ export function endpointsSql(db: Connection): Later<EndpointStatements['endpoint
        WHERE id = :id AND status = 'active' AND deleted_at IS NULL
        RETURNING tenant_id, mode, settings::text, version, consecutive_failures`,
     ),
-    // One that is paused already goes on being held since when it was, and is no longer resumed by itself.
+    // If it is already paused, its deliveries stay held since then, and it is no longer resumed automatically.
     holdByHand: changed(
       db,
       `UPDATE webhook_endpoints SET paused_reason = 'manual', next_probe_at = NULL, version = version + 1
@@ -110,7 +110,7 @@ export function endpointsSql(db: Connection): Later<EndpointStatements['endpoint
       const { auto_resume, label, url = '' } = settings;
       return { ...failing, autoResume: Number(auto_resume), label, url };
     },
-    // The condition saves the write in the common case, success after success.
+    // The condition saves the write in the common case of consecutive successes.
     resetFailures: run(
       db,
       'UPDATE webhook_endpoints SET consecutive_failures = 0 WHERE id = ? AND consecutive_failures <> 0',

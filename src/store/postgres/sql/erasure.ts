@@ -27,13 +27,14 @@ export function erasureSql(db: Connection): Later<ErasureStatements['erasure']> 
       `UPDATE signals SET wire = ?, explanation = ?, text = '', external_id = NULL, canonical_url = NULL WHERE id = ?`,
     ),
     emptyFeedback: run(db, "UPDATE signal_feedback SET reason = '' WHERE signal_id = ?"),
-    // What was erased stays in dead rows until the next vacuum, and in the server's log and replicas as long as these are kept.
+    // Erased data stays in dead rows until the next vacuum, and in the server's log and replicas as long as these are
+    // kept.
     overwriteErased() {},
   };
 }
 
 export function mentionsSql(db: Connection): Later<MentionStatements['mentions']> {
-  // A batch's answer has a megabyte: what comes after enough of them is not read.
+  // The response of a batch can have a megabyte: reading stops after enough of them.
   const selectAnswers = rows<[string, string, string, number, number], AnswerRow & { bytes: number }>(
     db,
     `SELECT route, key, coalesce(body, '') AS body, steps, bytes FROM (
@@ -50,7 +51,7 @@ export function mentionsSql(db: Connection): Later<MentionStatements['mentions']
        FROM signals s LEFT JOIN signal_feedback f ON f.signal_id = s.id WHERE s.id = ? AND s.tenant_id = ?`,
     ),
     updateSignal: run(db, 'UPDATE signals SET wire = ?, explanation = ?, text = ? WHERE id = ?'),
-    // Not blacked out: two addresses of one length would be the same post.
+    // Removed instead of redacted: two redacted URLs of the same length would identify the same post.
     forgetPlace: run(db, 'UPDATE signals SET external_id = NULL, canonical_url = NULL WHERE id = ?'),
     selectPlaces: rows(
       db,
@@ -66,14 +67,14 @@ export function mentionsSql(db: Connection): Later<MentionStatements['mentions']
     updateMove: run(db, 'UPDATE stage_moves SET reason = ? WHERE lead_id = ? AND position = ?'),
     selectEvent: value(db, 'SELECT data FROM events WHERE id = ?'),
     updateEvent: run(db, 'UPDATE events SET data = ? WHERE id = ?'),
-    // Those without a body too: what receivers sent back is kept longer.
+    // Includes deliveries without a body: the responses of receivers are kept longer.
     selectBodies: rows(
       db,
       `SELECT d.id, d.endpoint_id, (d.${WAITING})::int AS waits, d.body_id, ${WHOLE_BODY} AS body
        FROM deliveries d ${BODY_JOINS}
        WHERE d.event_id = ? OR d.id IN (SELECT delivery_id FROM batched_events WHERE event_id = ?) ORDER BY d.id`,
     ),
-    // Whole: the tail is not this event's alone.
+    // The whole body: the tail is shared with other events.
     updateBody: run(db, 'UPDATE delivery_bodies SET body = ?, tail_id = NULL WHERE id = ?'),
     async selectAnswers(tenantId, after, most) {
       const found = await selectAnswers(tenantId, ...after, most.rows, most.characters);

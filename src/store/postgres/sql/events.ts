@@ -33,7 +33,7 @@ export function eventsSql(db: Connection): Later<EventStatements['events']> {
   );
   const removeNotices = run<[string[]]>(db, 'DELETE FROM endpoint_notices WHERE id = ANY (?::bigint[])');
   const selectAbout = values<[string[]], string>(db, 'SELECT id FROM events WHERE subject_id = ANY (?)');
-  // Those of messages too in which it was sent with others.
+  // Includes messages in which the event was batched with others.
   const selectDeliveries = rows<
     [string, string[], string, number],
     { id: string; endpoint_id: string; waits: number }
@@ -49,7 +49,7 @@ export function eventsSql(db: Connection): Later<EventStatements['events']> {
   const updateDetail = run<[string, string]>(db, 'UPDATE attempts SET detail = ? WHERE id = ?');
   return {
     insertBody: async (body, tailId) => (await insertBody(body, tailId)) ?? 0,
-    // Kept from being deleted as unused until the body that ends in it is there.
+    // Locked, so that it is not deleted as unused before the body that ends with it is stored.
     selectTail: value(db, 'SELECT id FROM body_tails WHERE tenant_id = ? AND hash = ? FOR KEY SHARE'),
     insertTail: async (tenantId, hash, text) => (await insertTail(tenantId, hash, text)) ?? 0,
     selectPlaces: (deliveryIds) => selectPlaces(JSON.parse(deliveryIds)),
@@ -67,7 +67,7 @@ export function eventsSql(db: Connection): Later<EventStatements['events']> {
     ),
     insertSkip: run(db, 'INSERT INTO event_skips (event_id, reason, endpoint_ids) VALUES (?, ?, ?)'),
     insertBatched: run(db, 'INSERT INTO batched_events (event_id, endpoint_id) VALUES (?, ?)'),
-    // Decided at the moment of commit: to a deleted endpoint nothing is stored. That it is paused changes nothing here.
+    // Decided at commit time: nothing is stored for a deleted endpoint. A pause makes no difference here.
     selectReceiver: value(
       db,
       'SELECT 1 FROM webhook_endpoints WHERE tenant_id = ? AND id = ? AND deleted_at IS NULL',
@@ -101,15 +101,15 @@ export function eventsSql(db: Connection): Later<EventStatements['events']> {
     emptyEvent: changed(db, 'UPDATE events SET data = ? WHERE id = ? AND tenant_id = ?'),
     selectDeliveries: (eventId, batches, after, limit) =>
       selectDeliveries(eventId, JSON.parse(batches), after, limit),
-    // Dead letters too: without a body there is nothing to replay.
+    // Includes dead letters: without a body, there is nothing to replay.
     discard: run(
       db,
       `UPDATE deliveries SET status = 'discarded', next_attempt_at = NULL, expires_at = NULL
        WHERE id = ? AND status IN ('pending', 'retrying', 'dead')`,
     ),
-    // A new version tells the dispatcher that what it has claimed ahead is old.
+    // A new version tells the dispatcher that its claimed deliveries are outdated.
     renewEndpoint: run(db, 'UPDATE webhook_endpoints SET version = version + 1 WHERE id = ?'),
-    // Receivers may send back what they were sent, with escapes that PostgreSQL refuses to decode: it is parsed here.
+    // Receivers may echo what they were sent, with escapes that PostgreSQL rejects: it is parsed here.
     async emptyReplies(deliveryId) {
       for (const { id, detail } of await selectDetails(deliveryId)) {
         const whole = JSON.parse(detail) as { response?: object | null };

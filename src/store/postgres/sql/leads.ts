@@ -8,9 +8,9 @@ export function leadsSql(db: Connection): Later<LeadStatements['leads']> {
   const selectWire = value<[string], string>(db, 'SELECT wire FROM signals WHERE id = ? FOR UPDATE');
   const updateWire = run<[string, string]>(db, 'UPDATE signals SET wire = ? WHERE id = ?');
 
-  /** The signal's JSON as it names the lead, or none: it is what every answer shows. */
+  /** The signal's JSON with the lead's ID, or without: every response shows it. */
   function name(signalId: string, wire: string, leadId: string | null): string {
-    // Parsed here, as posts may hold escapes that PostgreSQL refuses to decode.
+    // Parsed here, because posts may contain escapes that PostgreSQL rejects.
     const named = JSON.stringify({ ...JSON.parse(wire), lead_id: leadId });
     updateWire(named, signalId);
     return named;
@@ -33,7 +33,7 @@ export function leadsSql(db: Connection): Later<LeadStatements['leads']> {
               deal_amount = :dealAmount, owner = :owner, next_due = :nextDue, version = version + 1, wire = :wire
        WHERE id = :id`,
     ),
-    // The first lead that bears a name at a company keeps it: others of that name are distinguished by their addresses.
+    // The first lead with a name at a company keeps it: others with that name are distinguished by their addresses.
     insertIdentity: run(
       db,
       'INSERT INTO lead_identities (tenant_id, key, lead_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',

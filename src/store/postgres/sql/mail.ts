@@ -9,7 +9,7 @@ export function mailSql(db: Connection): Later<MailStatements['mail']> {
       `INSERT INTO mail_outbox (id, tenant_id, kind, facts, created_at, next_try_at) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT (id) DO NOTHING`,
     ),
-    // Only while it waits: a mail that was sent stays sent, even if a failure is reported late.
+    // Only while it is pending: a sent mail stays sent, even if a failure is reported later.
     markSent: changed(
       db,
       'UPDATE mail_outbox SET sent_at = ?, next_try_at = NULL, tries = tries + 1 WHERE id = ? AND sent_at IS NULL',
@@ -52,7 +52,7 @@ export function mailSql(db: Connection): Later<MailStatements['mail']> {
       'SELECT sent_at FROM mail_counts WHERE key = ? AND sent_at > ? ORDER BY sent_at DESC LIMIT 1 OFFSET ?',
     ),
     count: run(db, 'INSERT INTO mail_counts (key, sent_at) VALUES (?, ?)'),
-    // Of a clock that was set back, too: they would count for as long.
+    // Also removes counts from a clock that was set back, which would count for too long.
     pruneCounts: run(db, 'DELETE FROM mail_counts WHERE sent_at <= ? OR sent_at > ?'),
   };
 }

@@ -2,19 +2,19 @@ import type { Connection, Prepared } from '../connection.ts';
 
 type Nothing = ReturnType<() => void>;
 
-/** Statements as a driver over a network answers them. One that answers nothing may be under way still when it returns. */
+/** Statements of an asynchronous driver. One without a result may still be in progress when it returns. */
 export type Later<S> = {
   readonly [K in keyof S]: S[K] extends (...values: infer P) => infer R
     ? (...values: P) => [R] extends [Nothing] ? void | Promise<void> : Promise<R>
     : never;
 };
 
-/** Every statement that was asked for, by its SQL as it is written. */
+/** Every statement used so far, by its SQL text. */
 export const known = new Map<string, Prepared>();
 
 /**
- * SQL whose parameters are written `?`, or `:name` where they are members of a row. Its name is that of its text, so that a
- * connection prepares it once, whoever asks for it.
+ * SQL with parameters written as `?`, or as `:name` for members of a row. Its name is derived from its text, so that
+ * a connection prepares it once for all callers.
  */
 export function prepared(sql: string): Prepared {
   const found = known.get(sql);
@@ -32,25 +32,25 @@ export function prepared(sql: string): Prepared {
   return statement;
 }
 
-/** SQL of many shapes, which no connection keeps prepared: a client who tries them all fills no memory. */
+/** SQL with many shapes, which is never prepared: a client that tries all of them cannot fill the memory. */
 function onceOnly(text: string): Prepared {
   let count = 0;
   return { name: '', text: text.replace(/\?/g, () => `$${++count}`), members: null };
 }
 
-/** The rows of a statement that is made for its question. */
+/** The rows of a statement built for one query. */
 export async function ask<R>(db: Connection, sql: string, values: readonly unknown[]): Promise<R[]> {
   const { columns, rows: found } = await db.ask(onceOnly(sql), values);
   return found.map((each) => Object.fromEntries(columns.map((name, i) => [name, each[i]])) as R);
 }
 
-/** A statement that changes rows and answers nothing: nothing waits for it. */
+/** A statement that changes rows and returns nothing; it is not waited for. */
 export function run<P extends unknown[]>(db: Connection, sql: string): (...values: P) => void {
   const statement = prepared(sql);
   return (...values) => db.send(statement, values);
 }
 
-/** Whether it changed a row. */
+/** Returns whether it changed a row. */
 export function changed<P extends unknown[]>(
   db: Connection,
   sql: string,
@@ -59,7 +59,7 @@ export function changed<P extends unknown[]>(
   return async (...values) => (await db.ask(statement, values)).count > 0;
 }
 
-/** How many rows it changed. */
+/** Returns how many rows it changed. */
 export function count<P extends unknown[]>(db: Connection, sql: string): (...values: P) => Promise<number> {
   const statement = prepared(sql);
   return async (...values) => (await db.ask(statement, values)).count;

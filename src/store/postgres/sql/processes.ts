@@ -7,7 +7,7 @@ export function presenceSql(db: Connection): Later<ProcessStatements['presence']
     db,
     'SELECT 1 FROM processes WHERE name = ? AND seen_at BETWEEN ? AND ?',
   );
-  // The dispatcher and the poller each end theirs: a process is forgotten when it has leases of neither.
+  // Dispatcher and poller end theirs separately: a process is forgotten when it has no leases of either.
   const forget = run<[string[]]>(
     db,
     `DELETE FROM processes WHERE name = ANY (?)
@@ -21,7 +21,7 @@ export function presenceSql(db: Connection): Later<ProcessStatements['presence']
      ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at`,
     ),
     isHeard: async (...terms) => (await heard(...terms)).length > 0,
-    // FOR UPDATE: a beat that comes meanwhile waits, and the row is not forgotten under it.
+    // FOR UPDATE: a concurrent heartbeat waits, and its row is not deleted in the meantime.
     listSilent: values(
       db,
       'SELECT name FROM processes WHERE name <> ? AND seen_at NOT BETWEEN ? AND ? ORDER BY name FOR UPDATE',
@@ -32,7 +32,7 @@ export function presenceSql(db: Connection): Later<ProcessStatements['presence']
 }
 
 export function processesSql(db: Connection): Later<ProcessStatements['processes']> {
-  // The row stays, so that the node that takes the endpoint over can read what was held under it.
+  // The row stays, so that the node that takes over the endpoint can read what was held.
   const endLanes = run<[string[]]>(
     db,
     "UPDATE lane_leases SET until = 0, process = '' WHERE process = ANY (?)",
@@ -69,7 +69,7 @@ export function processesSql(db: Connection): Later<ProcessStatements['processes
   };
 }
 
-/** The row that is read back to know that the storage answers, and the processes that say they live. */
+/** The probe row that shows whether the storage works, and the heartbeats of processes. */
 export function storageReads(db: Connection) {
   const selectProbe = value<[], number>(db, 'SELECT at FROM probe WHERE id = 1');
   const selectSilent = value<[string, number, number], number>(
@@ -82,7 +82,7 @@ export function storageReads(db: Connection) {
   );
   return {
     readProbe: async () => (await selectProbe()) ?? 0,
-    /** Of all but this process. */
+    /** Excludes this process. */
     hasSilent: async (process: string, now: number) =>
       (await selectSilent(process, ...heardWithin(now))) !== undefined,
     countHeard: async (process: string, now: number) => (await countHeard(process, ...heardWithin(now))) ?? 0,

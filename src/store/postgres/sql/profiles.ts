@@ -46,7 +46,7 @@ export function profilesSql(db: Connection): Later<ProfileStatements['profiles']
       const others = await selectOthers(tenantId, id);
       return others.reduce((sum, { settings }) => sum + phraseCount(settings), 0);
     },
-    // A lesson follows from the offer as well.
+    // A lesson also depends on the offer.
     askForLesson: run(db, 'UPDATE profile_lessons SET asked = asked + 1 WHERE profile_id = ?'),
     async renewLessons(model) {
       const lessons = await selectLessons();

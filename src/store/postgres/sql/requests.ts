@@ -12,7 +12,7 @@ export function requestsSql(db: Connection): Later<RequestStatements['requests']
       `SELECT fingerprint, token, process, seed, started_at, steps, expires_at, status, location, body
        FROM idempotency_keys WHERE tenant_id = ? AND route = ? AND key = ?`,
     ),
-    // Where there is one, it has expired.
+    // An existing row has expired.
     insertKey: run(
       db,
       `INSERT INTO idempotency_keys
@@ -53,7 +53,7 @@ export function requestsSql(db: Connection): Later<RequestStatements['requests']
        ON CONFLICT (tenant_id, actor, action, gathered) WHERE gathered IS NOT NULL
          DO UPDATE SET count = audit.count + excluded.count`,
     ),
-    // A row's place follows its time but for clocks that were set back: what is oldest stands first.
+    // Positions follow time, except for clocks that were set back: the lowest ones are the oldest.
     pruneAudit: count(
       db,
       `DELETE FROM audit WHERE position IN

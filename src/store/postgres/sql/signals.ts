@@ -74,8 +74,8 @@ export function signalsSql(db: Connection): Later<SignalStatements['signals']> {
           :externalId, :canonicalUrl, :wire, :explanation, :text)`,
     ),
     insertAuthor: run(db, 'INSERT INTO signal_people (tenant_id, key, signal_id) VALUES (?, ?, ?)'),
-    // Of a feed's item the stored id is not the one that is shown: its edits are other posts of the feed. No JSON is decoded,
-    // as posts may hold escapes that PostgreSQL refuses.
+    // For items of feeds, the stored ID differs from the shown one: their edits are other posts of the feed. JSON is
+    // not decoded in SQL, because posts may contain escapes that PostgreSQL rejects.
     selectOutdated: rows(
       db,
       `SELECT id, profile_id AS "profileId", wire FROM signals
@@ -87,7 +87,7 @@ export function signalsSql(db: Connection): Later<SignalStatements['signals']> {
       `SELECT s.wire, s.text, l.lead_id AS "leadId" FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
        WHERE s.id = :id AND s.tenant_id = :tenantId AND s.external_id = :externalId`,
     ),
-    // The score is a part of `seq`; its place in the millisecond stays its own.
+    // The score is part of `seq`; the number within the millisecond stays.
     updateEdited: run(
       db,
       `UPDATE signals SET seq = (seq >> 7 << 7) + :score::bigint, signal_type = :signalType,

@@ -5,13 +5,13 @@ import { wholeSource } from '../reads/sources.ts';
 import { SOURCES } from '../tables.ts';
 import { changed, count, type Later, run, value } from './prepared.ts';
 
-/** With where its reading goes on. */
+/** With the position at which reading continues. */
 const READ = SOURCES.with<{ position: SourcePosition }>({ position: 'json' });
 const STORED = READ.with<{ nameKey: string; host: string }>({ nameKey: 'plain', host: 'plain' });
-/** Runs of a source that can be looked at. */
+/** The number of runs kept per source. */
 const KEPT_RUNS = 100;
 
-/** Whose requests it counts among: the host of its address, or its kind. */
+/** The host whose request limits apply: that of its address, or its kind. */
 function hostOf({ settings: { url }, kind }: Source): string {
   if (typeof url !== 'string') return kind === 'hackernews_hiring' ? 'hackernews' : kind;
   return url.slice(url.indexOf('//') + 2).split('/')[0] ?? '';
@@ -86,7 +86,7 @@ export function sourcesSql(db: Connection): Later<SourceStatements['sources']> {
          signals_made = signals_made + :signalsMade
        WHERE id = :sourceId AND lease_token = :token`,
     ),
-    // How far the clock ran ahead at the least: what it planned may be later by as much.
+    // The minimum that the clock was ahead: times planned with it may be late by as much.
     replan: count(
       db,
       `UPDATE sources SET
