@@ -206,12 +206,12 @@ function outcomeMethods({
   return {
     recordOutcome(outcome) {
       const attempt = toStored(outcome.attempt);
-      const { deliveryId, streak, next, probe } = outcome;
+      const { deliveryId, endpointId, streak, next, probe } = outcome;
       if (next.status !== 'delivered' || streak !== 'keep' || probe) {
         return recordAttempt({ ...outcome, attempt });
       }
       const { id, attempt: number, startedAt, durationMs, detail } = attempt;
-      return recordDelivered(deliveryId, id, number, startedAt, durationMs, detail);
+      return recordDelivered(deliveryId, id, number, startedAt, durationMs, detail, endpointId);
     },
   };
 }

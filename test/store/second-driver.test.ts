@@ -84,7 +84,7 @@ const DAY: AnyCall[] = [
       },
     ],
   ],
-  ['recordDelivered', ['dlv_1', 'att_2', 2, T0 + 5_000, 4, '{"response":null}']],
+  ['recordDelivered', ['dlv_1', 'att_2', 2, T0 + 5_000, 4, '{"response":null}', 'whk_a']],
   ['bidForKey', [request, { token: 't1', now: T0, expiresAt: T0 + 1_000, process: 'p1', from: null }]],
   [
     'makeKept',

@@ -36,7 +36,7 @@ const aClaim = (lanes: number, limit: number): Change => [
   'claimLanes',
   [{ lanes: Array.from({ length: lanes }, () => ({ limit })) }],
 ];
-const AN_OUTCOME: Change = ['recordDelivered', ['dlv_1', 'att_1', 1, 0, 1, '{}']];
+const AN_OUTCOME: Change = ['recordDelivered', ['dlv_1', 'att_1', 1, 0, 1, '{}', 'whk_1']];
 const A_PROBE: Change = ['writeProbe', [0]];
 const ten = (n: number) => `ten_${n}`;
 

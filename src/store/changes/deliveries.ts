@@ -45,7 +45,7 @@ export interface DeliveryStatements extends EndpointStatements {
       durationMs: number,
       detail: string,
     ): void;
-    countAttempt(hour: number, speed: number, deliveryId: string): void;
+    countAttempt(endpointId: string, hour: number, speed: number): void;
     selectCounted(after: string, limit: number): string[];
     /** For endpoints after `after` up to `last`. */
     mergeHours(after: string, last: string, before: number): void;
@@ -104,8 +104,8 @@ export interface StoredOutcome extends Omit<Outcome, 'attempt'> {
   attempt: StoredAttempt;
 }
 
-/** The most common outcome, flat: delivery, attempt, its number, start, duration and detail. */
-export type DeliveredTuple = [string, string, number, number, number, string];
+/** The most common outcome, flat: delivery, attempt, its number, start, duration, detail, and the endpoint. */
+export type DeliveredTuple = [string, string, number, number, number, string, string];
 
 /** Records outcomes. If the attempt was already counted, only its log is stored. */
 export function outcomeChanges(ask: Asks<DeliveryStatements>) {
@@ -118,17 +118,17 @@ export function outcomeChanges(ask: Asks<DeliveryStatements>) {
       yield* ask.events.emptyReplies(deliveryId);
   }
 
-  const count = (deliveryId: string, startedAt: number, speed: number) =>
-    ask.deliveries.countAttempt(Math.floor(startedAt / HOUR_MS), speed, deliveryId);
+  const count = (endpointId: string, startedAt: number, speed: number) =>
+    ask.deliveries.countAttempt(endpointId, Math.floor(startedAt / HOUR_MS), speed);
 
   return {
     /** A successful attempt that was no probe, to an endpoint with no failures to reset. */
     *recordDelivered(
-      ...[deliveryId, id, attempt, startedAt, durationMs, detail]: DeliveredTuple
+      ...[deliveryId, id, attempt, startedAt, durationMs, detail, endpointId]: DeliveredTuple
     ): Script<boolean> {
       yield* ask.deliveries.insertAttempt(id, deliveryId, attempt, startedAt, durationMs, detail);
       const applied = yield* ask.deliveries.finishDelivered(attempt, deliveryId, attempt - 1);
-      if (applied) yield* count(deliveryId, startedAt, speedOf(durationMs));
+      if (applied) yield* count(endpointId, startedAt, speedOf(durationMs));
       else yield* forgetReplyOfErased(deliveryId);
       return applied;
     },
@@ -145,7 +145,7 @@ export function outcomeChanges(ask: Asks<DeliveryStatements>) {
         return false;
       }
       const isSuccess = next.status === 'delivered';
-      yield* count(deliveryId, startedAt, isSuccess ? speedOf(durationMs) : FAILED);
+      yield* count(outcome.endpointId, startedAt, isSuccess ? speedOf(durationMs) : FAILED);
       if (probe && next.status === 'retrying') yield* ask.deliveries.spare(deliveryId);
       if (next.status === 'dead') yield* addDeadNotice(deliveryId, next.expiresAt);
       yield* settleHealth(outcome);

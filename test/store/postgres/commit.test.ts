@@ -222,7 +222,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     });
     const delivered = (id: string, attempt = `att_${id}`): AnyCall => [
       'recordDelivered',
-      [id, attempt, 1, T0, 3, '{}'],
+      [id, attempt, 1, T0, 3, '{}', ids.indexOf(id) % 2 === 0 ? 'whk_a' : 'whk_b'],
     ];
     // The last is of a delivery that an outcome before it has ended.
     const batch = [...ids.map((id) => delivered(id)), delivered('dlv_0', 'att_late')];

@@ -8,7 +8,7 @@ test.each([
   ['the change of a tenant', ['createKey', [{ tenantId: 'ten_a' }, 5]], ['ten_a']],
   ['what concerns no tenant', ['countMail', [[], 0]], ['house']],
   ['a claim, which skips the leases that others are taking,', ['claimLanes', [{ lanes }]], []],
-  ['an outcome', ['recordDelivered', ['dlv_1', 'att_1', 1, 0, 0, '{}']], []],
+  ['an outcome', ['recordDelivered', ['dlv_1', 'att_1', 1, 0, 0, '{}', 'whk_1']], []],
   ['a heartbeat, which must not wait for housekeeping', ['beat', ['process', 0]], []],
   [
     'what a keyed request does, with what is written beside it',

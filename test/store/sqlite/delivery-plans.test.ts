@@ -4,6 +4,7 @@ import type { WalkTerms } from '../../../src/store/changes/deliveries.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createDeliveryWalk } from '../../../src/store/sqlite/reads/deliveries.ts';
+import { deliveriesSql } from '../../../src/store/sqlite/sql/deliveries.ts';
 
 const ANY: WalkTerms = {
   tenantId: 'ten_a',
@@ -90,5 +91,39 @@ test('filters that an index holds are passed by in the index alone', () => {
       );
     });
     for (const plan of plans.values()) expect(plan).toContain('COVERING INDEX');
+  }
+});
+
+test('what is stored of every delivered delivery runs no trigger and copies no page before it is changed', () => {
+  const db = openDatabase(':memory:');
+  migrate(db);
+  /** SQLite's program for each statement of the outcome, in order. */
+  const programs: string[][] = [];
+  const watched: Database = new Proxy(db, {
+    get(target, name) {
+      if (name !== 'prepare') return Reflect.get(target, name);
+      return (sql: string) => ({
+        run(...values: unknown[]) {
+          const explain = db.prepare<unknown[], { opcode: string }>(`EXPLAIN ${sql}`);
+          programs.push(explain.all(...values).map(({ opcode }) => opcode));
+          return { changes: 1 };
+        },
+        pluck() {
+          return this;
+        },
+      });
+    },
+  });
+  const statements = deliveriesSql(watched);
+  statements.insertAttempt('att_1', 'dlv_1', 1, 0, 5, '{}');
+  statements.finishDelivered(1, 'dlv_1', 0);
+  statements.countAttempt('whk_1', 0, 9);
+  db.close();
+  expect(programs).toHaveLength(3);
+  for (const program of programs) {
+    expect(program).toContain('IdxInsert');
+    expect(program).not.toContain('Program');
+    // A statement that reads what it writes from a query is undone by copies of its pages where it fails half way.
+    expect(program).not.toContain('InitCoroutine');
   }
 });

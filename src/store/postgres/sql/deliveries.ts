@@ -16,8 +16,7 @@ export function deliveriesSql(db: Connection): Later<DeliveryStatements['deliver
     ),
     countAttempt: run(
       db,
-      `INSERT INTO endpoint_hours (endpoint_id, hour, speed, count)
-       SELECT endpoint_id, ?, ?, 1 FROM deliveries WHERE id = ?
+      `INSERT INTO endpoint_hours (endpoint_id, hour, speed, count) VALUES (?, ?, ?, 1)
        ON CONFLICT (endpoint_id, hour, speed) DO UPDATE SET count = endpoint_hours.count + 1`,
     ),
     selectCounted: values(

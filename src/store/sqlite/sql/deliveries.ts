@@ -12,8 +12,8 @@ export function deliveriesSql(db: Database): DeliveryStatements['deliveries'] {
     ),
     countAttempt: run(
       db,
-      `INSERT INTO endpoint_hours (endpoint_id, hour, speed, count)
-       SELECT endpoint_id, ?, ?, 1 FROM deliveries WHERE id = ? ON CONFLICT DO UPDATE SET count = count + 1`,
+      `INSERT INTO endpoint_hours (endpoint_id, hour, speed, count) VALUES (?, ?, ?, 1)
+       ON CONFLICT DO UPDATE SET count = count + 1`,
     ),
     selectCounted: values(
       db,
