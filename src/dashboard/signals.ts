@@ -86,7 +86,7 @@ export function addSignals(app: FastifyInstance, deps: DashboardDeps, show: Show
   app.post<{ Params: { id: string } }>('/signals/:id/lead', async (request, reply) => {
     const { id } = request.params;
     try {
-      await addLead(deps, leadCallerOf(request), checked(leadInputSchema, { signal_ids: [id] }));
+      await addToPipeline(deps, request, [id]);
       return reply.redirect(`/dashboard/signals/${id}?done=added`, 303);
     } catch (error) {
       const faults = faultsOf(error);
@@ -159,6 +159,14 @@ export function addReplyTemplate(app: FastifyInstance, { store }: DashboardDeps,
   });
 }
 
+/** Makes signals part of leads, and ends their stay in the inbox, also if their author is a lead already. @throws DomainError */
+async function addToPipeline(deps: DashboardDeps, request: FastifyRequest, ids: readonly string[]) {
+  for (const id of ids) {
+    await addLead(deps, leadCallerOf(request), checked(leadInputSchema, { signal_ids: [id] }));
+  }
+  await deps.store.triageSignals(memberOf(request).tenant.id, ids, { added: true });
+}
+
 /** Applies an action to signals; returns the notice to show. @throws DomainError */
 async function triage(
   deps: DashboardDeps,
@@ -175,10 +183,7 @@ async function triage(
       }
       return 'thanks';
     case 'lead':
-      for (const id of ids) {
-        const input = checked(leadInputSchema, { signal_ids: [id] });
-        await addLead(deps, leadCallerOf(request), input);
-      }
+      await addToPipeline(deps, request, ids);
       return 'added';
     case 'assign':
       await assignSignals(deps, tenant.id, { ids, assignee: text(form, 'assignee') });

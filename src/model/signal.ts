@@ -248,7 +248,10 @@ export interface SignalQuery extends PageRequest {
   triage?: TriageFilter;
 }
 
-/** Open: neither judged, nor attached to a lead, nor snoozed. Done: judged, or attached to a lead. */
+/**
+ * Done: judged, or made part of a lead by a user. Open: neither that nor snoozed. A new post by a lead is attached to the lead
+ * and open until someone judges it or adds it to the pipeline.
+ */
 export const TRIAGE_STATES = ['open', 'snoozed', 'done', 'all'] as const;
 
 export interface TriageFilter {

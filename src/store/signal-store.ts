@@ -214,11 +214,14 @@ export interface SignalStore {
   countJudged(tenantId: string, of: { since: number; most: number }): Promise<number>;
   /** The triage of the tenant's signals with these ids; unknown ones are omitted. */
   listTriage(tenantId: string, ids: readonly string[]): Promise<SignalTriage[]>;
-  /** Assigns or snoozes signals, whichever is given; returns the number of signals that exist. */
+  /**
+   * Assigns or snoozes signals, or marks them as added to the pipeline, whichever is given; returns the number of signals that
+   * exist.
+   */
   triageSignals(
     tenantId: string,
     ids: readonly string[],
-    change: Partial<Pick<SignalTriage, 'assignee' | 'snoozedUntil'>>,
+    change: Partial<Pick<SignalTriage, 'assignee' | 'snoozedUntil'>> & { added?: true },
   ): Promise<number>;
   /** By name. */
   listSignalViews(tenantId: string): Promise<SignalView[]>;

@@ -80,6 +80,23 @@ test('what was judged, added or snoozed leaves the inbox, many at once, and the 
   expect(await rows()).toEqual([fifth]);
 });
 
+test('a new post by someone in the pipeline is in the inbox, until it is judged or added as well', async () => {
+  const author = { prospect: { name: 'Jane Doe', email: 'jane@acme.example' } };
+  await act({ id: await post(HOT, author), act: 'lead' });
+  expect(await rows()).toEqual([]);
+  const second = await post(
+    'We need accounting software for 12 people this month. What do you recommend?',
+    author,
+  );
+  const third = await post('Looking for an agency to build our new website by March, budget 20k.', author);
+  expect(await rows()).toEqual([third, second]);
+  expect((await browser.get('/dashboard/signals')).body).toContain('in the pipeline');
+  await act({ id: second, act: 'lead' });
+  expect(await rows()).toEqual([third]);
+  await act({ one: `not_relevant ${third}` });
+  expect(await rows()).toEqual([]);
+});
+
 test('a snooze ends on the morning of its day in the zone of the tenant, and may be taken back', async () => {
   const settings = { method: 'PATCH', url: '/v1/settings', headers: made.auth } as const;
   await made.app.inject({ ...settings, payload: { timezone: 'Asia/Tokyo' } });

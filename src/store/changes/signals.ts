@@ -52,6 +52,8 @@ export interface SignalStatements
     enterIndexAsInserted(signal: NewSignal): void;
     addTriage(ids: string, tenantId: string): void;
     updateTriage(row: Record<string, unknown>): number;
+    /** Opens a signal that is done because it was attached to a lead. */
+    reopen(id: string): void;
     saveView(view: SignalView): boolean;
     deleteView(id: string, tenantId: string): boolean;
     saveReplyTemplate(tenantId: string, template: string): void;
@@ -75,11 +77,12 @@ export function signalChanges(ask: Asks<SignalStatements>, write: SignalWriter) 
       return all;
     },
     editSignals: edits.editSignals,
-    *triageSignals(tenantId, ids, { assignee = null, snoozedUntil }) {
+    *triageSignals(tenantId, ids, { assignee = null, snoozedUntil, added = false }) {
       const all = JSON.stringify(ids);
       yield* ask.signals.addTriage(all, tenantId);
       const snoozes = snoozedUntil === undefined ? 0 : 1;
-      const row = { assignee, snoozes, snoozedUntil: snoozedUntil ?? null, ids: all, tenantId };
+      const until = snoozedUntil ?? null;
+      const row = { assignee, snoozes, snoozedUntil: until, adds: added ? 1 : 0, ids: all, tenantId };
       return yield* ask.signals.updateTriage(row);
     },
     *saveSignalView(view) {
@@ -219,7 +222,7 @@ export function createSignalRemover(ask: Asks<SignalStatements>) {
 
 /**
  * Attaches a newly stored signal to its author's lead, and updates the lead's score: part of the change that stores it. Returns
- * the signal's updated JSON. If its keys match two leads, it stays unattached.
+ * the signal's updated JSON. If its keys match two leads, it stays unattached. Nobody has seen it yet, so it stays open.
  */
 function createAdoption(ask: Asks<SignalStatements>): (signal: NewSignal) => Script<string> {
   const leadRow = createLeadRow(ask);
@@ -233,6 +236,8 @@ function createAdoption(ask: Asks<SignalStatements>): (signal: NewSignal) => Scr
     if (stored === null) return wire;
     const lead = attachSignals(stored.lead, [JSON.parse(wire) as Signal]);
     yield* leadRow.update({ ...lead, updated_at: toIso(timestamp) });
-    return yield* leadSignals.attach(lead.id, id);
+    const shown = yield* leadSignals.attach(lead.id, id);
+    yield* ask.signals.reopen(id);
+    return shown;
   };
 }

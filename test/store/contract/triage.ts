@@ -47,6 +47,25 @@ export function describeTriage(open: OpenStore): void {
       expect(await listed(store, {})).toHaveLength(5);
     });
 
+    test('a new signal of a lead is attached to it and open until someone deals with it', async () => {
+      const { store } = await openWithFive(open);
+      const keys = ['email:ida@acme.example'];
+      await store.commitLead(
+        aNewLead('ten_a', aLead('led_1'), { keys, seen: [{ key: keys[0] ?? '', leadId: null }] }),
+      );
+      await store.commitSignals([
+        aSignal('ten_a', { id: 'sig_new', timestamp: T0 + HOUR, externalId: 'new', personKeys: keys }),
+      ]);
+      expect(rowsOf(await store.listSignals('ten_a', ANY))[0]).toMatchObject({
+        signal_id: 'sig_new',
+        lead_id: 'led_1',
+      });
+      expect((await listed(store, { state: 'open' }))[0]).toBe('sig_new');
+      expect(await listed(store, { state: 'done' })).toEqual([]);
+      await store.triageSignals('ten_a', ['sig_new'], { added: true });
+      expect(await listed(store, { state: 'done' })).toEqual(['sig_new']);
+    });
+
     test('signals are counted by day, class and score, as they are now; made-up ones are not', async () => {
       const { store } = await openWithFive(open);
       const DAY = 24 * HOUR;

@@ -15,7 +15,7 @@ export function signalsSql(db: Connection): Later<SignalStatements['signals']> {
   );
   const updateTriage = count<Record<string, unknown>[]>(
     db,
-    `UPDATE signal_triage SET assignee = coalesce(:assignee, assignee),
+    `UPDATE signal_triage SET assignee = coalesce(:assignee, assignee), is_lead = is_lead OR :adds::int = 1,
        snoozed_until = CASE WHEN :snoozes::int = 1 THEN :snoozedUntil ELSE snoozed_until END
      WHERE seq IN (SELECT seq FROM signals WHERE id = ANY (:ids) AND tenant_id = :tenantId)`,
   );
@@ -51,6 +51,10 @@ export function signalsSql(db: Connection): Later<SignalStatements['signals']> {
     ),
     addTriage: (ids, tenantId) => addTriage(JSON.parse(ids), tenantId),
     updateTriage: (terms) => updateTriage({ ...terms, ids: JSON.parse(String(terms.ids)) }),
+    reopen: run(
+      db,
+      'UPDATE signal_triage SET is_lead = false WHERE seq = (SELECT seq FROM signals WHERE id = ?)',
+    ),
     saveView: VIEWS.insert(db, 'ON CONFLICT (tenant_id, name) DO UPDATE SET query = excluded.query'),
     deleteView: changed(db, 'DELETE FROM signal_views WHERE id = ? AND tenant_id = ?'),
     saveReplyTemplate: run(

@@ -38,10 +38,14 @@ export function signalsSql(db: Database): SignalStatements['signals'] {
     ),
     updateTriage: count(
       db,
-      `UPDATE signal_triage SET assignee = ifnull(:assignee, assignee),
+      `UPDATE signal_triage SET assignee = ifnull(:assignee, assignee), is_lead = max(is_lead, :adds),
          snoozed_until = CASE WHEN :snoozes THEN CAST(:snoozedUntil AS INTEGER) ELSE snoozed_until END
        WHERE seq IN (
          SELECT s.seq FROM json_each(:ids) j CROSS JOIN signals s ON s.id = j.value WHERE s.tenant_id = +:tenantId)`,
+    ),
+    reopen: run(
+      db,
+      'UPDATE signal_triage SET is_lead = 0 WHERE seq = (SELECT seq FROM signals WHERE id = ?)',
     ),
     saveView: VIEWS.insert(db, 'ON CONFLICT (tenant_id, name) DO UPDATE SET query = excluded.query'),
     deleteView: changed(db, 'DELETE FROM signal_views WHERE id = ? AND tenant_id = ?'),
