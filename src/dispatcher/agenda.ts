@@ -5,36 +5,43 @@ import { Lane } from './lane.ts';
 import { createFairQueue, type FairQueue, type Health, type Slots } from './slots.ts';
 import type { LaneTarget } from './target.ts';
 
-/** Endpoints without a lane that are kept ready to send to; their version is looked at in each commit. */
+/** Maximum number of endpoints without a lane whose prepared target is cached; claims check its version. */
 const MAX_TARGETS = 10_000;
 
-/** Every lane that holds something, in line for what it can do now or with an alarm for when it can. */
+/** Every lane with work: queued for what it can do now, or with an alarm for when it can. */
 export interface Agenda {
-  /** Lanes that may send, by what their next request counts as. */
+  /** Lanes that may send, by the health of their next request. */
   readonly toSend: Readonly<Record<Health, FairQueue<Lane>>>;
-  /** Lanes that want a claim. */
+  /** Lanes that need a claim. */
   readonly toClaim: FairQueue<Lane>;
-  /** An endpoint's lane, made where there is none; `tenantId` is empty where the caller does not know it. */
+  /**
+   * Returns the lane of an endpoint, creating it if necessary; `tenantId` is empty if the caller does not
+   * know it.
+   */
   lane(endpointId: string, tenantId: string): Lane;
-  /** Puts a lane in line, after whatever happened to it. `now` (monotonic) and `wallNow` spare reading the clock. */
+  /** Queues a lane after any change of it. `now` (monotonic) and `wallNow` save reading the clock. */
   consider(lane: Lane, now?: number, wallNow?: number): void;
-  /** Work for this endpoint is due at `dueAt` (Unix milliseconds). */
+  /** Reports that work for an endpoint is due at `dueAt` (Unix milliseconds). */
   due(endpointId: string, tenantId: string, dueAt: number): void;
-  /** The endpoint was changed: its copy is dropped with what was claimed by it, so that nothing more is sent by it. */
+  /**
+   * Reports a change of an endpoint: drops the cached copy and the deliveries claimed with it, so that no
+   * further request uses it.
+   */
   changed(endpointId: string): void;
-  /** Nothing that was claimed so far is sent. */
+  /** Gives up everything that is claimed and not sent yet. */
   giveBackAll(): void;
-  /** Wall time jumped: what is due moves along. */
+  /** Reports a jump of wall time: due times move along. */
   shift(deltaMs: number): void;
-  /** Endpoints with work that waits for nothing but their throttle. */
+  /** Number of endpoints whose work waits only for their rate limit. */
   throttled(): number;
-  /** No alarm rings any more. */
+  /** Stops all alarms. */
   stop(): void;
 }
 
 /**
- * Only a lane that something happens to is looked at, and only an alarm that is due: 100,000 lanes that wait cost a
- * delivery of a busy one nothing (`npm run bench -- lanes`). A lane that holds nothing is forgotten when its throttle is.
+ * Only lanes that something happens to are examined, and only alarms that are due: 100,000 waiting lanes add
+ * nothing to the cost of a delivery (`npm run bench -- lanes`). A lane without work is removed once its
+ * throttle is empty.
  */
 export function createAgenda(deps: { clock: Clock; slots: Slots; wakeUp: WakeUp }): Agenda {
   const { clock, slots, wakeUp } = deps;
@@ -87,7 +94,7 @@ export function createAgenda(deps: { clock: Clock; slots: Slots; wakeUp: WakeUp 
       consider(found);
     },
     changed(endpointId) {
-      const found = lane(endpointId, ''); // one that waited through a long pause was forgotten meanwhile
+      const found = lane(endpointId, ''); // a lane that waited through a long pause was removed meanwhile
       found.dropCopy(clock.now());
       consider(found);
       wakeUp.soon();
@@ -113,21 +120,24 @@ export function createAgenda(deps: { clock: Clock; slots: Slots; wakeUp: WakeUp 
   };
 }
 
-/** Tells the scheduler that something may be sent or claimed now. */
+/** Wakes the scheduler when something may be sent or claimed. */
 export interface WakeUp {
-  /** Once for all that is asked for in a turn of the event loop. */
+  /** Runs once for all requests in a turn of the event loop. */
   soon(): void;
-  /** At once, where nothing was asked for in this turn yet: for work that came from elsewhere than a connection. */
+  /**
+   * Runs immediately if nothing was requested in this turn yet. For work that does not come from a
+   * connection.
+   */
   atOnce(): void;
   listen(answer: () => void): void;
 }
 
 /**
- * After the current turn of the event loop. undici takes a connection back only after an immediate of its own, so that
- * sending at once would open a new connection for every reply.
+ * Runs after the current turn of the event loop. undici releases a connection only in a later `setImmediate`,
+ * so sending immediately would open a new connection for every response.
  */
 export function createWakeUp(): WakeUp {
-  /** Asked for in this turn; whether it is still to be answered. */
+  /** Whether a wake-up was requested in this turn, and whether it is still pending. */
   let asked = false;
   let unanswered = false;
   let answer = () => {};

@@ -1,29 +1,29 @@
 import { type Clock, DAY_MS, type Timer } from '../lib/clock.ts';
 
-/** Alarms that fall due within it ring together. */
+/** Alarms that are due within this time ring together. */
 const GRAIN_MS = 5;
 /**
- * A timer this late means that the process stood still (stopped, swapped, starved): replies that came meanwhile wait to be
- * read, and deadlines are looked at only after they were.
+ * A timer that is this late means that the process was suspended, swapped out or starved. Responses that
+ * arrived meanwhile are read before deadlines are checked.
  */
 const STOOD_STILL_MS = 1_000;
-/** setTimeout's own limit is 2^31 − 1; waking once a day to look changes nothing. */
+/** setTimeout is limited to 2^31 − 1; waking up once a day is harmless. */
 const MAX_TIMER_MS = DAY_MS;
 
-/** The moment at which something is to be looked at again; its fields are written here only. */
+/** The time at which something is to be examined again. Only this file writes its fields. */
 export interface Alarm<T> {
   readonly item: T;
-  /** Monotonic milliseconds; Infinity: not set. */
+  /** Monotonic milliseconds; Infinity if it is not set. */
   at: number;
-  /** Its index in the heap. */
+  /** Index in the heap. */
   index: number;
 }
 
-/** Any number of alarms on one timer. */
+/** Any number of alarms on a single timer. */
 export interface Alarms<T> {
-  /** Moves the alarm, to earlier or later; Infinity takes it away. */
+  /** Moves an alarm to an earlier or later time; Infinity removes it. */
   set(alarm: Alarm<T>, at: number): void;
-  /** Nothing rings any more. */
+  /** Stops all alarms. */
   stop(): void;
 }
 
@@ -32,8 +32,8 @@ export function createAlarm<T>(item: T): Alarm<T> {
 }
 
 /**
- * A binary heap in the order of time: what is due is found without looking at what is not, and moving one of 100,000
- * alarms takes 17 steps at most. Nearly always it takes one, as a new alarm lies behind most others.
+ * A binary heap ordered by time: finds due alarms without examining the others, and moves one of 100,000
+ * alarms in at most 17 steps, nearly always in one, because a new alarm is later than most others.
  */
 export function createAlarms<T>(clock: Clock, ring: (due: readonly T[]) => void): Alarms<T> {
   const heap: Alarm<T>[] = [];
@@ -93,7 +93,7 @@ export function createAlarms<T>(clock: Clock, ring: (due: readonly T[]) => void)
 
   function wake(): void {
     const late = clock.monotonic() - timerAt > STOOD_STILL_MS;
-    // Timers run before sockets are read; an immediate set by one runs after.
+    // Timers run before sockets are read; an immediate set by a timer runs after.
     if (late) setImmediate(sweep);
     else sweep();
   }

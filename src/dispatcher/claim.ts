@@ -10,21 +10,24 @@ import type { Log } from './recorder.ts';
 import type { PrepareTarget } from './target.ts';
 import { WINDOW_MS } from './throttle.ts';
 
-/** One claim's size: about 6 ms of the store's writer (12 µs a delivery), so that no other change waits longer for its commit. */
+/**
+ * Size of one claim. It takes the store's writer about 6 ms (12 µs per delivery), which is the longest that
+ * it delays other commits.
+ */
 const CLAIM_LIMIT = 512;
 const CLAIMS_AT_ONCE = 2;
 const PAUSE_AFTER_FAULT_MS = 1_000;
 
-/** Fills lanes from the store. */
+/** Fills lanes with deliveries from the store. */
 export interface Claimer {
-  /** Claims for lanes whose turn it is, unless enough claims are under way. Never throws, never waits. */
+  /** Claims for the next lanes, unless enough claims are in progress. Never throws, never waits. */
   run(): void;
 }
 
 export interface ClaimerDeps {
   store: Store;
   clock: Clock;
-  /** Names this process's leases. */
+  /** Identifies the leases of this process. */
   leaseToken: string;
   prepare: PrepareTarget;
   agenda: Agenda;
@@ -33,8 +36,8 @@ export interface ClaimerDeps {
 }
 
 /**
- * One store call serves many lanes, and calls overlap with sending: while one waits for its commit, lanes live on what
- * they have, and those that run low meanwhile share the next call.
+ * One store call serves many lanes, and overlaps with sending: while it waits for its commit, lanes send what
+ * they have, and lanes that run low meanwhile share the next call.
  */
 export function createClaimer(deps: ClaimerDeps): Claimer {
   const { store, clock, agenda, wakeUp, log } = deps;
@@ -55,7 +58,7 @@ export function createClaimer(deps: ClaimerDeps): Claimer {
     const wallNow = clock.now();
     const lanes: Lane[] = [];
     const demands: LaneDemand[] = [];
-    // Alike for all that wait: a few full lanes beside empty ones would send bursts, each over more connections of its own.
+    // Shared equally: a few full lanes next to empty ones would send in bursts, over more connections.
     const share = Math.ceil(CLAIM_LIMIT / Math.max(1, agenda.toClaim.size));
     for (let left = CLAIM_LIMIT; left > 0; ) {
       const lane = agenda.toClaim.next();
@@ -108,39 +111,39 @@ export function createClaimer(deps: ClaimerDeps): Claimer {
   return { run };
 }
 
-/** The longest timeout of an endpoint. */
+/** Maximum timeout of an endpoint. */
 const LONGEST_ATTEMPT_MS = 30_000;
-/** A lease holds the wait for a turn, the longest attempt, and its commit. */
+/** A lease covers the wait for a turn, the longest attempt, and its commit. */
 const LEASE_MS = LONGEST_ATTEMPT_MS + 30_000;
-/** What a lease has beside, so that it is not written anew for each event. */
+/** Extra length of a lease, so that it is not renewed for each event. */
 const SPARE_MS = 15_000;
 
-/** How long a claimed delivery may wait for its turn; later the attempt could outlive the lease. */
+/** Maximum wait of a claimed delivery for its turn; after that, the attempt could outlive the lease. */
 export const WAIT_MS = 20_000;
 
 /**
- * Until when what was claimed may wait, monotonic: the wait counts from the claim's answer, as far as the lease's spare time
- * makes up for what the claim itself waited for the writer.
+ * Until when a claimed delivery may wait, in monotonic time. The wait starts when the claim returns, as long
+ * as the spare time of the lease covers the claim's wait for the writer.
  */
 export function handLimit(askedAt: number, answeredAt: number): number {
   return Math.min(answeredAt, askedAt + SPARE_MS) + WAIT_MS;
 }
 
-/** When a lease taken at `now` runs out, Unix milliseconds. */
+/** The end of a lease taken at `now`, Unix milliseconds. */
 export function leaseEnd(now: number): number {
   return now + LEASE_MS + SPARE_MS;
 }
 
-/** Until when a lease has to last for what is taken at `now`, Unix milliseconds. */
+/** The earliest acceptable end of the lease for deliveries taken at `now`, Unix milliseconds. */
 export function leaseNeeded(now: number): number {
   return now + LEASE_MS;
 }
 
-/** The same store, whose claimed deliveries know the trace that their event came from. Only where something is traced. */
+/** Wraps a store so that claimed deliveries include the trace of their event. Used only if tracing is on. */
 export function withTraces(store: Store): Store {
   async function fill(deliveries: readonly ClaimedDelivery[]): Promise<void> {
     if (deliveries.length === 0) return;
-    // A trace is no reason to keep a delivery waiting, let alone to fail.
+    // A missing trace must not delay a delivery, let alone make it fail.
     const traces = await store.tracesOf(deliveries.map(({ id }) => id)).catch(() => []);
     const byId = new Map(traces);
     for (const delivery of deliveries) delivery.trace = byId.get(delivery.id) ?? null;
@@ -167,7 +170,10 @@ export interface ReserveDeps {
   leaseToken: string;
 }
 
-/** Deliveries born in hand: a lane with room and nothing waiting before them takes them on while they are being stored. */
+/**
+ * Reserves new deliveries while they are being stored, so they need no claim: for lanes with free capacity
+ * and nothing waiting.
+ */
 export function createReserve({ clock, agenda, wakeUp, leaseToken }: ReserveDeps): Reserve {
   return (events) => {
     const now = clock.now();
@@ -175,8 +181,8 @@ export function createReserve({ clock, agenda, wakeUp, leaseToken }: ReserveDeps
     const reserved: { lane: Lane; deliveries: ClaimedDelivery[] }[] = [];
     const lanes = [];
     for (const [lane, all] of byLane(agenda, events)) {
-      // A request that is run again after a crash brings the deliveries that its first run stored: one of them may be on the
-      // wire by now, from a claim, and giving up its reservation would make it claimable a second time.
+      // A request that is retried after a crash contains deliveries that its first run stored. One of them
+      // may be in flight from a claim, and releasing its reservation would make it claimable a second time.
       const fresh = all.filter(({ id }) => !lane.holds(id));
       const deliveries = fresh.slice(0, lane.roomFor(fresh.length, since, now));
       if (deliveries.length === 0) continue;
@@ -191,19 +197,19 @@ export function createReserve({ clock, agenda, wakeUp, leaseToken }: ReserveDeps
           lane.settle(deliveries, taken, since + WAIT_MS);
           agenda.consider(lane);
         }
-        wakeUp.atOnce(); // before the request is answered, which the receivers need not wait for
+        wakeUp.atOnce(); // before the response to the request, which receivers need not wait for
       },
     };
   };
 }
 
 /**
- * A larger body waits for a claim, which brings as many as a lane may hold: those of a batch would fill the memory before their
- * commit says which of them are sent.
+ * Larger bodies wait for a claim, which is limited to what a lane may hold: the bodies of a batch would fill
+ * the memory before the commit decides which of them are sent.
  */
 const MOST_BYTES = 65_536;
 
-/** Deliveries as a claim would bring them. Endpoints that get the same text share its bytes. */
+/** Deliveries in the form of a claim. Endpoints with equal bodies share the bytes. */
 function byLane(agenda: Agenda, events: readonly RoutedEvent[]): Map<Lane, ClaimedDelivery[]> {
   const lanes = new Map<Lane, ClaimedDelivery[]>();
   let last = { body: '', hash: '', bytes: toBodyBytes('') };

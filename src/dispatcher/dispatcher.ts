@@ -24,7 +24,7 @@ import { createPrepareTarget } from './target.ts';
 import { WINDOW_MS } from './throttle.ts';
 import { createProber, createSendTest } from './unqueued.ts';
 
-/** What the dispatcher needs of the process. */
+/** Dependencies of the dispatcher. */
 export interface DispatcherDeps {
   store: Store;
   clock: Clock;
@@ -33,61 +33,73 @@ export interface DispatcherDeps {
   secretBox: SecretBox;
   /** Addresses exempt from the public-HTTPS rule. */
   allowTargets: AddressSet;
-  /** Local address of outgoing connections; null: the system's choice. */
+  /** Local address of outgoing connections; null leaves it to the system. */
   localAddress: string | null;
-  /** One structured log line; never given bodies, secrets or URLs with a query. */
+  /** Structured log. It never contains bodies, secrets or URLs with a query. */
   log: Log;
-  /** Null or left out: nothing is traced. */
+  /** Null or omitted if nothing is traced. */
   tracer?: Tracer | null;
 }
 
-/** How it is doing. */
+/** Metrics and state of the dispatcher. */
 export interface DispatcherPulse {
   tally: DispatcherTally;
-  /** Requests that are under way. */
+  /** Number of requests in flight. */
   inFlight: number;
-  /** Outcomes that wait for their commit. */
+  /** Number of outcomes waiting for their commit. */
   uncommitted: number;
-  /** Endpoints with work that waits for nothing but their throttle. */
+  /** Number of endpoints whose work waits only for their rate limit. */
   throttled: number;
-  /** Why nothing is delivered that should be, in words for an operator; null: all is well. */
+  /** Why due deliveries are not sent, in words for an operator; null if everything works. */
   stuck: string | null;
 }
 
-/** Takes stored deliveries to their receivers. */
+/** Sends stored deliveries to their receivers. */
 export interface Dispatcher {
   /**
-   * Recovers what a dead process had in flight and begins to deliver; returns how many endpoints have work that waits. May be
-   * called again where it failed.
+   * Recovers deliveries that a dead process had in flight, and starts delivering; returns the number of
+   * endpoints with waiting work. May be called again after a failure.
    */
   start(): Promise<number>;
-  /** Says that new work was committed for these endpoints. Cheap, synchronous, never throws. */
+  /** Reports newly committed work for these endpoints. Cheap, synchronous, never throws. */
   nudge(lanes: readonly NewWork[]): void;
-  /** Takes on what can be sent at once, as it is being stored: see {@link Reservation}. Never throws. */
+  /**
+   * Reserves deliveries that can be sent immediately, while they are being stored: see {@link Reservation}.
+   * Never throws.
+   */
   reserve: Reserve;
-  /** Says that an endpoint was changed: every later attempt goes by what is stored now. */
+  /** Reports a change of an endpoint: every later attempt uses the stored version. */
   endpointChanged(endpointId: string): void;
-  /** Sends a test at once, within the throttle; works while the endpoint is paused, and leaves count and pause alone. */
+  /**
+   * Sends a test immediately, within the rate limit. Works while the endpoint is paused, and does not affect
+   * its failure count or pause.
+   */
   sendTest: SendTest;
-  /** Asked for now and then: it looks at every endpoint with work. */
+  /** For periodic monitoring: examines every endpoint with work. */
   pulse(): DispatcherPulse;
-  /** Stops claiming and waits for what is in flight, at most `graceMs`; then cuts it off (it is sent again later). */
+  /**
+   * Stops claiming and waits up to `graceMs` for requests in flight, then cancels them (they are sent again
+   * later).
+   */
   stop(graceMs: number): Promise<void>;
 }
 
-/** How often to look for work that another process stored, or held when it died; also the housekeeping's beat. */
+/**
+ * Interval of checks for work stored by another process, or held by one that died; also the interval of
+ * housekeeping.
+ */
 const SAFETY_NET_MS = 15_000;
 
-const NOT_RUNNING = { new: 'deliveries have not begun yet', stopped: 'the server is stopping' };
+const NOT_RUNNING = { new: 'deliveries have not started yet', stopped: 'the server is stopping' };
 
-/** What tests put in the network's place. */
+/** Replacements for the network in tests. */
 export interface DispatcherNetwork {
   lookup?: Lookup;
-  /** Certificate authorities besides the system's, PEM. */
+  /** Certificate authorities in addition to the system's, in PEM. */
   ca?: string;
 }
 
-/** Wires the room together; the parts know each other only through what they are given here. */
+/** Wires the parts together; they know each other only through these dependencies. */
 export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwork = {}): Dispatcher {
   const { log, newId, random, secretBox, allowTargets: allow, localAddress, tracer = null } = deps;
   const store = tracer === null ? deps.store : withTraces(deps.store);
@@ -104,7 +116,7 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
   const agenda = createAgenda({ clock, slots, wakeUp });
   const tally = createDispatcherTally();
   const recorder = createOutcomeRecorder({ store, clock, log, tally });
-  // The start of an attempt is only reported, nothing is planned by it: it needs no watch.
+  // Start times of attempts are only reported, not used for scheduling, so they need no step detection.
   const flights = {
     clock: deps.clock,
     pools,
@@ -134,7 +146,7 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
   let state: 'new' | 'running' | 'stopped' = 'new';
   let safetyNet: Timer | null = null;
 
-  /** Posted before anything that reckons with the new time, so that the store has moved what is planned by then. */
+  /** Runs before anything uses the new time, so that the store moves scheduled times first. */
   function onClockStep(deltaMs: number): void {
     log.warn({ delta_ms: deltaMs }, 'the clock was set; planned retries move with it');
     agenda.shift(deltaMs);
@@ -147,7 +159,8 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
     standstill.lookBegins();
     void prober.run();
     try {
-      // Before its leases end: until then nobody sends in its place, and they say what was under way.
+      // Before the leases of a dead process end: until then, nobody sends in its place, and they show what
+      // was in flight.
       if (await store.hasDeparted()) await seedThrottles();
       takeUp(await store.recoverDeliveries({ own: false }));
       pools.sweep();
@@ -168,8 +181,8 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
   }
 
   /**
-   * The throttle holds over a restart, and where an endpoint is taken over: it counts the attempts of the last minute. A lane
-   * that has sent itself had the endpoint to itself meanwhile.
+   * Restores the throttles after a restart or a takeover from the attempts of the last minute. A lane that
+   * has sent requests itself owned the endpoint meanwhile.
    */
   async function seedThrottles(): Promise<void> {
     const now = clock.now();
@@ -185,7 +198,7 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
     }
   }
 
-  /** True once nothing is in flight, false where that takes longer than `graceMs`. */
+  /** Resolves to true once nothing is in flight, or to false after `graceMs`. */
   function landed(graceMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const cutOff = clock.after(graceMs, () => resolve(false));
@@ -199,7 +212,7 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
 
   async function releaseLeases(): Promise<void> {
     try {
-      // Another process that sends in this one's place ends them, once it has counted what was sent.
+      // Otherwise, the process that takes over ends them, after it has counted the requests sent.
       if ((await store.countOthers()) === 0) await store.releaseLeases(leaseToken);
     } catch (error) {
       log.warn({ err: error }, 'leases could not be released; they end with this process');
@@ -217,7 +230,7 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
       return lanes.length;
     },
     nudge(lanes) {
-      if (state !== 'running') return; // before the start, the start itself finds the work
+      if (state !== 'running') return; // before the start, `start` itself finds the work
       const now = clock.now();
       for (const { endpointId, tenantId, rejected } of lanes) {
         if (rejected) tally.countRejected();
@@ -242,7 +255,8 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
       prober.stop();
       const allLanded = await landed(graceMs);
       await pools.destroy();
-      // What was cut off may have arrived: its lease stays, so that the next start counts it for the throttle.
+      // Cancelled requests may have arrived: their leases stay, so that the next start counts them for the
+      // rate limit.
       if (allLanded) await releaseLeases();
     },
   };
@@ -252,29 +266,29 @@ function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0);
 }
 
-/** Notices a dispatcher that does nothing although there is something to do. */
+/** Detects that the dispatcher does nothing although there is work. */
 export interface Standstill {
-  /** A look around has begun, and ended. */
+  /** Called when a check for work starts, and when it ends. */
   lookBegins(): void;
   lookEnds(): void;
-  /** Why nothing moves, or null. */
+  /** Why nothing happens; null if all is well. */
   reason(): string | null;
 }
 
 export interface StandstillDeps {
   clock: Clock;
-  /** Lanes in line for what they could do at once. */
+  /** Number of lanes queued for work that they could do immediately. */
   inLine(): number;
-  /** A number that grows with all that is done. */
+  /** A counter of completed work. */
   done(): number;
 }
 
-/** Longer than the store makes anybody wait, and than a receiver may take. */
+/** Longer than any wait for the store, and than any attempt. */
 const PATIENCE_MS = 60_000;
 
 /**
- * Looked at with every look around (15 s), so that attempts pay nothing for it. A lane is in line for a moment only, unless
- * all slots are taken; those who hold them give them back within 30 s, and that counts as done.
+ * Checked with every check for work (15 s), so that attempts cost nothing extra. A lane is queued only for a
+ * moment, unless all slots are taken; these are released within 30 s, which counts as progress.
  */
 export function createStandstill({ clock, inLine, done }: StandstillDeps): Standstill {
   let lookSince: number | null = null;
@@ -295,7 +309,7 @@ export function createStandstill({ clock, inLine, done }: StandstillDeps): Stand
     },
     reason() {
       const now = clock.monotonic();
-      if (lookSince !== null && now - lookSince > PATIENCE_MS) return 'the store does not tell what waits';
+      if (lookSince !== null && now - lookSince > PATIENCE_MS) return 'the store does not respond';
       if (idleSince !== null && now - idleSince > PATIENCE_MS) return 'deliveries are due, and none is sent';
       return null;
     },

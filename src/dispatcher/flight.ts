@@ -10,7 +10,7 @@ import { Exchange, type ExchangeDeps, MESSAGES, type SendResult } from './send.t
 import type { Health, Slots } from './slots.ts';
 import { type LaneTarget, type Sealed, seal } from './target.ts';
 
-/** What all flights share. */
+/** Dependencies shared by all flights. */
 export interface FlightDeps extends ExchangeDeps {
   newId: NewId;
   random: Random;
@@ -19,31 +19,34 @@ export interface FlightDeps extends ExchangeDeps {
   recorder: OutcomeRecorder;
   wakeUp: WakeUp;
   log: Log;
-  /** Null: nothing is traced. */
+  /** Null if nothing is traced. */
   tracer: Tracer | null;
 }
 
-/** What is sent, to whom, and why. */
+/** The delivery, its target, and the kind of attempt. */
 export interface FlightTerms {
   lane: Lane;
   target: LaneTarget;
   delivery: ClaimedDelivery;
-  /** A `probe` asks whether a paused endpoint works again. A `test` is stored nowhere and counts for the throttle only. */
+  /**
+   * A `probe` checks whether a paused endpoint works again. A `test` is not stored, and counts only towards
+   * the rate limit.
+   */
   kind: 'queued' | 'probe' | 'test';
-  /** What it counts as among all that are in flight. */
+  /** The health that its slot is taken for. */
   health: Health;
-  /** Called when it is over, a delivery's outcome stored. */
+  /** Called when the attempt is over and the outcome of its delivery is stored. */
   onOver: ((record: AttemptRecord) => void) | null;
 }
 
 /**
- * One attempt of one delivery on its way. Its life, top to bottom as the methods stand:
- *   claimed   holds a slot among all that are in flight
- *   sent      signed, and handed to a connection
- *   landed    replied, failed or too late, once; what follows is decided (outcome.ts)
- *   kept      attempt and outcome are stored, and its lane forgets it: only now, so that what a crash sends again is at most
- *             what an endpoint may have in flight
- * A class and no closures, which would be made anew for each delivery; undici calls seven methods on it.
+ * One attempt of one delivery. Its states, in the order of the methods:
+ *   claimed   holds a slot
+ *   sent      signed, and passed to a connection
+ *   landed    answered, failed or timed out, once; the next state of the delivery is decided (outcome.ts)
+ *   kept      attempt and outcome are stored, and the lane releases the delivery: only now, so that after a
+ *             crash at most as many deliveries are sent again as an endpoint may have in flight
+ * A class without closures, which would be created for each delivery; undici calls seven methods of it.
  */
 export class Flight extends Exchange {
   readonly #deps: FlightDeps;
@@ -62,7 +65,10 @@ export class Flight extends Exchange {
     this.#id = deps.newId('att');
   }
 
-  /** claimed → sent. What cannot be prepared lands as an `internal` failure of this delivery alone, at once. */
+  /**
+   * claimed → sent. If the request cannot be prepared, the attempt fails immediately with `internal`, for
+   * this delivery only.
+   */
   depart(): void {
     const { clock, log, tracer } = this.#deps;
     const { target, delivery } = this.#terms;
@@ -97,7 +103,7 @@ export class Flight extends Exchange {
     });
   }
 
-  /** The receiver may have seen the first request, so that a second needs a place in the throttle too. */
+  /** The receiver may have seen the first request, so the second one counts towards the rate limit, too. */
   protected override mayRepeat(): boolean {
     return this.#terms.lane.throttle.take(this.#deps.clock.monotonic());
   }
@@ -112,13 +118,13 @@ export class Flight extends Exchange {
       this.#end(record);
     } else if (result.cut) {
       this.#freePlace();
-      lane.workIsDue(this.#deps.clock.now()); // nothing is stored of it: it is still due
+      lane.workIsDue(this.#deps.clock.now()); // nothing is stored, so the delivery is still due
       lane.leave(delivery.id, false);
       this.#end(record);
     } else {
       const failures = lane.landed(result.error !== null, result.response !== null);
-      // A success gives its slot back before its commit, which should not hold up other endpoints. A failure keeps it,
-      // as the commit is where the 20th pauses the endpoint.
+      // A success releases its slot before its commit, which should not delay other endpoints. A failure
+      // keeps it, because the commit is where the 20th failure pauses the endpoint.
       if (result.error === null) this.#freePlace();
       void this.#keep(this.#outcome(record, result), failures);
     }
@@ -132,7 +138,7 @@ export class Flight extends Exchange {
     if (fate === 'kept') {
       if (streak === 'reset') lane.failuresReset(failures);
       if (next.status === 'retrying') lane.workIsDue(next.at);
-      if (probe && next.status === 'delivered') lane.workIsDue(at); // it is active again
+      if (probe && next.status === 'delivered') lane.workIsDue(at); // the endpoint is active again
     }
     const failed = attempt.error !== null;
     if (failed) this.#freePlace();
@@ -140,7 +146,7 @@ export class Flight extends Exchange {
     this.#end(attempt);
   }
 
-  /** The attempt could not even be announced to the store. */
+  /** Releases the slot if the attempt could not be recorded before it was sent. */
   cancel(): void {
     this.#freePlace();
   }
@@ -184,7 +190,7 @@ export class Flight extends Exchange {
       attempt: record,
       at,
       next,
-      // Nothing to reset where the store is known to count no failure.
+      // There is nothing to reset if the store is known to count no failures.
       streak: streak === 'reset' && !probe && !lane.isFailing ? 'keep' : streak,
       gone,
       probe,

@@ -8,60 +8,73 @@ import { type Health, IN_FLIGHT_PER_ENDPOINT, type Waiter } from './slots.ts';
 import type { LaneTarget } from './target.ts';
 import { createThrottle, WINDOW_MS } from './throttle.ts';
 
-/** Deliveries claimed ahead for a healthy endpoint, so that the next claim's commit overlaps with sending. */
+/**
+ * Deliveries claimed ahead for a healthy endpoint, so that the commit of the next claim overlaps with
+ * sending.
+ */
 const AHEAD = 40;
-/** What it may hold of bodies that are claimed and not sent, unless one alone has more: they reach 256 KB. */
+/** Maximum size of claimed, unsent bodies, unless a single one is larger: a body can have 256 KB. */
 const MOST_BYTES = 1_048_576;
-/** One slot in this many goes to what has waited longest, so that urgent deliveries cannot hold others back for ever. */
+/** One slot in this many is for the oldest deliveries, so that urgent ones cannot delay others forever. */
 const PLACES_AN_OLDEST = 4;
-/** An attempt of one's own is found in the store under a time that differs by less than this. */
+/** Maximum difference between the stored time and our own time of the same attempt. */
 const OWN_WITHIN_MS = 50;
-/** Due since ever, in Unix milliseconds. */
+/** Due immediately, in Unix milliseconds. */
 const AT_ONCE = 0;
 
 /**
- * One endpoint's work in memory; nothing else writes its fields. States, by what it holds:
- *   idle       nothing due, nothing claimed                     → due, or forgotten
- *   due        `#dueAt` has come; waits for a claim             → claimed | idle
- *   claimed    has deliveries; sends while there is room       → claimed | due | idle
- *   doubtful   failed since the last claim: sends nothing until a claim says that it was not paused
+ * The work of one endpoint in memory; nothing else writes its fields. Its states, by what it holds:
+ *   idle       nothing due, nothing claimed                     → due, or removed
+ *   due        `#dueAt` has passed; waits for a claim           → claimed | idle
+ *   claimed    has deliveries; sends while there is room        → claimed | due | idle
+ *   doubtful   failed since the last claim: sends nothing until a claim confirms that it was not paused
  */
 export class Lane implements Waiter {
   readonly endpointId: string;
   readonly throttle = createThrottle(DEFAULT_RATE_LIMIT_PER_MINUTE);
-  /** Kept by the agenda. */
+  /** Managed by the agenda. */
   readonly alarm: Alarm<Lane> = createAlarm<Lane>(this);
   #tenantId: string;
-  /** What the endpoint's current version says; null before the first claim, and when it was paused or deleted. */
+  /**
+   * The prepared current version of the endpoint; null before the first claim, and if it was paused or
+   * deleted.
+   */
   #target: LaneTarget | null = null;
-  /** When its next unclaimed delivery is due, Unix milliseconds; Infinity: none known. */
+  /** When its next unclaimed delivery is due, Unix milliseconds; Infinity if none is known. */
   #dueAt = Number.POSITIVE_INFINITY;
   readonly #hand = createHand((id) => {
     this.#held.delete(id);
     this.#claimed--;
   });
-  /** Deliveries that are being stored for it; see {@link reserve}. */
+  /** Number of its deliveries that are being stored; see {@link reserve}. */
   #reserved = 0;
-  /** Everything claimed whose outcome is not stored yet, in flight or not: id to number of the attempt. */
+  /** All claimed deliveries without a stored outcome, in flight or not: ID to attempt number. */
   readonly #held = new Map<string, number>();
   #inFlight = 0;
-  /** Deliveries that came into its hand so far, but for those that it gave back. */
+  /** Number of deliveries claimed so far, less those given up. */
   #claimed = 0;
   #claiming = false;
   #probing = false;
-  /** Whether the last attempt succeeded. Only then is more claimed than can be sent at once. */
+  /**
+   * Whether the last attempt succeeded. Only then are more deliveries claimed than can be sent immediately.
+   */
   #healthy = false;
-  /** Whether the last attempt had a reply of any kind. */
+  /** Whether the last attempt got any response. */
   #answers = false;
-  /** False where the store is known to count no failure of it: a success then has nothing to reset. */
+  /**
+   * False if the store is known to count no failures of the endpoint: then a success has nothing to reset.
+   */
   #failing = true;
-  /** Failures so far; those that the store has; those it had when the claim under way went out, and at the last. */
+  /**
+   * Failures so far; those stored; those stored when the claim in progress started, and when the last one
+   * did.
+   */
   #failures = 0;
   #storedFailures = 0;
   #askedFailures = 0;
   #confirmedFailures = 0;
 
-  /** `target` is what was known of the endpoint when it last had a lane. */
+  /** `target` is the target that was cached when the endpoint last had a lane. */
   constructor(endpointId: string, tenantId: string, target: LaneTarget | null) {
     this.endpointId = endpointId;
     this.#tenantId = tenantId;
@@ -77,7 +90,7 @@ export class Lane implements Waiter {
     return this.#target;
   }
 
-  /** True where the store may count failures that a success has to reset, or a success is news. */
+  /** Whether the store may count failures that a success resets, or a success has to be reported. */
   get isFailing(): boolean {
     return this.#failing;
   }
@@ -87,17 +100,20 @@ export class Lane implements Waiter {
     return this.#inFlight === 0 ? 'first' : 'further';
   }
 
-  /** A probe of it is being claimed or sent: a second one would not know what the first holds. */
+  /**
+   * Whether a probe of the endpoint is being claimed or sent; a second one would not know what the first
+   * holds.
+   */
   get isProbing(): boolean {
     return this.#probing;
   }
 
-  /** One at a time, in the order of events. */
+  /** Whether deliveries are sent one at a time, in the order of events. */
   get #isOrdered(): boolean {
     return this.#target?.endpoint.ordered === true;
   }
 
-  /** True while a failure may have paused the endpoint without us knowing: the store decides that at commit. */
+  /** Whether a failure may have paused the endpoint; the store decides that at commit. */
   get #isDoubtful(): boolean {
     return this.#failures !== this.#confirmedFailures;
   }
@@ -108,27 +124,30 @@ export class Lane implements Waiter {
     return this.#inFlight < limit && this.throttle.room(now) > 0;
   }
 
-  /** True where a claim is worth its while: half of what was claimed ahead is used up, or it must be confirmed. */
+  /**
+   * Whether a claim is worthwhile: half of the deliveries claimed ahead are used up, or the state must be
+   * confirmed.
+   */
   wantsClaim(now: number, wallNow: number): boolean {
     const due = this.#dueAt <= wallNow;
     if (this.#claiming) return false;
-    // The endpoint's own limit and state come with the first claim, be it of nothing.
+    // The first claim, even an empty one, returns the limit and the state of the endpoint.
     if (this.#target === null) return due;
     if (this.#isDoubtful) return this.#failures === this.#storedFailures && (due || this.#hand.size > 0);
     return due && this.#hand.size <= AHEAD / 2 && this.demand(now) > 0;
   }
 
-  /** How many more deliveries a claim should bring, within the throttle's room. */
+  /** Number of further deliveries to claim, within the rate limit. */
   demand(now: number): number {
     const room = this.#isOrdered
       ? 1 - this.#inFlight
       : IN_FLIGHT_PER_ENDPOINT - this.#inFlight + (this.#healthy ? AHEAD : 0);
     const most = Math.max(1, Math.floor(MOST_BYTES / Math.max(this.#hand.bodyBytes, 1)));
-    // Before the first claim the endpoint's own limit is not known: the throttle then has the default.
+    // Before the first claim, the throttle has the default limit.
     return Math.max(0, Math.min(room, most, this.throttle.room(now)) - this.#hand.size - this.#reserved);
   }
 
-  /** When time alone changes what it can do, monotonic; Infinity: never. */
+  /** When time alone changes what the lane can do, monotonic; Infinity: never. */
   nextLookAt(now: number, wallNow: number): number {
     const waits = this.#dueAt > wallNow && !this.wantsClaim(now, wallNow);
     const dueAt = waits ? now + this.#dueAt - wallNow : Number.POSITIVE_INFINITY;
@@ -138,12 +157,12 @@ export class Lane implements Waiter {
     return Math.max(now, this.throttle.emptyAt());
   }
 
-  /** True where it has work that waits for nothing but its throttle. */
+  /** Whether its work waits only for the rate limit. */
   isThrottled(now: number, wallNow: number): boolean {
     return (this.#hand.size > 0 || this.#dueAt <= wallNow) && this.throttle.room(now) === 0;
   }
 
-  /** True where it holds nothing, so that a new lane would be the same. */
+  /** Whether it holds nothing, so that a new lane would be identical. */
   isForgettable(now: number): boolean {
     const busy =
       this.#claiming || this.#probing || this.#inFlight > 0 || this.#hand.size + this.#reserved > 0;
@@ -162,7 +181,7 @@ export class Lane implements Waiter {
     this.#dueAt += deltaMs;
   }
 
-  /** due → claiming: what the store is asked for. Work that is stored from here on makes it due anew. */
+  /** due → claiming: the request to the store. Work stored from now on makes the lane due again. */
   beginClaim(limit: number): LaneDemand {
     this.#claiming = true;
     this.#dueAt = Number.POSITIVE_INFINITY;
@@ -173,7 +192,10 @@ export class Lane implements Waiter {
     return { endpointId, limit, oldest, knownVersion: this.#knownVersion, held: this.held() };
   }
 
-  /** claiming → claimed or idle. `target` is the endpoint's newer version; what was claimed by the older is dropped. */
+  /**
+   * claiming → claimed or idle. `target` is a newer version of the endpoint; deliveries claimed with the
+   * older one are dropped.
+   */
   endClaim(claim: LaneClaim, target: LaneTarget | null, until: number): void {
     this.#claiming = false;
     this.#confirmedFailures = this.#askedFailures;
@@ -188,8 +210,8 @@ export class Lane implements Waiter {
   }
 
   /**
-   * It was another process's before: what that has sent counts, if this one has sent nothing itself meanwhile. Times are Unix
-   * milliseconds, `offset` makes monotonic ones of them.
+   * Counts the attempts of a process that the endpoint was taken over from, unless this one has sent requests
+   * itself meanwhile. Times are Unix milliseconds; `offset` converts them to monotonic ones.
    */
   wasSentTo(starts: readonly number[], offset: number): void {
     const known = this.throttle.emptyAt() - WINDOW_MS;
@@ -197,44 +219,53 @@ export class Lane implements Waiter {
       if (startedAt + offset > known + OWN_WITHIN_MS) this.throttle.record(startedAt + offset);
   }
 
-  /** claiming → due: the store did not answer. */
+  /** claiming → due: the store did not respond. */
   claimFailed(dueAt: number): void {
     this.#claiming = false;
     this.workIsDue(dueAt);
   }
 
-  /** True from the moment that a delivery is claimed or reserved until its outcome is stored. */
+  /** True from the claim or reservation of a delivery until its outcome is stored. */
   holds(deliveryId: string): boolean {
     return this.#held.has(deliveryId);
   }
 
-  /** How many of `count` deliveries about to be stored can be sent at once: none if others wait before them. */
+  /**
+   * Number of deliveries, of `count` about to be stored, that can be sent immediately; 0 if others are
+   * waiting.
+   */
   roomFor(count: number, now: number, wallNow: number): number {
     if (this.#target === null || this.#claiming || this.#isDoubtful || this.#dueAt <= wallNow) return 0;
-    if (this.#isOrdered) return 0; // which is the first, the store knows
+    if (this.#isOrdered) return 0; // only the store knows which one is first
     return Math.min(count, this.demand(now));
   }
 
-  /** Keeps room for these until {@link settle}; returns what their commit needs to know of the lane. */
+  /**
+   * Reserves room for deliveries until {@link settle}, and returns what their commit needs to know about the
+   * lane.
+   */
   reserve(deliveryIds: readonly string[]): Taking['lanes'][number] {
     this.#reserved += deliveryIds.length;
     for (const id of deliveryIds) this.#held.set(id, 1);
     return { endpointId: this.endpointId, knownVersion: this.#knownVersion, deliveryIds: [...deliveryIds] };
   }
 
-  /** reserved → claimed, for those that the commit gave to this process. */
+  /** reserved → claimed, for the deliveries that the commit assigned to this process. */
   settle(deliveries: readonly ClaimedDelivery[], taken: ReadonlySet<string>, until: number): void {
     this.#reserved -= deliveries.length;
     for (const { id } of deliveries) this.#held.delete(id);
     this.#add({ deliveries: deliveries.filter(({ id }) => taken.has(id)), bodies: null }, until);
   }
 
-  /** claimed → in flight: the next delivery, with its place in the throttle; null where none is left in time. */
+  /**
+   * claimed → in flight: takes the next delivery and counts it towards the rate limit; null if no delivery is
+   * left in time.
+   */
   depart(now: number): ClaimedDelivery | null {
     if (this.#hand.expire(now)) this.workIsDue(AT_ONCE);
     const delivery = this.#hand.take();
     if (delivery === null) return null;
-    this.throttle.take(now); // at the moment of sending: a claim may wait for its turn
+    this.throttle.take(now); // at the time of sending, because a claimed delivery may wait for its turn
     this.#inFlight++;
     return delivery;
   }
@@ -243,7 +274,9 @@ export class Lane implements Waiter {
     this.#probing = true;
   }
 
-  /** As {@link depart}, of a paused endpoint's oldest delivery; false where the throttle has no room. */
+  /**
+   * Like {@link depart}, for the oldest delivery of a paused endpoint; false if the rate limit is reached.
+   */
   departProbe({ id, attempt }: ClaimedDelivery, limit: number, now: number): boolean {
     this.throttle.setLimit(limit);
     if (!this.throttle.take(now)) return false;
@@ -256,7 +289,10 @@ export class Lane implements Waiter {
     this.#probing = false;
   }
 
-  /** An attempt ended. The answer, all failures so far, is given back to {@link outcomeStored}. */
+  /**
+   * An attempt ended. Returns the number of failures so far, which the caller passes to {@link
+   * failuresReset}.
+   */
   landed(failed: boolean, answered: boolean): number {
     this.#healthy = !failed;
     this.#answers = answered;
@@ -267,7 +303,7 @@ export class Lane implements Waiter {
     return this.#failures;
   }
 
-  /** The store has forgotten the endpoint's failures; `failures` is what the lane had counted at the landing. */
+  /** The store has reset the endpoint's failures; `failures` is the number that {@link landed} returned. */
   failuresReset(failures: number): void {
     if (this.#failures === failures) this.#failing = false;
   }
@@ -279,14 +315,14 @@ export class Lane implements Waiter {
     if (failed) this.#storedFailures++;
   }
 
-  /** The endpoint was changed: nothing more is sent by what was known of it. */
+  /** The endpoint was changed: no further request uses the cached copy. */
   dropCopy(dueAt: number): void {
     this.#hand.clear();
     this.#target = null;
     this.workIsDue(dueAt);
   }
 
-  /** Gives back what is claimed and not sent; false where there is nothing. */
+  /** Gives up what is claimed and not sent; false if there is nothing. */
   giveBack(dueAt: number): boolean {
     if (this.#hand.size === 0) return false;
     this.#hand.clear();
@@ -294,7 +330,7 @@ export class Lane implements Waiter {
     return true;
   }
 
-  /** What it holds, as a claim wants to know it. */
+  /** The deliveries it holds, in the form of a claim. */
   held(): LaneDemand['held'] {
     return Array.from(this.#held, ([id, attempt]) => ({ id, attempt }));
   }
@@ -320,33 +356,33 @@ export class Lane implements Waiter {
   }
 }
 
-/** What comes into a hand together. */
+/** Deliveries that are added together. */
 interface Dealt {
   deliveries: readonly ClaimedDelivery[];
-  /** The memory of their bodies, if it is not shared; null: others may use it. */
+  /** The memory of their bodies if it is exclusive; null if others may use it. */
   bodies: Uint8Array | null;
 }
 
-/** After `until` (monotonic) their lease is too short for another attempt. */
+/** After `until` (monotonic), their lease is too short for another attempt. */
 interface Batch extends Dealt {
   next: number;
   until: number;
 }
 
-/** Deliveries of one lane that are claimed and not sent yet, in the order in which they came. */
+/** Claimed, unsent deliveries of one lane, in order of arrival. */
 export interface Hand {
   readonly size: number;
-  /** Bytes of the largest body of late: of the last claim, or half of what it was before. */
+  /** Size of the largest recent body: the largest of the last claim, or half the previous value. */
   readonly bodyBytes: number;
   add(dealt: Dealt, until: number): void;
   take(): ClaimedDelivery | null;
-  /** Gives back those whose time is over; false where there were none. */
+  /** Gives up expired deliveries; false if there were none. */
   expire(now: number): boolean;
-  /** Gives all back. */
+  /** Gives up all deliveries. */
   clear(): void;
 }
 
-/** `giveBack` is called for each that was not sent: the next claim may return it, if it is still due. */
+/** Calls `giveBack` for each unsent delivery: the next claim may return it if it is still due. */
 function createHand(giveBack: (deliveryId: string) => void): Hand {
   const batches = createFifo<Batch>();
   let size = 0;
@@ -355,7 +391,8 @@ function createHand(giveBack: (deliveryId: string) => void): Hand {
   function drop({ deliveries, next, bodies }: Batch): void {
     for (const { id } of deliveries.slice(next)) giveBack(id);
     size -= deliveries.length - next;
-    // The garbage collector is late with them: they have waited longer than most, outside of the heap that it counts.
+    // The garbage collector is slow to free them: they are older than most objects, and outside the heap that
+    // it measures.
     if (bodies !== null) letGo(bodies);
     batches.shift();
   }

@@ -6,26 +6,28 @@ import type { SendResult } from './send.ts';
 
 /** RFC 9110, section 15.5.11. */
 const GONE = 410;
-/** RFC 9110, section 15.5.14: to an MCP client, whose receiver bounds what it takes, the event is not sent again. */
+/**
+ * RFC 9110, section 15.5.14. To an MCP client, whose receiver limits the size, the event is not sent again.
+ */
 const TOO_LARGE = 413;
 
-/** Everything that decides where a delivery goes after an attempt. */
+/** Everything that the next state of a delivery depends on. */
 export interface AttemptEnd {
   result: Pick<SendResult, 'error' | 'response' | 'retryAfterMs'>;
   settings: WebhookInput;
   mode: EndpointMode;
-  /** Attempts before this one since the delivery became pending. */
+  /** Number of earlier attempts since the delivery became pending. */
   attemptsInCycle: number;
   /** When the attempt ended, Unix milliseconds. */
   now: number;
-  /** Chance for the jitter, in [0, 1). */
+  /** Random number for the jitter, in [0, 1). */
   fraction: number;
-  /** True for a probe of a paused endpoint. */
+  /** Whether this is a probe of a paused endpoint. */
   probe: boolean;
 }
 
 /**
- * The dispatcher's part of the delivery state machine (model/delivery.ts has the whole):
+ * The dispatcher's part of the delivery state machine (model/delivery.ts has all of it):
  *
  *   pending, retrying ── attempt succeeded ────────────────────────────────→ delivered   streak: reset
  *                     ── failed, `max_retries` not used up ────────────────→ retrying    streak: add
@@ -33,11 +35,13 @@ export interface AttemptEnd {
  *                     ── failed, used up, dead letters off ────────────────→ discarded   streak: add
  *                     ── could not be prepared (`internal`) ───────────────→ dead or discarded at once; streak: keep
  *
- * A forbidden target keeps the streak: no request was made, so it says nothing about the receiver's health. Pausing at
- * the 20th failure in a row (`rules/endpoints.ts`) is decided in the commit, which alone knows the order of attempts.
+ * A forbidden target keeps the streak: no request was made, so it says nothing about the receiver's health.
+ * Pausing at the 20th consecutive failure (`rules/endpoints.ts`) is decided in the commit, which alone knows
+ * the order of attempts.
  *
- * A probe that fails takes no retry from its delivery: a long outage must not use up what was held because of it. Its
- * delivery goes to the end of the line, so that one which the receiver always refuses does not keep the others waiting.
+ * A failed probe uses up no retry of its delivery: a long outage must not use up the deliveries held because
+ * of it. The delivery moves to the end of the queue, so that one that the receiver always rejects does not
+ * block the others.
  */
 export function decide(end: AttemptEnd): Pick<Outcome, 'next' | 'streak' | 'gone'> {
   const { error, response } = end.result;
@@ -64,14 +68,14 @@ const FIRST_DELAYS_MS = [1_000, 5_000, 30_000];
 const GROWTH = 6;
 const JITTER = 0.1;
 
-/** What a back-off depends on: the endpoint's own settings. */
+/** The endpoint settings that the back-off depends on. */
 export type BackoffSettings = Pick<WebhookInput, 'retry_interval_seconds' | 'backoff'>;
 
 /**
- * Milliseconds to wait before the `retry`-th retry (from 1). Without an interval 1 s, 5 s, 30 s, then six times as long
- * each; with one, `interval × 2^(retry−1)` or, `fixed`, the interval; at most 1 h. The receiver's `Retry-After` is a
- * minimum. `fraction` in [0, 1) adds up to 10 %, so that deliveries that failed together do not return together;
- * nothing is ever taken off.
+ * Milliseconds to wait before the `retry`-th retry (from 1). Without an interval: 1 s, 5 s, 30 s, then six
+ * times as long each. With an interval: `interval × 2^(retry−1)` or, if `fixed`, the interval. At most 1 h.
+ * The receiver's `Retry-After` is a minimum. `fraction` in [0, 1) adds up to 10 %, so that deliveries that
+ * failed together are not retried together; the delay is never shortened.
  */
 export function retryDelayMs(
   settings: BackoffSettings,

@@ -4,29 +4,30 @@ import type { Clock } from '../lib/clock.ts';
 import { type Connect, ConnectError, type Dial } from '../webhooks/connect.ts';
 import { heldBytes } from '../webhooks/replies-in-turns.ts';
 
-/** A connection unused for this long is let go; receivers and undici close most of them sooner. */
+/** Idle time after which a connection is closed; receivers and undici close most of them sooner. */
 const IDLE_MS = 90_000;
 
-/** Kept-alive connections of each origin, shared by all endpoints of that origin. */
+/** Keep-alive connections by origin, shared by all endpoints of the origin. */
 export interface Pools {
   dispatch(origin: string, request: Undici.DispatchOptions, handler: RequestHandler): void;
-  /** Sends on a connection of its own, closed after the reply. */
+  /** Sends on a new connection, which is closed after the response. */
   dispatchFresh(origin: string, request: Undici.DispatchOptions, handler: RequestHandler): void;
-  /** Lets go of connections that nothing used for a while. */
+  /** Closes connections that have been idle for a while. */
   sweep(): void;
-  /** Cuts everything off. */
+  /** Cancels all requests and closes all connections. */
   destroy(): Promise<void>;
 }
 
 /**
- * Their number is not limited here: the scheduler holds each endpoint to its own number in flight, and a limit shared by
- * an origin's endpoints would let one tenant's stalled requests hold up another tenant's on the same host.
+ * The number of connections is not limited here: the scheduler limits the requests in flight of each
+ * endpoint, and a limit per origin would let stalled requests of one tenant block another tenant on the same
+ * host.
  *
- * The connection that became free last is used first, so that no more are kept open than are needed.
+ * The most recently used connection is reused first, so that no more are kept open than necessary.
  */
 export function createPools(clock: Clock, connect: Connect): Pools {
   const all = new Set<Connection>();
-  /** The free ones of an origin, the latest at the end. */
+  /** Free connections by origin, the most recently used last. */
   const free = new Map<string, Connection[]>();
 
   const owner: ConnectionOwner = {
@@ -54,7 +55,7 @@ export function createPools(clock: Clock, connect: Connect): Pools {
     return connection;
   }
 
-  /** Those that were destroyed since will say themselves that they are gone. */
+  /** Skips destroyed connections, which report later that they are gone. */
   function takeFree(origin: string): Connection | undefined {
     const connections = free.get(origin);
     let connection = connections?.pop();
@@ -88,14 +89,15 @@ export function createPools(clock: Clock, connect: Connect): Pools {
   };
 }
 
-/** Idle time after which an unused connection is closed, unless the receiver names a shorter one. */
+/** Idle time after which an unused connection is closed, unless the receiver specifies a shorter one. */
 const KEEP_ALIVE_MS = 15_000;
 const KEEP_ALIVE_MAX_MS = 60_000;
 const MAX_REPLY_HEAD_BYTES = 16_384;
 /**
- * What a reply may be on the wire, whatever its parts. Only a body's bytes come to the handler: status lines, interim
- * replies and chunk extensions have no end for undici's parser, and were read at 150 MB/s until the time limit. As much as
- * 40 KB of body in chunks of one byte, which is more than is kept.
+ * Maximum size of a response on the wire, including all of its parts. Only bytes of the body reach the
+ * handler: undici's parser has no limit for status lines, interim responses and chunk extensions, and read
+ * them at 150 MB/s until the timeout. This is enough for 40 KB of body in chunks of one byte, more than is
+ * stored.
  */
 const MAX_REPLY_BYTES = 262_144;
 
@@ -104,13 +106,13 @@ const OPTIONS = {
   keepAliveTimeout: KEEP_ALIVE_MS,
   keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
   maxHeaderSize: MAX_REPLY_HEAD_BYTES,
-  // One deadline of our own covers the whole request; undici's timers are too coarse for it and measure gaps only.
+  // One deadline of our own covers the whole request; undici's timers are too coarse, and only measure gaps.
   headersTimeout: 0,
   bodyTimeout: 0,
   allowH2: false,
 } as const;
 
-/** A request's handler: undici's, told when a connection is made for it. */
+/** The handler of a request: undici's, with events about the connection. */
 export interface RequestHandler
   extends Required<
     Pick<
@@ -123,28 +125,28 @@ export interface RequestHandler
       | 'onResponseError'
     >
   > {
-  /** A connection is being made for this request; without this call it goes out on one that was used before. */
+  /** A connection is being established for this request; not called if an existing connection is reused. */
   onDial(dial: Dial): void;
-  /** The connection stands. */
+  /** The connection is established. */
   onConnected(): void;
 }
 
-/** Who a connection belongs to. */
+/** The owner of a connection. */
 interface ConnectionOwner {
-  /** Its request is over and it can take another. */
+  /** Its request is over, and it can take another. */
   onFree(connection: Connection): void;
-  /** It was closed, or could not be made; it is of no more use. */
+  /** It was closed or could not be established, and cannot be used any more. */
   onGone(connection: Connection): void;
 }
 
 /**
- * One connection, dialled with its first request, and one request at a time: an undici client of its own, and the handler
- * between the client and each request. So it knows when it is free, and its owner need not ask hundreds of clients which
- * of them is, as undici's pool does for every request.
+ * One connection, which is established with its first request and carries one request at a time: an undici
+ * client, and the handler between it and each request. It knows when it is free, so its owner need not search
+ * hundreds of clients, as undici's pool does for every request.
  */
 class Connection implements Undici.DispatchHandler {
   readonly origin: string;
-  /** When it became free, monotonic milliseconds; the owner's. */
+  /** When it became free, in monotonic milliseconds; set by the owner. */
   freeSince = 0;
   readonly #client: Client;
   readonly #owner: ConnectionOwner;
@@ -177,12 +179,18 @@ class Connection implements Undici.DispatchHandler {
     this.#client.on('disconnect', () => this.#onDisconnect());
   }
 
-  /** Whether it stands. undici destroys a socket only after it has told the handler that the reply was complete. */
+  /**
+   * Whether the connection is open. undici destroys a socket only after it has told the handler that the
+   * response is complete.
+   */
   get isOpen(): boolean {
     return this.#socket !== null && !this.#socket.destroyed;
   }
 
-  /** More came than the reply: its parser does not know of it yet, and would take it for the reply to what is sent next. */
+  /**
+   * Whether bytes after the response have arrived: the parser has not read them yet, and would take them for
+   * the response to the next request.
+   */
   get #hasMore(): boolean {
     return this.#socket !== null && heldBytes(this.#socket) > 0;
   }
@@ -194,12 +202,12 @@ class Connection implements Undici.DispatchHandler {
     this.#client.dispatch(request, this);
   }
 
-  /** Closes it once its request is over. */
+  /** Closes the connection once its request is over. */
   close(): void {
-    this.#client.close().catch(() => {}); // fails only where it was destroyed meanwhile
+    this.#client.close().catch(() => {}); // fails only if it was destroyed meanwhile
   }
 
-  /** Cuts it off. */
+  /** Cancels its request and closes the connection. */
   destroy(): Promise<void> {
     this.#dial?.cancel(new ConnectError('timeout'));
     return this.#client.destroy();
@@ -250,7 +258,7 @@ class Connection implements Undici.DispatchHandler {
     handler?.onResponseEnd(controller, trailers);
   }
 
-  /** Whatever it was, nothing is known of the connection's state any more. */
+  /** After any error, the state of the connection is unknown. */
   onResponseError(controller: Undici.DispatchController, error: Error): void {
     const handler = this.#handler;
     this.#handler = null;
@@ -259,7 +267,10 @@ class Connection implements Undici.DispatchHandler {
   }
 }
 
-/** Has what comes in looked at before the parser reads it: a stream's bytes are pushed into it as they come. */
+/**
+ * Inspects incoming bytes before the parser reads them: they are pushed into the socket's stream as they
+ * arrive.
+ */
 function lookFirst(socket: Socket, lines: StatusLines): void {
   const push = socket.push.bind(socket);
   socket.push = (bytes) => {
@@ -273,24 +284,25 @@ const [ZERO, ONE, TWO] = [0x30, 0x31, 0x32];
 const [LF, CR] = [0x0a, 0x0d];
 
 /**
- * Follows the heads of a reply up to its final one, and makes 102 of each 100 before it, in place. A client must pass over
- * any 1xx, asked for or not (RFC 9110, section 15.2); undici does, but for 100, at which it ends the connection.
+ * Follows the heads of a response up to the final one, and changes each status 100 before it to 102, in
+ * place. A client must ignore any 1xx, requested or not (RFC 9110, section 15.2); undici does, except for
+ * 100, on which it closes the connection.
  */
 export class StatusLines {
-  /** Bytes of the present head's line so far. */
+  /** Number of bytes in the current line of the head. */
   #slot = 0;
   #inStatusLine = true;
   #isFinal = false;
   #hasZero = false;
 
-  /** A request goes out: what comes next is its reply. */
+  /** A request is sent: its response follows. */
   begin(): void {
     this.#slot = 0;
     this.#inStatusLine = true;
     this.#isFinal = false;
   }
 
-  /** Takes the next bytes that came. */
+  /** Inspects the next bytes received. */
   look(bytes: Uint8Array): void {
     for (let i = 0; i < bytes.length && !this.#isFinal; i++) {
       const byte = bytes[i];
@@ -301,7 +313,7 @@ export class StatusLines {
     }
   }
 
-  /** An empty line ends an interim head, and means nothing before one. */
+  /** An empty line ends an interim head, and is ignored before one. */
   #endLine(): void {
     this.#inStatusLine = this.#slot === 0;
     this.#slot = 0;

@@ -5,14 +5,17 @@ import { storageFaultOf } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
 
 const PAUSE_MS = 1_000;
-/** After a lease's length the delivery is claimed and sent again anyway, so that its outcome is of no more use. */
+/** After the length of a lease, the delivery is claimed and sent again anyway, so its outcome is useless. */
 const TRIES = 60;
 
-/** Takes outcomes to the store. */
+/** Stores outcomes. */
 export interface OutcomeRecorder {
-  /** `lost` where the lease had passed to someone else or the store stayed out of order. Never rejects. */
+  /**
+   * Resolves to `lost` if another process holds the lease by now, or if the store keeps failing. Never
+   * rejects.
+   */
   store(outcome: Outcome): Promise<'kept' | 'lost'>;
-  /** Outcomes that wait for their commit. */
+  /** Number of outcomes waiting for their commit. */
   readonly waiting: number;
 }
 
@@ -24,8 +27,8 @@ export interface OutcomeRecorderDeps {
 }
 
 /**
- * A full or busy store must not turn a delivered webhook into one sent twice: the outcome waits in memory and is tried
- * again every second. Meanwhile the count of those that wait holds sending back.
+ * Retries storing an outcome every second, so that a full or busy store does not cause a delivered webhook to
+ * be sent again. Meanwhile, the number of waiting outcomes limits sending.
  */
 export function createOutcomeRecorder({ store, clock, log, tally }: OutcomeRecorderDeps): OutcomeRecorder {
   let waiting = 0;
@@ -41,7 +44,8 @@ export function createOutcomeRecorder({ store, clock, log, tally }: OutcomeRecor
         log.warn({ deliveryId, endpointId }, 'an attempt outlived its lease; only the attempt was kept');
         return 'lost';
       } catch (error) {
-        // That the storage fails is said once, where it begins: here it would be a line a second for each of thousands.
+        // Storage failures are logged once, where they start: here, it would be a line per second for each of
+        // thousands.
         if (storageFaultOf(error) === null) {
           log.warn(
             { err: error, deliveryId, endpointId, tries },
@@ -68,17 +72,17 @@ export function createOutcomeRecorder({ store, clock, log, tally }: OutcomeRecor
   };
 }
 
-/** What became of attempts since the process began, in plain numbers. */
+/** Counters of attempts since the process started, in plain numbers. */
 export interface DispatcherTally {
-  /** By where the attempt led its delivery; stored outcomes only, and those too large for any attempt. */
+  /** By the next state of the delivery: only stored outcomes, and deliveries too large to send. */
   readonly outcomes: Readonly<Record<DeliveryNext['status'] | 'rejected', number>>;
-  /** Attempts by the code of their error; `none` for those that succeeded. */
+  /** Attempts by error code; `none` for successful ones. */
   readonly results: ReadonlyMap<string, number>;
-  /** Seconds that attempts took. */
+  /** Durations of attempts, in seconds. */
   readonly seconds: Distribution;
-  /** An outcome that is stored. */
+  /** Counts a stored outcome. */
   count(outcome: Outcome): void;
-  /** A delivery that was stored and is too large to be sent. */
+  /** Counts a stored delivery that is too large to send. */
   countRejected(): void;
 }
 
@@ -102,7 +106,7 @@ export function createDispatcherTally(): DispatcherTally {
   };
 }
 
-/** Structured log lines, one an event. */
+/** Structured log lines, one per event. */
 export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

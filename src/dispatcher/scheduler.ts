@@ -7,23 +7,23 @@ import type { Lane } from './lane.ts';
 import type { OutcomeRecorder } from './recorder.ts';
 import { HEALTH_LEVELS, type Health, type Slots } from './slots.ts';
 
-/** Outcomes that wait for their commit before sending pauses. */
+/** Number of outcomes waiting for their commit at which sending pauses. */
 const MAX_UNCOMMITTED = 2_048;
 
 /**
- * What is sent in one turn of the event loop: a few milliseconds, most of them for signing and for handing bytes to the
- * sockets. Each request to the API waits for several turns.
+ * Maximum number of requests sent in one turn of the event loop: a few milliseconds, mostly for signing and
+ * for writing to sockets. Each API request waits for several turns.
  */
 const SENT_A_TURN = 32;
 const BYTES_A_TURN = 1_048_576;
 
-/** Answers each wake-up by sending what may be sent and claiming what is wanted. */
+/** Reacts to each wake-up by sending and claiming what is possible. */
 export interface Scheduler {
-  /** Starts nothing any more; resolves when nothing is in flight and every outcome is stored. */
+  /** Stops starting requests; resolves when nothing is in flight and every outcome is stored. */
   drain(): Promise<void>;
 }
 
-/** How soon it is looked again whether sending may go on. */
+/** Interval of checks whether sending may resume. */
 const LOOK_AGAIN_MS = 1_000;
 
 export interface SchedulerDeps {
@@ -50,7 +50,10 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     } else if (slots.taken === 0 && recorder.waiting === 0) drained();
   }
 
-  /** A process that stood still may find that others send what it holds: it gives all of it back, and claims it anew. */
+  /**
+   * Whether this process may send. After it was suspended, others may send what it held: it gives everything
+   * up and claims it again.
+   */
   function mayHold(): boolean {
     const current = store.epoch();
     if (current !== epoch) agenda.giveBackAll();
@@ -66,7 +69,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   }
 
   function sendAll(): void {
-    // Read once a turn: two dozen readings a delivery would be a twentieth of its cost.
+    // Read once per turn: two dozen readings per delivery would be a twentieth of its cost.
     const now = clock.monotonic();
     const wallNow = clock.now();
     let [count, bytes] = [0, 0];
@@ -75,7 +78,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       while (turns.size > 0 && recorder.waiting < MAX_UNCOMMITTED && !slots.full(health)) {
         const lane = turns.next();
         if (lane === null) break;
-        // One that has another health by now gets in line with its like.
+        // A lane whose health has changed is queued again.
         if (lane.health === health) {
           count++;
           bytes += sendOne(lane, health, now);
@@ -89,7 +92,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     }
   }
 
-  /** Bytes of the body that was sent. */
+  /** Returns the number of bytes of the body that was sent. */
   function sendOne(lane: Lane, health: Health, now: number): number {
     const { target } = lane;
     if (target === null || !lane.maySend(now, slots.perEndpoint(health))) return 0;

@@ -5,32 +5,36 @@ import { CONNECT_MESSAGES, ConnectError, codeOf, type Dial, systemFault } from '
 import { type Alarms, createAlarm } from './alarms.ts';
 import type { Pools, RequestHandler } from './pools.ts';
 
-/** One POST to one receiver, in the form that undici takes. */
+/** A POST request to a receiver, in undici's format. */
 export interface SendRequest {
   method: 'POST';
   /** Scheme, host and port. */
   origin: string;
   /** Path and query. */
   path: string;
-  /** Name and value in turn: an object costs undici several times as much to read. */
+  /** Alternating names and values: undici takes several times as long to read an object. */
   headers: string[];
   body: Buffer;
-  /** From name resolution to the end of the reply. */
+  /** From name resolution to the end of the response. */
   timeoutMs: number;
 }
 
-/** What came of it. A 2xx whose head was complete in time has no error, whatever its body then did. */
+/**
+ * The result of a request. A 2xx whose head was complete in time has no error, whatever happens to its body.
+ */
 export interface SendResult extends Pick<AttemptRecord, 'response' | 'timings' | 'durationMs'> {
   error: AttemptFault | null;
-  /** How long a 429 or 503 asked to wait, at most 1 h. */
+  /** Delay requested by a 429 or 503, at most 1 h. */
   retryAfterMs: number | null;
-  /** Sent a second time, on a connection of its own. */
+  /** Whether it was sent a second time, on a new connection. */
   repeated: boolean;
-  /** True where we cut it off ourselves, on shutdown or for want of a slot: it says nothing about the receiver. */
+  /**
+   * Whether we cancelled it, on shutdown or because of the rate limit: it says nothing about the receiver.
+   */
   cut: boolean;
 }
 
-/** What all requests share. */
+/** Dependencies shared by all requests. */
 export interface ExchangeDeps {
   clock: Clock;
   pools: Pools;
@@ -38,8 +42,8 @@ export interface ExchangeDeps {
 }
 
 /**
- * One request, its reply and its deadline, and undici's handler, in one object. Never throws. Calls `onResult` once;
- * before {@link send} has returned where nothing could be sent.
+ * A request, its response and its deadline, and the handler for undici, in one object. Never throws. Calls
+ * `onResult` once; if nothing could be sent, before {@link send} returns.
  */
 export abstract class Exchange implements RequestHandler {
   readonly #deadline = createAlarm<Exchange>(this);
@@ -60,8 +64,8 @@ export abstract class Exchange implements RequestHandler {
   }
 
   /**
-   * Asked before it is sent a second time, where a kept-alive connection was closed at the first. Where it may not, the
-   * request ends as cut.
+   * Asks whether to send the request again, after a reused connection was closed on the first try. If not,
+   * the request ends as cut.
    */
   protected abstract mayRepeat(): boolean;
 
@@ -93,7 +97,7 @@ export abstract class Exchange implements RequestHandler {
   }
 
   onRequestStart(controller: Undici.DispatchController): void {
-    // Too late: throwing ends the request before a byte of it is written and leaves the connection as it was.
+    // Too late: throwing ends the request before any byte of it is written, and leaves the connection usable.
     if (this.#done) throw new ConnectError('timeout');
     this.#controller = controller;
   }
@@ -103,7 +107,7 @@ export abstract class Exchange implements RequestHandler {
   }
 
   onResponseStart(_: Undici.DispatchController, status: number, headers: Record<string, unknown>): void {
-    if (status < 200 || this.#done) return; // 103 and its like come before the real head
+    if (status < 200 || this.#done) return; // interim responses such as 103 come before the final head
     this.#headersMs = this.#elapsed();
     this.#reply = new Reply(status, headers as Record<string, string | string[]>);
   }
@@ -122,7 +126,7 @@ export abstract class Exchange implements RequestHandler {
     if (this.#done) return;
     if (isOurs(error)) this.#finish(faultOf(error), true);
     else if (this.#reply !== null) this.#conclude();
-    // The receiver closed a kept-alive connection at the moment we used it: most likely it has not seen the request.
+    // The receiver closed a reused connection just as we used it: most likely, it has not seen the request.
     else if (this.#dial === null && !this.#answered && !this.#again && isClosed(error)) {
       this.#repeat(error);
     } else this.#finish(faultOf(error), false);
@@ -138,7 +142,7 @@ export abstract class Exchange implements RequestHandler {
     this.#dispatch(this.#request);
   }
 
-  /** Its deadline has come. */
+  /** The deadline has passed. */
   expire(): void {
     if (this.#done) return;
     if (this.#reply !== null) this.#conclude();
@@ -152,7 +156,7 @@ export abstract class Exchange implements RequestHandler {
     else this.#dial?.cancel(reason);
   }
 
-  /** Ends with the reply that is here. */
+  /** Ends the request with the response received so far. */
   #conclude(): void {
     if (this.#reply === null) return;
     const { status } = this.#reply;
@@ -190,7 +194,7 @@ export abstract class Exchange implements RequestHandler {
   }
 }
 
-/** True for what undici reports when we closed its pools. */
+/** Whether undici reports that we closed its connections. */
 function isOurs(error: Error): boolean {
   return 'code' in error && (error.code === 'UND_ERR_DESTROYED' || error.code === 'UND_ERR_CLOSED');
 }
@@ -199,8 +203,8 @@ const READ_BYTES = 65_536;
 const KEEP_BYTES = 16_384;
 
 /**
- * A reply as it comes in: its head whole, the first 16 KB of its body, and a count of what else was read. Bytes past the
- * kept ones are counted and dropped at once, so that an endless reply costs no memory.
+ * A response as it is received: its complete head, the first 16 KB of its body, and the number of bytes read.
+ * Further bytes are counted and dropped, so that an endless response takes no memory.
  */
 class Reply {
   readonly status: number;
@@ -214,11 +218,11 @@ class Reply {
     this.headers = headers;
   }
 
-  /** Takes a piece of the body; false where enough was read and the connection should be cut. */
+  /** Adds a chunk of the body; false if enough was read and the connection should be closed. */
   add(chunk: Buffer): boolean {
     this.#read += chunk.length;
     if (this.#kept < KEEP_BYTES) {
-      // A copy: a slice would keep undici's whole read buffer alive for a few bytes of it.
+      // A copy: a slice would keep undici's whole read buffer alive.
       const piece = Buffer.from(chunk.subarray(0, KEEP_BYTES - this.#kept));
       this.#kept += piece.length;
       this.#chunks.push(piece);
@@ -226,7 +230,10 @@ class Reply {
     return this.#read < READ_BYTES;
   }
 
-  /** The record for the log. Bytes are read as UTF-8; a character cut by the limit is left out. */
+  /**
+   * The response as stored in the log. The body is decoded as UTF-8, without a character that the limit cuts
+   * off.
+   */
   record(): NonNullable<AttemptRecord['response']> {
     const body = this.#kept === 0 ? '' : textOf(this.#chunks, this.#read > this.#kept);
     return { status: this.status, headers: this.headers, body };
@@ -236,40 +243,40 @@ class Reply {
 function textOf(chunks: readonly Buffer[], cut: boolean): string {
   const [first] = chunks;
   const bytes = chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks);
-  // `stream` leaves out the bytes of an unfinished character instead of turning them into U+FFFD.
+  // `stream` omits the bytes of an incomplete character instead of replacing them by U+FFFD.
   return cut
     ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true })
     : bytes.toString();
 }
 
-/** An attempt's error as it is kept. */
+/** An attempt's error as stored. */
 export interface AttemptFault {
   code: AttemptErrorCode;
   message: string;
 }
 
-/** One fixed sentence a code, those of the way there among them. */
+/** One fixed message per code, including those of the connection. */
 export const MESSAGES: Record<AttemptErrorCode, string> = {
   ...CONNECT_MESSAGES,
-  http_status: 'The receiver answered with a status other than 2xx.',
-  redirect: 'The receiver answered with a redirect; redirects are not followed.',
-  internal: 'The delivery could not be prepared. The fault is ours; it has been logged.',
+  http_status: 'The receiver responded with a status other than 2xx.',
+  redirect: 'The receiver responded with a redirect; redirects are not followed.',
+  internal: 'The delivery could not be prepared because of an error on our side. It has been logged.',
 };
 
-/** The fault of a request that ended without a complete reply head. */
+/** The error of a request that ended without a complete response head. */
 function faultOf(error: unknown): AttemptFault {
   if (error instanceof ConnectError) return { code: error.code, message: error.message };
   const code = requestCode(error);
   return { code, message: MESSAGES[code] };
 }
 
-/** The fault of a reply that is no success. */
+/** The error of a response without a 2xx status. */
 function statusFault(status: number): AttemptFault {
   const code = status >= 300 && status < 400 ? 'redirect' : 'http_status';
   return { code, message: MESSAGES[code] };
 }
 
-/** True where the other side closed or reset the connection, in whatever words. */
+/** Whether the other side closed or reset the connection, however that is reported. */
 function isClosed(error: unknown): boolean {
   const code = codeOf(error);
   if (code === 'UND_ERR_SOCKET') return !/^bad /.test((error as Error).message);

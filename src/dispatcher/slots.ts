@@ -1,45 +1,50 @@
 import type { Clock, Timer } from '../lib/clock.ts';
 import { createFifo, type Fifo } from '../lib/queues.ts';
 
-/** Requests in flight to one endpoint (contract, section 5). */
+/** Maximum number of requests in flight per endpoint (contract, section 5). */
 export const IN_FLIGHT_PER_ENDPOINT = 20;
-/** Requests in flight over all endpoints, stalled ones included: sockets and memory. */
+/**
+ * Maximum number of requests in flight to all endpoints, including stalled ones; limits sockets and memory.
+ */
 const MAX_IN_FLIGHT = 4_096;
 const GENERATION_MS = 250;
 
 /**
- * What an endpoint's next request counts as: `proven` where its last attempt was answered, be it with a refusal; `first`
- * where none is in flight; `further` where one is on which nothing was heard yet.
+ * The health of an endpoint, for its next request: `proven` if the last attempt was answered, even with an
+ * error; `first` if no request is in flight; `further` if one is in flight and unanswered.
  */
 export type Health = (typeof HEALTH_LEVELS)[number];
-/** Those first whose replies are the likeliest. */
+/** The most likely to respond first. */
 export const HEALTH_LEVELS = ['proven', 'first', 'further'] as const;
 
 /**
- * Requests in flight of each health that are not stalled. More bring nothing: on two cores the rate is the same from 128
- * to 1,024, while a thousand connections at once can overflow a receiver's accept queue (511 in Node), and a dropped SYN
- * comes back a second later. The more there are, the longer a turn of the event loop: with 256 the API's slowest hundredth
- * took 172 ms beside 100,000 due deliveries, with 200 it took 141.
+ * Maximum number of requests in flight by health, without stalled ones. More do not help: on two cores, the
+ * rate is the same from 128 to 1,024, while a thousand simultaneous connections can overflow a receiver's
+ * accept queue (511 in Node), and a dropped SYN is repeated a second later. More also lengthen a turn of the
+ * event loop: next to 100,000 due deliveries, the API's p99 was 172 ms with 256, and 141 ms with 200.
  */
 const MAX_BRISK: Record<Health, number> = { proven: 200, first: 128, further: 64 };
 
 /** The slots of all requests in flight. */
 export interface Slots {
-  /** Takes a slot; the answer is given back to {@link release}. */
+  /** Takes a slot; returns the generation to pass to {@link release}. */
   take(health: Health): number;
   release(health: Health, generation: number): void;
-  /** True where nothing more of this health may start now; the caller is woken when slots come free by themselves. */
+  /**
+   * Whether no further request of this health may start now; the caller is woken when slots are freed by
+   * ageing.
+   */
   full(health: Health): boolean;
-  /** How many requests an endpoint may have in flight now. */
+  /** Maximum number of requests in flight to one endpoint, for now. */
   perEndpoint(health: Health): number;
   readonly taken: number;
 }
 
 /**
- * Endpoints that don't answer take nothing from those that do: each health has slots of its own. And a request that has
- * been in flight for one or two generations while others wait no longer counts as brisk, so that an endpoint that begins to
- * stall loses its hold after half a second at most. Generations pass only while slots are short, so that the count costs
- * nothing otherwise.
+ * Endpoints that do not respond take nothing from those that do: each health has its own slots. In addition,
+ * a request that has been in flight for one or two generations while others wait no longer counts, so an
+ * endpoint that starts to stall loses its share within half a second. Generations only advance while slots
+ * are short, so counting is free otherwise.
  */
 export function createSlots(clock: Clock, onFree: () => void): Slots {
   const shares = { proven: newShare(), first: newShare(), further: newShare() };
@@ -80,8 +85,8 @@ export function createSlots(clock: Clock, onFree: () => void): Slots {
       return true;
     },
     /**
-     * Fewer for those that don't answer when very many are in flight overall, which takes more than a hundred of them: they
-     * share three quarters of what there is, and the rest is left for the others.
+     * Lower for endpoints that do not respond while very many requests are in flight, which takes more than a
+     * hundred such endpoints: they share three quarters of all slots, and the rest is left to the others.
      */
     perEndpoint(health) {
       if (health === 'proven' || taken < MAX_IN_FLIGHT / 2) return IN_FLIGHT_PER_ENDPOINT;
@@ -90,30 +95,30 @@ export function createSlots(clock: Clock, onFree: () => void): Slots {
   };
 }
 
-/** Requests that started in this generation and in the one before it. */
+/** Number of requests that started in this generation and in the previous one. */
 function newShare() {
   return { current: 0, previous: 0 };
 }
 
-/** Who waits for a turn: one of a tenant's endpoints. */
+/** An endpoint of a tenant that waits for its turn. */
 export interface Waiter {
   readonly endpointId: string;
   readonly tenantId: string;
 }
 
-/** A queue that is fair twice: tenants take turns, and within a tenant its endpoints do. */
+/** A queue with two levels of fairness: tenants take turns, and within a tenant, its endpoints do. */
 export interface FairQueue<W extends Waiter> {
-  /** At the end of its tenant's queue; once, however often it is added. */
+  /** Appends to the queue of its tenant; a waiter is queued once, however often it is added. */
   add(waiter: W): void;
-  /** Takes out the next in turn; null if none is waiting. */
+  /** Takes the next waiter; null if none is waiting. */
   next(): W | null;
-  /** How many wait. */
+  /** Number of waiters. */
   readonly size: number;
 }
 
 /**
- * A tenant with a thousand busy endpoints gets no more turns than one with a single endpoint. Both operations take
- * constant time, so that a turn costs the same with one lane and with ten thousand.
+ * A tenant with a thousand busy endpoints gets no more turns than one with a single endpoint. Both operations
+ * take constant time, so that a turn costs the same with one lane and with ten thousand.
  */
 export function createFairQueue<W extends Waiter>(): FairQueue<W> {
   const tenants = createFifo<string>();

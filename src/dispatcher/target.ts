@@ -15,21 +15,24 @@ const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 const QUOTATION_MARK = 0x22;
 
-/** An endpoint made ready to send to, once a version. */
+/** An endpoint, prepared for sending once per version. */
 export interface LaneTarget {
   endpoint: Endpoint;
-  /** `own`: its own headers, name and value in turn. Null where it cannot be sent to; `fault` says why, and every attempt ends in it. */
+  /**
+   * `own`: its own headers, alternating names and values. Null if it cannot be sent to; every attempt then
+   * fails with `fault`.
+   */
   ready: { origin: string; host: string; path: string; signer: Signer; own: string[] } | null;
   fault: 'internal' | 'blocked_target';
 }
 
-/** A signed attempt: the request, and what is kept of it. */
+/** A signed attempt: the request, and the record of it to store. */
 export interface Sealed {
   request: SendRequest;
   sent: SentRequest;
 }
 
-/** Makes an endpoint ready to send to. */
+/** Prepares an endpoint for sending. */
 export type PrepareTarget = (endpoint: Endpoint) => LaneTarget;
 
 export function createPrepareTarget(deps: {
@@ -38,7 +41,7 @@ export function createPrepareTarget(deps: {
   log: Log;
 }): PrepareTarget {
   return (endpoint) => {
-    // Again at every version, not only at save: the exempt addresses may have been taken away since.
+    // Checked for every version, not only on saving: the exempt addresses may have changed since.
     const checked = checkTarget(endpoint.settings.url, deps.allow);
     if ('fault' in checked) return { endpoint, ready: null, fault: 'blocked_target' };
     try {
@@ -60,8 +63,9 @@ function ownHeaders(secretBox: SecretBox, { id, headersBox }: Endpoint): string[
 }
 
 /**
- * Signs one attempt, which is traced where it has a span; the fault where the endpoint or this delivery cannot be sent.
- * @throws Error where the stored body is lost or unreadable
+ * Signs an attempt, with trace headers if it has a span; returns the error code if the endpoint cannot be
+ * sent to.
+ * @throws Error if the stored body is lost or unreadable
  */
 export function seal(
   { endpoint, ready, fault }: LaneTarget,
@@ -89,8 +93,8 @@ export function seal(
 }
 
 /**
- * Whether a stored body is there from end to end: what is lost or cut off must not be signed and be refused by a receiver
- * again and again. Its ends only, as parsing all of it took 2.6 us a delivery, and what lies between is ours.
+ * Whether a stored body is complete: a truncated one must not be signed and rejected by a receiver again and
+ * again. Only the ends are checked: parsing all of it took 2.6 us per delivery, and the content is our own.
  */
 function isWhole({ bytes, start, end }: BodyBytes): boolean {
   const length = end - start;

@@ -1,33 +1,36 @@
 /**
- * Two requests count for the same window while they start less than this apart. A quarter of a second over the promised
- * 60 s, because the receiver counts arrivals: a first request held up by its handshake must not arrive inside the window of
- * one sent 60 s later over the warm connection.
+ * Two requests are in the same window if they start less than this apart. It is a quarter of a second longer
+ * than the promised 60 s, because receivers count arrivals: a first request delayed by its handshake must not
+ * arrive within 60 s of one sent later over the established connection.
  */
 export const WINDOW_MS = 60_250;
 
-/** Past this many starts in the window they are rounded up to buckets: 1,000,000 of them would be 16 MB an endpoint. */
+/**
+ * Above this number of starts in the window, they are grouped into buckets: 1,000,000 of them would take 16
+ * MB per endpoint.
+ */
 const EXACT_UP_TO = 6_000;
 const BUCKET_MS = 100;
 
-/** A sliding window over one endpoint's request starts. Times are monotonic milliseconds, never going back. */
+/** A sliding window over the request starts of one endpoint. Times are monotonic milliseconds. */
 export interface Throttle {
-  /** Takes a place where there is one. */
+  /** Counts a request if the limit allows it. */
   take(now: number): boolean;
-  /** Places free now. */
+  /** Number of requests allowed now. */
   room(now: number): number;
-  /** When a place is free: `now`, or the moment enough starts leave the window. */
+  /** When the next request is allowed: `now`, or when enough starts have left the window. */
   nextRoomAt(now: number): number;
-  /** Counts a start that was already made (before a restart); in ascending order. */
+  /** Counts a start before a restart; in ascending order. */
   record(at: number): void;
   setLimit(limit: number): void;
-  /** From when on nothing is remembered, so that forgetting the throttle changes nothing. */
+  /** When the last start leaves the window; forgetting the throttle after that changes nothing. */
   emptyAt(): number;
 }
 
 /**
- * At most `limit` starts in any {@link WINDOW_MS}; an idle endpoint may use all at once. Kept as runs (time, count): one
- * run a start, which is exact, and past the first thousands a run a bucket, dated at the bucket's end, so that a
- * place comes back up to 0.1 s late and never early.
+ * Allows `limit` starts in any {@link WINDOW_MS}; an idle endpoint may use all of them at once. Stored as
+ * runs (time, count): one run per start, which is exact, and above the first thousands one run per bucket,
+ * dated at its end, so that a start leaves the window up to 0.1 s late, and never early.
  */
 export function createThrottle(limit: number): Throttle {
   let times: number[] = [];
@@ -47,7 +50,7 @@ export function createThrottle(limit: number): Throttle {
   function record(at: number): void {
     const time = used < EXACT_UP_TO ? at : Math.ceil(at / BUCKET_MS) * BUCKET_MS;
     const last = times.length - 1;
-    // A bucket's end lies ahead of `at`: what starts meanwhile belongs to it. Late, never early.
+    // The end of the current bucket is later than `at`: starts in between belong to it. Late, never early.
     if (last >= head && (times[last] ?? 0) >= time) counts[last] = (counts[last] ?? 0) + 1;
     else {
       times.push(time);

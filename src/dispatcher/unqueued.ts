@@ -10,14 +10,14 @@ import type { Lane } from './lane.ts';
 import type { Log } from './recorder.ts';
 import type { PrepareTarget } from './target.ts';
 
-/** Probes under way at once: a thousand dead endpoints must not take the slots of healthy ones. */
+/** Maximum number of concurrent probes: a thousand dead endpoints must not take the slots of healthy ones. */
 const AT_ONCE = 64;
 
 /** Probes paused endpoints with the delivery that has waited longest (contract, section 5, "Pause"). */
 export interface Prober {
-  /** Sends what is due. Never rejects, and waits for no reply. */
+  /** Sends due probes. Never rejects, and does not wait for responses. */
   run(): Promise<void>;
-  /** Sends nothing more. */
+  /** Stops sending. */
   stop(): void;
 }
 
@@ -92,7 +92,7 @@ export interface TestSendDeps {
   flights: FlightDeps;
 }
 
-/** Tests go out of turn, within the endpoint's throttle and outside its queue. */
+/** Sends tests immediately, within the rate limit and outside the queue of the endpoint. */
 export function createSendTest({ store, clock, agenda, prepare, flights }: TestSendDeps): SendTest {
   return async ({ endpoint, deliveryId, body, eventType = 'webhook.test' }) => {
     const lane = agenda.lane(endpoint.id, endpoint.tenantId);
@@ -108,7 +108,7 @@ export function createSendTest({ store, clock, agenda, prepare, flights }: TestS
     const terms = { lane, target, delivery, kind: 'test', health: 'first', onOver: resolve } as const;
     const flight = new Flight(flights, terms);
     try {
-      // Stored first: it counts for the throttle over a restart too, and was sent if anybody saw it.
+      // Stored first, so that it counts towards the rate limit after a restart, too: it may have been sent.
       await store.recordTestSend({ id: deliveryId, endpointId: endpoint.id, startedAt: clock.now() });
     } catch (error) {
       flight.cancel();
