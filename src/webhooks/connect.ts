@@ -7,7 +7,7 @@ import type { AttemptErrorCode } from '../model/delivery.ts';
 import { createReplyTurns } from './replies-in-turns.ts';
 import { type Lookup, resolveTarget } from './targets.ts';
 
-/** How long one address may take while others remain: a dead IPv6 route must not use up the whole deadline. */
+/** Maximum time for one address while others remain: a dead IPv6 route must not use up the whole deadline. */
 const NEXT_ADDRESS_AFTER_MS = 3_000;
 
 export interface ConnectDeps {
@@ -16,26 +16,31 @@ export interface ConnectDeps {
   allow: AddressSet;
   lookup: Lookup;
   localAddress: string | null;
-  /** Certificate authorities besides the system's, PEM. */
+  /** Certificate authorities in addition to the system's, in PEM. */
   ca?: string;
-  /** For reading public sites, many of which have neither TLS 1.3 nor TLS at all. Deliveries demand TLS 1.3. */
+  /** For reading public sites, many of which lack TLS 1.3 or TLS altogether. Deliveries require TLS 1.3. */
   lenient?: boolean;
 }
 
 /**
- * A connection being made; `cancel` ends it with `error` and does nothing once it stands. It has no time limit of its own:
- * its request has one, and a timer each would be thousands where as many receivers are dead.
+ * A connection in progress. `cancel` ends it with `error`, and has no effect once it is established. It has
+ * no timeout: that of the request applies, and thousands of dead receivers would otherwise mean thousands of
+ * timers.
  */
 export interface Dial {
   cancel(error: Error): void;
 }
 
-/** undici's connector, with a handle to stop it: an AbortSignal does not act before the connection stands. */
+/**
+ * undici's connector, with a handle to cancel it: an AbortSignal has no effect before the connection is
+ * established.
+ */
 export type Connect = (options: buildConnector.Options, callback: buildConnector.Callback) => Dial;
 
 /**
- * Resolves, checks every address, and dials the very address that was checked: the name is not resolved a second time,
- * so that a DNS answer cannot change between the check and the connection.
+ * Creates a connector that resolves a name, checks every address, and connects to the address that was
+ * checked: the name is not resolved again, so a DNS response cannot change between the check and the
+ * connection.
  */
 export function createConnect(deps: ConnectDeps): Connect {
   const readInTurns = createReplyTurns(deps.clock);
@@ -59,7 +64,7 @@ export function createConnect(deps: ConnectDeps): Connect {
       callback(error, null);
     }
 
-    /** Dials `addresses[index]` and, when that fails, the one after it. */
+    /** Connects to `addresses[index]` and, if that fails, to the next one. */
     function dial(addresses: readonly string[], index: number): void {
       const address = addresses[index];
       if (settled || address === undefined) return;
@@ -118,9 +123,9 @@ export function createConnect(deps: ConnectDeps): Connect {
 
 function tlsOptions(hostname: string, { ca, lenient }: ConnectDeps) {
   return {
-    // No SNI for IP literals (RFC 6066 section 3); the certificate is then checked against the address.
+    // No SNI for IP literals (RFC 6066, section 3); the certificate is then checked against the address.
     servername: isIP(hostname) === 0 ? hostname : '',
-    // Said, as the default is what NODE_TLS_REJECT_UNAUTHORIZED says.
+    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED can change the default.
     rejectUnauthorized: true,
     minVersion: lenient ? 'TLSv1.2' : 'TLSv1.3',
     maxVersion: 'TLSv1.3',
@@ -129,12 +134,12 @@ function tlsOptions(hostname: string, { ca, lenient }: ConnectDeps) {
   } as const;
 }
 
-/** What can go wrong on the way to a target, before and while it answers. */
+/** Errors of connecting to a target and of reading its response. */
 export type ConnectFaultCode = Exclude<AttemptErrorCode, 'http_status' | 'redirect' | 'internal'>;
 
 /**
- * One fixed sentence a code: the owner of an endpoint reads them, and a message from the system could name an address
- * or tell what answers inside our network.
+ * One fixed message per code. Owners of endpoints read them, and a message from the system could contain an
+ * address or reveal what responds inside our network.
  */
 export const CONNECT_MESSAGES: Record<ConnectFaultCode, string> = {
   timeout: 'No complete status and headers arrived within the time limit.',
@@ -147,7 +152,7 @@ export const CONNECT_MESSAGES: Record<ConnectFaultCode, string> = {
   network: 'The endpoint could not be reached.',
 };
 
-/** Why a connection could not be made; `code` is what the attempt's log shows. */
+/** Why a connection failed; `code` is shown in the log of attempts. */
 export class ConnectError extends Error {
   override readonly name = 'ConnectError';
   readonly code: ConnectFaultCode;
@@ -157,19 +162,22 @@ export class ConnectError extends Error {
   }
 }
 
-/** What a failed dial or TLS handshake is called. `secured`: the TCP connection stood, TLS was being negotiated. */
+/**
+ * Maps the error of a failed connection or TLS handshake. `securing`: the TCP connection was established, and
+ * TLS was being negotiated.
+ */
 function dialError(error: unknown, securing: boolean): ConnectError {
   const code = codeOf(error);
   if (securing && code !== 'ECONNRESET' && code !== 'ETIMEDOUT') return new ConnectError('tls', code);
   return new ConnectError(systemFault(code));
 }
 
-/** What a code of the system's, such as `ECONNREFUSED`, is called. */
+/** Maps an error code of the system, such as `ECONNREFUSED`. */
 export function systemFault(code: string): ConnectFaultCode {
   return SYSTEM_CODES[code] ?? 'network';
 }
 
-/** An error's `code`, or an empty text where it has none. */
+/** The `code` of an error; an empty string if it has none. */
 export function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : '';

@@ -27,7 +27,7 @@ import type { FeedPage, FeedRow, FeedStore, RecordedEvent } from '../store/event
 import { tooManyEndpoints } from './endpoints.ts';
 import { signerOf, withSignature } from './signature.ts';
 
-/** A delivery as lists show it. */
+/** Converts a delivery to its representation in lists. */
 export function deliveryResource(delivery: ListedDelivery): DeliveryResource {
   const { lastAttempt } = delivery;
   return {
@@ -50,7 +50,7 @@ export function deliveryResource(delivery: ListedDelivery): DeliveryResource {
   };
 }
 
-/** A delivery with its body and every attempt that is kept. */
+/** Converts a delivery to its representation with the body and all stored attempts. */
 export function deliveryDetail(log: DeliveryLog): DeliveryDetail {
   const lastAttempt = lastOf(log.attempts);
   return {
@@ -60,7 +60,10 @@ export function deliveryDetail(log: DeliveryLog): DeliveryDetail {
   };
 }
 
-/** An attempt with the exact bytes that were sent, put together of the delivery's body and the attempt's signature. */
+/**
+ * Converts an attempt. The exact bytes that were sent are restored from the delivery's body and the attempt's
+ * signature.
+ */
 function attemptResource(attempt: AttemptLog, body: string | null): AttemptResource {
   return {
     id: attempt.id,
@@ -74,7 +77,7 @@ function attemptResource(attempt: AttemptLog, body: string | null): AttemptResou
   };
 }
 
-/** The bytes of an attempt; null where nothing was sent, or the body is not kept any more. */
+/** The bytes that an attempt sent; null if nothing was sent, or if the body is no longer stored. */
 export function sentBody({ sent }: Pick<AttemptRecord, 'sent'>, body: string | null): string | null {
   return sent === null || body === null ? null : withSignature(body, sent.bodySignature);
 }
@@ -94,7 +97,7 @@ function isoOrNull(ms: number | null): string | null {
   return ms === null ? null : toIso(ms);
 }
 
-/** How long it is known what became of a delivery. */
+/** How long the outcome of a delivery is known. */
 const LOG_KEPT_MS = 30 * DAY_MS;
 
 const UNSENT_REASONS: Record<DeliveryStatus, OutcomeReason | null> = {
@@ -108,15 +111,18 @@ const UNSENT_REASONS: Record<DeliveryStatus, OutcomeReason | null> = {
   expired: 'dead_letter_expired',
 };
 
-/** Outcomes of one page: about a megabyte. A tenant may have thousands of endpoints. */
+/** Maximum number of outcomes on one page, about a megabyte: a tenant may have thousands of endpoints. */
 const MOST_OUTCOMES = 10_000;
 
-/** How many events a page has, each with an outcome for every endpoint. */
+/** The number of events on a page, each of which has an outcome for every endpoint. */
 export function eventsAPage(limit: number, endpoints: number): number {
   return Math.max(1, Math.min(limit, Math.floor(MOST_OUTCOMES / Math.max(1, endpoints))));
 }
 
-/** An event as it is shown, with one outcome for each of `endpoints`, and for deleted ones that got something of it. */
+/**
+ * Converts an event, with one outcome for each of `endpoints`, and for deleted endpoints with deliveries of
+ * it.
+ */
 export function eventResource(
   event: RecordedEvent,
   endpoints: readonly Endpoint[],
@@ -155,7 +161,7 @@ function skipOutcome({ endpointId, reason }: { endpointId: string; reason: Outco
   return { endpoint_id: endpointId, delivery_id: null, status: 'skipped', reason };
 }
 
-/** Deliveries looked at in one commit: about 10 ms of the store's writer. */
+/** Deliveries examined in one commit, which takes the store's writer about 10 ms. */
 const REPLAYED_AT_ONCE = 500;
 
 interface ReplayDeps {
@@ -163,23 +169,29 @@ interface ReplayDeps {
   clock: Clock;
 }
 
-/** Which of an endpoint's deliveries to send again: those made from `from` on and before `to`, that ended as `status`. */
+/** The deliveries to replay: those created from `from` on and before `to`, with a final `status`. */
 export interface ReplayOrder {
   endpointId: string;
   status: ReplayableStatus;
   from: number | null;
   to: number | null;
-  /** Empty: of any. */
+  /** Empty: any type. */
   eventTypes?: readonly EventType[];
 }
 
-/** Sends one delivery again, under its own id. @throws DomainError `NOT_FOUND`, `CONFLICT` where it cannot be */
+/**
+ * Replays one delivery, with the same ID. @throws DomainError `NOT_FOUND`, `CONFLICT` if it cannot be
+ * replayed
+ */
 export async function replayDelivery(deps: ReplayDeps, tenantId: string, id: string): Promise<void> {
   const result = await deps.store.replayDelivery(tenantId, id, deps.clock.now());
   if (result.outcome !== 'replayed') throw refusal(result.outcome, id);
 }
 
-/** Sends all of an order again, a part a commit, and the first of it before the last is stored; how many there were. */
+/**
+ * Replays all deliveries of an order, in several commits, and starts sending before the last one. Returns
+ * their number.
+ */
 export async function replayAll(deps: ReplayDeps, tenantId: string, order: ReplayOrder): Promise<number> {
   const { eventTypes = [] } = order;
   if (eventTypes.length === 0) return await replayRange(deps, tenantId, order, {});
@@ -190,7 +202,7 @@ export async function replayAll(deps: ReplayDeps, tenantId: string, order: Repla
   return count;
 }
 
-/** Sends these of an endpoint's deliveries again that can be; how many there were. */
+/** Replays those of an endpoint's deliveries that can be replayed; returns their number. */
 export async function replayListed(
   deps: ReplayDeps,
   tenantId: string,
@@ -238,10 +250,13 @@ interface FeedDeps {
   secretBox: SecretBox;
 }
 
-/** Empty stretches passed by before an empty page is returned: of a tenant with many events, few of them for this endpoint. */
+/**
+ * Maximum number of empty ranges to skip before an empty page is returned, for tenants with many events and
+ * few for this endpoint.
+ */
 const MOST_STRETCHES = 20;
 
-/** A page of an endpoint's feed. @throws DomainError `INVALID_CURSOR` */
+/** Reads a page of an endpoint's feed. @throws DomainError `INVALID_CURSOR` */
 export async function readFeed(
   { store, clock }: Pick<FeedDeps, 'store' | 'clock'>,
   { id, tenantId }: Endpoint,
@@ -258,7 +273,7 @@ export async function readFeed(
   return { ...page, truncated };
 }
 
-/** @throws DomainError `PLAN_REQUIRED` where the endpoint is paused, as the plan has fewer */
+/** @throws DomainError `PLAN_REQUIRED` if the endpoint is paused because of the plan's limit */
 export function refuseBeyondPlan(
   { clock }: Pick<FeedDeps, 'clock'>,
   tenant: Tenant,
@@ -267,7 +282,7 @@ export function refuseBeyondPlan(
   if (endpoint.pausedReason === 'plan') throw tooManyEndpoints(effectivePlan(tenant, clock.now()));
 }
 
-/** Events of a feed as JSON, with commas between: each payload is the text that would be posted now. */
+/** The events of a feed as comma-separated JSON. Each payload is the text that would be posted now. */
 export function feedJson(
   { secretBox, clock }: FeedDeps,
   endpoint: Endpoint,

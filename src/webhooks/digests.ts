@@ -16,21 +16,23 @@ import { batchNotice, digestNotice, MAX_ENTRIES, type ToldSignal } from './notic
 import { eventEnvelope, type ShapedBody, shapedPayload } from './payload.ts';
 import { presetBody } from './presets.ts';
 
-/** What digests need of the process. */
+/** Dependencies of digests. */
 export interface DigestDeps {
   store: Store;
   clock: Clock;
   newId: NewId;
   baseUrl: string;
-  /** Left out: messages have no links that rate a signal. */
+  /** Omitted: messages have no links that rate a signal. */
   feedbackLinks?: FeedbackLinks | undefined;
 }
 
 const AT_ONCE = 100;
-/** After an outage of longer, a digest tells of its end only: older signals are no news. */
+/** Maximum period of a digest. After a longer outage, older signals are no longer news. */
 const MAX_SPAN_MS = 8 * DAY_MS;
 
-/** Makes every digest that is due: each once, as its next time is stored in the commit that stores it. */
+/**
+ * Creates all due digests, each exactly once: the commit that stores a digest also stores the next due time.
+ */
 export async function makeDigests(deps: DigestDeps, isStopping: () => boolean = () => false): Promise<void> {
   let due: TenantSettings[];
   do {
@@ -88,13 +90,13 @@ async function makeDigest(deps: DigestDeps, settings: TenantSettings): Promise<v
   await store.commitDigest({ ...step, since: now, position, madeAt: now, event, mails });
 }
 
-/** The list with everything a digest counts, including signals dealt with since. */
+/** The list with everything that a digest counts, including signals dealt with since. */
 function everything(profileIds: readonly string[], from: string): string {
   const profiles = profileIds.map((id) => `&icp=${id}`).join('');
   return `/signals?state=all&classification=hot,warm${profiles}&from=${from}`;
 }
 
-/** What is left of a signal whose author was erased tells nothing. */
+/** Signals whose author was erased are omitted. */
 function isTold({ excerpt }: Signal): boolean {
   return excerpt !== '';
 }
@@ -107,7 +109,9 @@ function digestData(signals: readonly Signal[], head: Omit<DigestData, 'signals'
   return { date, timezone, counts, signals: told, url };
 }
 
-/** IDs only: their content is read when the mail is sent, so that it contains nothing of an erased person. */
+/**
+ * IDs only: their content is read when the mail is sent, so that it contains nothing about an erased person.
+ */
 function digestMail(
   { tenantId, digest: { frequency } }: TenantSettings,
   { userId, data, now }: { userId: string; data: DigestData; now: number },
@@ -122,26 +126,28 @@ function digestMail(
   };
 }
 
-/** What batches need of the process. */
+/** Dependencies of batches. */
 export interface BatchDeps {
   store: Store;
   clock: Clock;
   newId: NewId;
   baseUrl: string;
-  /** Left out: messages have no links that rate a signal. */
+  /** Omitted: messages have no links that rate a signal. */
   feedbackLinks?: FeedbackLinks | undefined;
 }
 
 type IsStopping = () => boolean;
 
-/** Events of one message, and rows of one commit: about 10 ms of the store's writer. */
+/**
+ * Maximum number of events in a message, and of rows in a commit, which takes the store's writer about 10 ms.
+ */
 const MOST_EVENTS = 5_000;
-/** What was found just before the hour may be stored just after it. */
+/** A signal detected just before the hour may be stored just after it. */
 const SETTLE_MS = 10_000;
 
 /**
- * Sends what waits for endpoints whose hour or day is over, one message each: what it tells of waits no more in the commit
- * that stores its delivery. What happened since the hour comes along.
+ * Sends waiting events to endpoints whose hour or day is over, in one message each. The commit that stores
+ * the delivery removes its events from the batch. Events since the hour are included.
  */
 export async function sendBatches(deps: BatchDeps, isStopping: IsStopping = () => false): Promise<void> {
   for (const waiting of await deps.store.listWaitingBatches()) {
@@ -153,7 +159,7 @@ export async function sendBatches(deps: BatchDeps, isStopping: IsStopping = () =
 async function sendBatch(deps: BatchDeps, waiting: WaitingBatch, isStopping: IsStopping): Promise<void> {
   const { store, clock } = deps;
   const { endpointId, tenantId, since } = waiting;
-  // Without regard to the plan: what was taken on as messages is sent as messages.
+  // Regardless of the plan: events that were accepted as messages are sent as messages.
   const receiver = (await store.listReceivers(tenantId)).find(({ id }) => id === endpointId);
   if (receiver === undefined) {
     await store.dropBatched(endpointId, MOST_EVENTS);
@@ -162,17 +168,17 @@ async function sendBatch(deps: BatchDeps, waiting: WaitingBatch, isStopping: IsS
   const settings = await store.getSettings(tenantId);
   if (settings === null || since >= lastDue(receiver, settings, clock.now() - SETTLE_MS)) return;
 
-  // One at a time where it takes no messages of several any more.
+  // One at a time if the endpoint no longer has a message format.
   const limit = isPresetShape(receiver.shape) ? MOST_EVENTS : 1;
   while (!isStopping()) {
     const read = await store.readBatch(endpointId, { limit, best: MAX_ENTRIES });
     if (read === null) return;
-    // What has changed meanwhile is read again the next time.
+    // Events that changed meanwhile are read again the next time.
     if (!(await store.commitBatch(await batchOf(deps, { receiver, tenantId, since, read })))) return;
   }
 }
 
-/** Up to when what happened is due. */
+/** The time up to which events are due. */
 function lastDue(
   { settings: { batching } }: Receiver,
   { timezone, digest }: TenantSettings,
@@ -184,7 +190,7 @@ function lastDue(
     case 'daily':
       return lastDaily(now, { timezone, hour: digest.hour });
     case 'instant':
-      return Number.POSITIVE_INFINITY; // no longer batched: what waits is due
+      return Number.POSITIVE_INFINITY; // no longer batched: waiting events are due
   }
 }
 
@@ -202,7 +208,7 @@ async function batchOf(
   const best = isPresetShape(receiver.shape)
     ? await toldSignals(deps, tenantId, signals)
     : signals.map((signal) => ({ signal, story: null }));
-  // Whatever its classification, and whatever was done with it since.
+  // With any classification and triage state.
   const url = `${baseUrl}/dashboard/signals?state=all&from=${toIso(since)}`;
   const body = bodyOf(receiver, read, { best, url });
   const delivery = { id: newId('dlv'), endpointId: receiver.id, ...body, status: bodyStatus(body, receiver) };
@@ -220,7 +226,7 @@ function bodyOf(
   return isEnvelope ? { body: eventEnvelope(last) } : shapedPayload(first.signal, shape);
 }
 
-/** Stored signals with what messages say of them, as they are now: nothing of one whose author was erased. */
+/** Stored signals with their current explanations, and without those of erased authors. */
 function toldSignals(
   { store, clock, feedbackLinks }: Pick<BatchDeps, 'store' | 'clock' | 'feedbackLinks'>,
   tenantId: string,

@@ -23,7 +23,7 @@ import type { Store } from '../store/store.ts';
 import { generateSecret } from './signature.ts';
 import { checkResolvedTarget, checkTarget, hostOf, type Lookup } from './targets.ts';
 
-/** What the use cases of endpoints need of the process. */
+/** Dependencies of the use cases of endpoints. */
 export interface EndpointDeps extends RuleDeps {
   random: Random;
   newId: NewId;
@@ -31,8 +31,9 @@ export interface EndpointDeps extends RuleDeps {
 }
 
 /**
- * Makes an endpoint with a secret of its own; the secret is returned here and never again.
- * @throws DomainError `INVALID_REQUEST` (target, unknown profile), `PLAN_REQUIRED` (count, throughput, format)
+ * Creates an endpoint with a new secret, which is returned only here.
+ * @throws DomainError `INVALID_REQUEST` (target, unknown profile), `PLAN_REQUIRED` (count, throughput,
+ * format)
  */
 export async function createEndpoint(
   deps: EndpointDeps,
@@ -78,7 +79,7 @@ function noBackfillOfBatches(): DomainError {
   return new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/backfill_days', detail }] });
 }
 
-/** An endpoint's own headers as they are kept. */
+/** The endpoint's own headers as stored. */
 export function sealHeaders(
   { secretBox }: Pick<EndpointDeps, 'secretBox'>,
   id: string,
@@ -89,24 +90,24 @@ export function sealHeaders(
   return { headers: shownHeaders(headers), headersBox };
 }
 
-/** What the box of an endpoint's headers is bound to. */
+/** The encryption context of an endpoint's headers. */
 export function headersContext(id: string): string {
   return `${id}/headers`;
 }
 
-/** The tenant's endpoint of that id. @throws DomainError `NOT_FOUND` */
+/** Returns an endpoint of the tenant. @throws DomainError `NOT_FOUND` */
 export async function findEndpoint(store: EndpointStore, tenantId: string, id: string): Promise<Endpoint> {
   const endpoint = await store.getEndpoint(tenantId, id);
   if (endpoint === null) throw noEndpoint(id);
   return endpoint;
 }
 
-/** The error for an ID that is no endpoint of the tenant. */
+/** The error for an unknown endpoint. */
 export function noEndpoint(id: string): DomainError {
   return new DomainError('NOT_FOUND', `There is no webhook endpoint "${id}".`);
 }
 
-/** An endpoint as every answer shows it, without its secret. */
+/** Converts an endpoint to its representation in every API, without its secret. */
 export function endpointResource(endpoint: Endpoint): WebhookResource {
   const { previousSecretUntil } = endpoint;
   const { url, label, ...settings } = endpoint.settings;
@@ -128,10 +129,10 @@ export function endpointResource(endpoint: Endpoint): WebhookResource {
   };
 }
 
-/** Retries made due in one commit: about 20 ms of the store's writer. */
+/** Retries made due in one commit, which takes the store's writer about 20 ms. */
 const RELEASED_AT_ONCE = 2_000;
 
-/** Changes the settings that are given and keeps the others. @throws DomainError as `createEndpoint`, and `NOT_FOUND` */
+/** Changes the given settings. @throws DomainError like `createEndpoint`, and `NOT_FOUND` */
 export async function changeEndpoint(
   deps: EndpointDeps,
   tenant: Tenant,
@@ -149,7 +150,9 @@ export async function changeEndpoint(
   });
 }
 
-/** Gives the endpoint a new secret, which every later attempt uses; for `graceHours` the old one counts beside it. */
+/**
+ * Gives the endpoint a new secret for all later attempts. For `graceHours`, the previous one is valid, too.
+ */
 export async function regenerateSecret(
   deps: EndpointDeps,
   tenant: Tenant,
@@ -167,7 +170,10 @@ export async function regenerateSecret(
   return { endpoint, secret };
 }
 
-/** Starts no attempt to it any more, and holds what waits. One that is paused already stays so until resumed by hand. */
+/**
+ * Starts no further attempts, and holds waiting deliveries. A paused endpoint stays paused until it is
+ * resumed manually.
+ */
 export async function pauseEndpoint(deps: EndpointDeps, tenant: Tenant, id: string): Promise<Endpoint> {
   refusePull(await findEndpoint(deps.store, tenant.id, id), 'paused');
   const paused = await deps.store.pauseEndpoint(tenant.id, id, deps.clock.now());
@@ -175,7 +181,7 @@ export async function pauseEndpoint(deps: EndpointDeps, tenant: Tenant, id: stri
   return await findEndpoint(deps.store, tenant.id, id);
 }
 
-/** @throws DomainError `CONFLICT` where the endpoint is read and not called, so that there is nothing to be `done` */
+/** @throws DomainError `CONFLICT` if it is a pull endpoint, which cannot be `done` */
 export function refusePull({ id, mode }: Endpoint, done: 'paused' | 'tested' | 'replayed'): void {
   if (mode === 'push') return;
   const detail = `The endpoint "${id}" has mode "pull": it is read from its feed, so it cannot be ${done}.`;
@@ -185,8 +191,9 @@ export function refusePull({ id, mode }: Endpoint, done: 'paused' | 'tested' | '
 }
 
 /**
- * Ends a pause: the failure count is zero and the whole backlog due at once. One that is not paused stays as it is.
- * @throws DomainError `NOT_FOUND`, `PLAN_REQUIRED` where the plan has no room for one more active endpoint
+ * Resumes an endpoint: resets its failure count and makes its whole backlog due. Does nothing if it is not
+ * paused.
+ * @throws DomainError `NOT_FOUND`, `PLAN_REQUIRED` if the plan does not allow another active endpoint
  */
 export async function resumeEndpoint(deps: EndpointDeps, tenant: Tenant, id: string): Promise<Endpoint> {
   const { store, clock } = deps;
@@ -205,7 +212,7 @@ export async function resumeEndpoint(deps: EndpointDeps, tenant: Tenant, id: str
   return await findEndpoint(store, tenant.id, id);
 }
 
-/** Reads, changes and stores; again where another change came between. */
+/** Reads, changes and stores an endpoint; repeats that if it was changed in between. */
 function rewrite(
   { store, clock }: EndpointDeps,
   { tenantId, id, what }: { tenantId: string; id: string; what: 'settings' | 'secret' },
@@ -218,7 +225,7 @@ function rewrite(
   });
 }
 
-/** Deletes the endpoint; what waits for it is discarded. @throws DomainError `NOT_FOUND` */
+/** Deletes the endpoint and discards its waiting deliveries. @throws DomainError `NOT_FOUND` */
 export async function deleteEndpoint(
   { store, clock }: Pick<EndpointDeps, 'store' | 'clock'>,
   tenantId: string,
@@ -238,17 +245,18 @@ function definedOnly<T extends object>(patch: T): Defined<T> {
   return Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
 
-/** What the rules need of the process. */
+/** Dependencies of the rules. */
 interface RuleDeps {
   store: Store;
   clock: Clock;
   allowTargets: AddressSet;
-  /** Shared by the process: saves with unresolvable names take turns only with each other. */
+  /** Shared by the process: saves with unresolvable names delay only each other. */
   lookup: Lookup;
 }
 
 /**
- * The settings that are given, held to plan, profiles and target rules; the URL comes back in its normal form.
+ * Checks given settings against the plan, the profiles and the rules for targets; returns them with a
+ * normalised URL.
  * @throws DomainError `INVALID_REQUEST` (target, unknown profile), `PLAN_REQUIRED` (throughput, format)
  */
 export async function acceptSettings<S extends WebhookPatch>(
@@ -266,7 +274,7 @@ export async function acceptSettings<S extends WebhookPatch>(
     : { ...settings, url: await acceptTarget(deps, settings.url) };
 }
 
-/** @throws DomainError `PLAN_REQUIRED` where the plan has no formats, or none as large */
+/** @throws DomainError `PLAN_REQUIRED` if the plan does not include formats, or none of this size */
 export function refuseFormat(plan: Plan, format: PayloadFormat | null): void {
   if (format === null) return;
   const limit = planLimits(plan).payloadFormatBytes;
@@ -279,7 +287,7 @@ export function refuseFormat(plan: Plan, format: PayloadFormat | null): void {
   throw beyondPlan(plan, { counted: 'payloadFormatBytes', needed, fact });
 }
 
-/** Settings that do not fit each other. @throws DomainError `INVALID_REQUEST` */
+/** Rejects contradictory settings. @throws DomainError `INVALID_REQUEST` */
 function refuseMismatch({ url, payload_format: format, batching }: WebhookInput): void {
   if (batching !== 'instant' && (format === null || !isPreset(format))) {
     const detail = `"${batching}" combines several signals in one chat message and requires a payload_format with a preset (${PRESETS.join(', ')}). Otherwise, keep batching "instant".`;
@@ -289,12 +297,12 @@ function refuseMismatch({ url, payload_format: format, batching }: WebhookInput)
   if (url === '') return;
   const { pathname, origin } = new URL(url);
   if (withoutTrailingSlashes(pathname) !== `/${format.topic}`) return;
-  // At a topic's own address ntfy would show the JSON as it is.
+  // At the URL of a topic, ntfy would show the raw JSON.
   const detail = `ntfy receives messages at the URL of its server: use "${origin}/". The topic belongs in payload_format.`;
   throw new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/url', detail }] });
 }
 
-/** The refusal of one more endpoint. */
+/** The error for exceeding the plan's number of endpoints. */
 export function tooManyEndpoints(plan: Plan): DomainError {
   const { endpoints } = planLimits(plan);
   const fact = `The ${plan} plan has at most ${endpoints} webhook endpoint${endpoints === 1 ? '' : 's'}.`;
@@ -331,7 +339,7 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '::1']);
 const OPENS_LOOPBACK =
   'For development, a server started with "WEBHOOK_ALLOW_TARGETS=127.0.0.0/8,::1/128 npm start" delivers to receivers on its own machine, over http:// and on any port.';
 
-/** Most who are refused here are trying a receiver of their own out, and need to know what opens the way to it. */
+/** Most rejected URLs are those of local test receivers, so the hint says how to allow them. */
 function badTarget(text: string, detail: string, allowTargets: AddressSet): DomainError {
   const url = URL.parse(text);
   const isLocalTry = url !== null && (url.protocol === 'http:' || LOOPBACK.has(hostOf(url)));

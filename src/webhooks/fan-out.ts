@@ -22,22 +22,23 @@ import {
 } from './payload.ts';
 import { SIGNATURE_MEMBER_BYTES } from './signature.ts';
 
-/** What receivers are read from. */
+/** The store, as needed to read receivers. */
 type ReceiverStore = EndpointStore &
   Pick<AccountStore, 'getTenant'> &
   Pick<SubscriptionStore, 'listEndedSubscriptions'>;
 
-/** Who gets none, whatever their filters say. */
+/** Endpoints that receive nothing, whatever their filters. */
 export interface FanOutLimits {
   /** The endpoint that the event is about. */
   notTo?: string | null;
-  /** Those that were sent the same in another event's message. */
+  /** Endpoints that were sent the same in the message of another event. */
   toldAlready?: ReadonlySet<string> | undefined;
 }
 
 /**
- * Who gets an event: a delivery for each endpoint that wants it, a reason for each that does not. Bodies are made at
- * event time and never again, except of what is sent in one message with others (`digests.ts`). A paused endpoint gets its delivery too, which is held.
+ * Routes an event: a delivery for each endpoint that wants it, and a reason for each that does not. Bodies
+ * are created with the event and never again, except for those of batched messages (`digests.ts`). Deliveries
+ * to paused endpoints are created, too, and held.
  */
 export function fanOut(
   event: EventRow,
@@ -55,7 +56,7 @@ export function fanOut(
         ? 'about_itself'
         : (skipReason(event, endpoint, signal) ?? (toldAlready?.has(endpoint.id) ? 'same_message' : null));
     if (endpoint.mode === 'mcp') {
-      // What it does not get is no reason in anybody's list: subscriptions are no endpoints of the tenant's own.
+      // Subscriptions are not the tenant's own endpoints, so no reasons are recorded for them.
       if (reason === null) routed.deliveries.push(toSubscription(event, endpoint, signal, newId));
       continue;
     }
@@ -88,12 +89,18 @@ function toSubscription(
   return { id: newId('dlv'), endpointId: endpoint.id, ...body, status: bodyStatus(body, endpoint) };
 }
 
-/** Whether its signals wait to be sent in one message; without its preset, as after a change of plan, they do not. */
+/**
+ * Whether signals are batched into one message. Without a preset, such as after a change of plan, they are
+ * not.
+ */
 function isBatched({ settings, shape }: Receiver): boolean {
   return settings.batching !== 'instant' && isPresetShape(shape);
 }
 
-/** The first of an endpoint's filters that keeps an event from it, or null. Empty filter lists let everything through. */
+/**
+ * The first of an endpoint's filters that excludes an event; null if none does. Empty filter lists match
+ * everything.
+ */
 export function skipReason(
   event: EventRow,
   endpoint: Pick<Receiver, 'settings'>,
@@ -112,32 +119,34 @@ function lets<T>(list: readonly T[], value: T): boolean {
   return list.length === 0 || list.includes(value);
 }
 
-/** How a delivery begins. The limit is on what would be sent, so the signature member counts (specification, section 8). */
+/**
+ * The initial status of a delivery. The size limit includes the signature member (specification, section 8).
+ */
 export function bodyStatus(
   { body, tail }: ShapedBody,
   { mode }: Pick<Receiver, 'mode'>,
 ): NewDelivery['status'] {
   const fitting = mode === 'pull' ? 'delivered' : 'pending';
   const added = SIGNATURE_MEMBER_BYTES + (tail?.bytes ?? 0);
-  // UTF-8 takes at most 3 bytes for a UTF-16 unit: most bodies need no count.
+  // A UTF-16 unit takes at most 3 bytes in UTF-8, so most bodies need not be counted.
   if (body.length * 3 + added <= MAX_BODY_BYTES) return fitting;
   return Buffer.byteLength(body) + added > MAX_BODY_BYTES ? 'rejected' : fitting;
 }
 
-/** What events of a signal are made with. */
+/** Context for creating the events of a signal. */
 interface EventOrigin {
   tenantId: string;
   now: number;
   newId: NewId;
   receivers: readonly Receiver[];
   trace?: string | null;
-  /** Endpoints whose message of `signal.detected` says it all. */
+  /** Endpoints for which the message of `signal.detected` is sufficient. */
   toldAlready?: ReadonlySet<string>;
-  /** What messages say about it in addition to its payload; created only if one is delivered. */
+  /** What messages say about the signal in addition to its payload; computed only if one is delivered. */
   story?: () => SignalStory;
 }
 
-/** `signal.detected` always, `signal.new_hot` beside it for a hot one, with what each of the `receivers` gets of them. */
+/** Creates `signal.detected` and, for a hot signal, `signal.new_hot`, routed to the `receivers`. */
 export function signalEvents(signal: Signal, at: EventOrigin): RoutedEvent[] {
   const data = JSON.stringify({ signal_id: signal.signal_id });
   const detected = eventOf(signal, at, 'signal.detected', data);
@@ -149,7 +158,7 @@ export function signalEvents(signal: Signal, at: EventOrigin): RoutedEvent[] {
   ];
 }
 
-/** `signal.new_hot` if the signal is hot. */
+/** `signal.new_hot`, if the signal is hot. */
 export function newHotEvents(
   signal: Signal,
   at: EventOrigin,
@@ -162,7 +171,7 @@ export function newHotEvents(
   return [fanOut(hot, bodyOf, at.receivers, at.newId, signal, { toldAlready: at.toldAlready })];
 }
 
-/** A message of a service says the same for both events: who gets the first gets no second. */
+/** Messages for both events are the same, so endpoints that get the first one do not get the second. */
 function withoutDoubles(at: EventOrigin): EventOrigin {
   const isDouble = ({ shape, settings }: Receiver) =>
     isPresetShape(shape) && settings.event_types.includes('signal.detected');
@@ -182,31 +191,31 @@ function eventOf(signal: Signal, at: EventOrigin, type: EventRow['type'], data: 
   };
 }
 
-/** Something that changed and whom it is about; `data` holds `previous` and `current` where a state changed. */
+/** A change and its subject; `data` has `previous` and `current` if a state changed. */
 export interface StateChange {
   type: Exclude<EventType, 'signal.detected' | 'signal.new_hot'>;
   subjectId: string;
   data: Record<string, unknown>;
-  /** The endpoint that it is about, and that is not sent it. */
+  /** The endpoint that the change is about, which does not receive it. */
   notTo?: string;
-  /** What messages say of it; left out: what its data comes to. */
+  /** The text of messages; omitted: derived from the data. */
   notice?: Notice;
-  /** The signals that it is about, by which MCP clients filter events; read only where one does. */
+  /** The signals that the change is about, by which MCP clients filter events; called only if one does. */
   signals?(): Promise<readonly SignalFacts[]> | readonly SignalFacts[];
 }
 
-/** What of a signal subscriptions are filtered by. */
+/** The facts of a signal that subscriptions filter by. */
 export type SignalFacts = Pick<Signal, 'icp_profile_id' | 'icp_score'>;
 
 export interface RouteDeps {
   store: ReceiverStore;
   clock: Clock;
   newId: NewId;
-  /** What is being traced as the change is made, as `joinTrace` writes it; null or left out: nothing. */
+  /** The trace of the change, as `joinTrace` formats it; null or omitted if it is not traced. */
   trace?: string | null;
 }
 
-/** The events of a change with their deliveries, to be committed together with the change itself. */
+/** Creates and routes the events of changes, to be committed together with the changes. */
 export async function routeChanges(
   { store, clock, newId, trace = null }: RouteDeps,
   tenantId: string,
@@ -233,7 +242,7 @@ export async function routeChanges(
   return routed;
 }
 
-/** All but the subscriptions of MCP clients whose arguments fit none of the signals that a change is about. */
+/** Removes subscriptions of MCP clients whose arguments match none of the signals that a change is about. */
 async function fittingReceivers(
   receivers: readonly Receiver[],
   { type, signals = () => [] }: StateChange,
@@ -250,7 +259,7 @@ async function fittingReceivers(
   });
 }
 
-/** Whether one of the signals is of the profile, where one is named, and has the score. */
+/** Whether one of the signals matches the profile, if given, and the minimum score. */
 export function fits(
   signals: readonly SignalFacts[],
   { icp_profile_id: profile, min_score: least = 0 }: McpEventArguments,
@@ -261,10 +270,10 @@ export function fits(
   );
 }
 
-/** More signals than a lead has whose best ones say too little of it. */
+/** Maximum number of a lead's signals to check: the best ones alone could miss a match. */
 const SIGNALS_LOOKED_AT = 100;
 
-/** The signals of a stored lead that it is judged by. */
+/** The signals by which a stored lead is matched. */
 export async function signalsOfLead(
   store: Pick<LeadStore, 'listSignalsOfLead'>,
   leadId: string,
@@ -273,8 +282,8 @@ export async function signalsOfLead(
 }
 
 /**
- * The tenant's endpoints as they count now: without those of subscriptions that are over, and a format that the plan does not
- * include gives way to the standard payload.
+ * The tenant's current endpoints, without those of ended subscriptions. Formats that the plan does not
+ * include are replaced by the standard payload.
  */
 export async function listReceivers(
   deps: { store: ReceiverStore; clock: Clock },
@@ -292,7 +301,7 @@ export async function listReceivers(
   });
 }
 
-/** Housekeeping ends them some seconds later, in which nothing more is to go to them. */
+/** Housekeeping ends subscriptions a few seconds late; nothing is sent to them in the meantime. */
 async function withoutEnded(
   { store, clock }: { store: ReceiverStore; clock: Clock },
   tenantId: string,
@@ -303,26 +312,29 @@ async function withoutEnded(
   return ended.length === 0 ? receivers : receivers.filter(({ id }) => !ended.includes(id));
 }
 
-/** Places that the dispatcher keeps for deliveries while they are being stored. */
+/** Slots that the dispatcher reserves for deliveries while they are being stored. */
 export interface SlotReservation {
-  /** Goes into their commit. */
+  /** Included in their commit. */
   readonly taking: Taking;
-  /** Once, after the commit: sends those that it gave to this process, and gives up the places of the others. */
+  /**
+   * Call once, after the commit: sends the deliveries that it assigned to this process, and releases the
+   * slots of the others.
+   */
   settle(taken: ReadonlySet<string>): void;
 }
 
-/** Keeps places for those of these deliveries that could be sent at once; null where there are none. */
+/** Reserves slots for the deliveries that can be sent immediately; null if there are none. */
 export type Reserve = (events: readonly RoutedEvent[]) => SlotReservation | null;
 
-/** Replaces the dispatcher where there is none. */
+/** The replacement in processes without a dispatcher. */
 export const reserveNothing: Reserve = () => null;
 
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Stores signals with their events and deliveries. Deliveries that can be sent at once are this process's from the commit
- * on and go out from memory: to claim them would take a commit more, and read back what was just written. All others wait
- * for a claim.
+ * Stores signals with their events and deliveries. Deliveries that can be sent immediately belong to this
+ * process from the commit on, and are sent from memory: claiming them would take another commit, and read
+ * back what was just written. All others wait for a claim.
  */
 export async function storeSignals(
   { store, reserve }: { store: SignalStore; reserve: Reserve },

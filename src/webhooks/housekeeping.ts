@@ -20,34 +20,34 @@ import { fanOut, listReceivers, type RouteDeps, routeChanges, type StateChange }
 import { createEnvelopes, shapedPayload } from './payload.ts';
 import { endSubscriptions } from './subscriptions.ts';
 
-/** How long what waits for a paused endpoint is held (specification, section 8). */
+/** How long deliveries to a paused endpoint are held (specification, section 8). */
 const HELD_MS = 7 * DAY_MS;
-/** How long attempts are kept, and with the last of them their delivery. */
+/** How long attempts are stored, and deliveries after their last attempt. */
 const LOG_MS = 30 * DAY_MS;
 /** How long mail stays in the outbox, sent or not. */
 const MAIL_MS = 90 * DAY_MS;
-/** How long a revoked key stays in the list, so that users can look up what happened to it. */
+/** How long revoked keys stay in the list, so that users can look them up. */
 const REVOKED_KEY_MS = 90 * DAY_MS;
-/** How long the audit list goes back: a year, and a leap day. */
+/** How long audit entries are stored: a year, including a leap day. */
 const AUDIT_MS = 366 * DAY_MS;
-/** Well beyond the throttle's window. */
+/** Well beyond the window of the throttle. */
 const TEST_SEND_MS = 10 * MINUTE_MS;
 
-/** Rows changed in one commit: about 10 ms of the store's writer. */
+/** Rows changed in one commit, which takes the store's writer about 10 ms. */
 const AT_ONCE = 500;
-/** Some hundred rows each. */
+/** A few hundred rows each. */
 const ENDPOINTS_AT_ONCE = 50;
 
 export interface HousekeepingDeps extends Omit<MailDeps, 'store'>, Pick<DigestDeps, 'newId'> {
   store: Store;
   clock: Clock;
-  /** So many dead letters left their queues. */
+  /** Called with the number of dead letters that expired. */
   onExpired?(count: number): void;
 }
 
 type IsStopping = () => boolean;
 
-/** What time brings about. Each job can be cut short and run again: it goes on where things stand. */
+/** The periodic jobs. Each can be interrupted and run again, and resumes where it stopped. */
 export function housekeepingJobs(deps: HousekeepingDeps): PeriodicJob[] {
   return [
     { name: 'mail', everyMs: 5 * SECOND_MS, run: (isStopping) => workOutbox(deps, isStopping) },
@@ -66,7 +66,10 @@ export function housekeepingJobs(deps: HousekeepingDeps): PeriodicJob[] {
   ];
 }
 
-/** Ends what was held for too long, takes old dead letters out of the queue, clears what waits for deleted endpoints. */
+/**
+ * Ends deliveries that were held too long, expires old dead letters, and discards deliveries to deleted
+ * endpoints.
+ */
 export async function expireDeliveries(
   { store, clock, onExpired }: Pick<HousekeepingDeps, 'store' | 'clock' | 'onExpired'>,
   isStopping: IsStopping = () => false,
@@ -84,7 +87,7 @@ export async function expireDeliveries(
   await inChunks(isStopping, () => store.discardOfDeleted(limit));
 }
 
-/** Removes what is older than it is kept. */
+/** Deletes everything past its retention period. */
 export async function forgetOld(
   { store, clock }: Pick<HousekeepingDeps, 'store' | 'clock'>,
   isStopping: IsStopping = () => false,
@@ -119,7 +122,10 @@ async function forgetDeliveries(
   } while (after !== null);
 }
 
-/** Until a step found less than a whole part to do. Each is a commit of its own, so that others get their turn. */
+/**
+ * Repeats a step until it processes less than a full chunk. Each step is a separate commit, so that others
+ * are not blocked.
+ */
 async function inChunks(isStopping: IsStopping, step: () => Promise<number>): Promise<void> {
   let done = AT_ONCE;
   while (done >= AT_ONCE && !isStopping()) done = await step();
@@ -129,10 +135,13 @@ interface NoticeDeps extends Omit<RouteDeps, 'store'> {
   store: RouteDeps['store'] & NoticeStore & EndpointStore;
 }
 
-/** Notices made events in one commit a tenant. */
+/** Notices per commit and tenant. */
 const NOTICES_AT_ONCE = 200;
 
-/** Makes an event of everything that happened to endpoints and deliveries since the last time, each once. */
+/**
+ * Creates events for everything that happened to endpoints and deliveries since the last run, each exactly
+ * once.
+ */
 export async function announceNotices(
   deps: NoticeDeps,
   isStopping: () => boolean = () => false,
@@ -151,7 +160,7 @@ export async function announceNotices(
   } while (notices.length === NOTICES_AT_ONCE && !isStopping());
 }
 
-/** `endpoint` is left out where it was deleted meanwhile. */
+/** `endpoint` is undefined if it was deleted meanwhile. */
 function changeOf({ type, endpointId, facts }: EndpointNotice, endpoint: Receiver | undefined): StateChange {
   const { label = '', url = '' } = endpoint?.settings ?? {};
   const about = { endpoint_id: endpointId, label, host: URL.parse(url)?.host ?? '' };
@@ -165,12 +174,12 @@ interface BackfillDeps {
   newId: NewId;
 }
 
-/** Events looked at for one commit. */
+/** Events examined per commit. */
 const STEP_EVENTS = 100;
 const BACKFILLS_AT_ONCE = 20;
 const SIGNAL_EVENTS: ReadonlySet<string> = new Set(['signal.detected', 'signal.new_hot']);
 
-/** Gives endpoints the events of before they were made that they asked for, a step of each in turn. */
+/** Delivers earlier events to endpoints that requested them, in turn one step of each. */
 export async function backfillEndpoints(
   deps: BackfillDeps,
   isStopping: () => boolean = () => false,
@@ -205,7 +214,10 @@ async function step(deps: BackfillDeps, { position, from, until, ...ids }: Backf
   return await store.commitBackfill(change);
 }
 
-/** The delivery of an event to the endpoint; none where it was routed to it before, is filtered out, or is gone. */
+/**
+ * The delivery of an event to the endpoint; none if it was routed to it before, is filtered out, or was
+ * erased.
+ */
 async function itemsOf(
   { store, newId }: BackfillDeps,
   { deliveries, batched, skips, ...event }: RecordedEvent,
@@ -214,7 +226,7 @@ async function itemsOf(
   const routed = [...deliveries, ...skips].map(({ endpointId }) => endpointId);
   if ([...routed, ...batched].includes(receiver.id)) return [];
   if (!SIGNAL_EVENTS.has(event.type)) {
-    // An event whose person was erased says nothing any more.
+    // The data of an erased event is empty.
     if (event.data === ERASED_DATA) return [];
     const made = fanOut(event, createEnvelopes(event), [receiver], newId, null);
     return made.deliveries.map((delivery) => ({ event, delivery }));

@@ -6,16 +6,16 @@ import type { Lead } from '../model/lead.ts';
 import type { Deal } from '../model/pipeline.ts';
 import type { Classification, Signal } from '../model/signal.ts';
 
-/** What an event says to a person, before a service's own form: plain text throughout, nothing escaped yet. */
+/** The content of an event as a message, before it is formatted for a service: plain text, unescaped. */
 export interface Notice {
   /** One line with the essentials, in case nothing else is displayed. */
   title: string;
   /** An additional sentence; empty if title and entries are sufficient. */
   text: string;
   entries: readonly NoticeEntry[];
-  /** Further entries that are not shown. */
+  /** Number of further entries that are not shown. */
   more: number;
-  /** URL of the details; empty: none. */
+  /** URL of the details; empty if there is none. */
   url: string;
   tone: Classification | 'plain';
 }
@@ -23,13 +23,13 @@ export interface Notice {
 /** One signal of a notice. */
 export interface NoticeEntry {
   title: string;
-  /** The post's own words; empty if the reason replaces them. */
+  /** The text of the post; empty if the reason replaces it. */
   text: string;
-  /** Why it is a signal, in a sentence; empty where that is not known. */
+  /** Why it is a signal, in a sentence; empty if unknown. */
   reason: string;
   /** Actions as links, if there are any. */
   acts: readonly (readonly [label: string, url: string])[];
-  /** What is known, by its name; nothing that is empty. */
+  /** Known facts by name; empty ones are omitted. */
   facts: readonly (readonly [name: string, value: string])[];
   /** The signal in the dashboard. */
   url: string;
@@ -60,12 +60,12 @@ export function listed(
   return (text + moreText(more)).trimEnd();
 }
 
-/** A note that there are more; empty if there are not. */
+/** A note on the number of further entries; empty if there are none. */
 export function moreText(more: number): string {
   return more === 0 ? '' : `and ${more} more`;
 }
 
-/** An event other than that of a signal, in words for people. */
+/** The notice of an event other than those of signals. */
 export function eventNotice({ type, data: text }: Pick<EventRow, 'type' | 'data'>): Notice {
   const data: unknown = JSON.parse(text);
   switch (type) {
@@ -133,24 +133,24 @@ function leadWords({ name, email, company }: Lead): string {
   return company.name === '' ? who : `${who} (${company.name})`;
 }
 
-/** In the currency's own number of decimals. */
+/** Formats an amount with the decimals of its currency. */
 function dealWords({ amount_minor, currency, status }: Deal): string {
   const format = new Intl.NumberFormat('en', { style: 'currency', currency });
   const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
   return `${format.format(amount_minor / 10 ** digits)}, ${status}`;
 }
 
-/** Entries of one message: what all services have room for. */
+/** Maximum number of entries in one message, which all services have room for. */
 export const MAX_ENTRIES = 20;
-/** Of a post where several stand in one message. */
+/** Maximum length of a post's text in a message with several. */
 const SHORT_CODE_POINTS = 200;
 
 const CLASS_WORDS: Record<Classification, string> = { hot: 'Hot', warm: 'Warm', cold: 'Cold' };
 
-/** What a message says of a signal beside what every payload has. */
+/** What a message says about a signal, in addition to the payload. */
 export interface SignalStory {
   headline: string;
-  /** Display name of the place of the post: "r/SaaS on Reddit". */
+  /** Display name of the post's place: "r/SaaS on Reddit". */
   where: string;
   reason: string;
   acts: NoticeEntry['acts'];
@@ -169,7 +169,7 @@ export function signalNotice(signal: Signal, story: SignalStory | null = null): 
   };
 }
 
-/** A signal and additional facts for its message; null: only its payload. */
+/** A signal and its additional facts; null if there is only the payload. */
 export interface ToldSignal {
   signal: Signal;
   story: SignalStory | null;
@@ -178,9 +178,9 @@ export interface ToldSignal {
 /** Several signals for one message. */
 export interface BatchedNews {
   counts: Record<Classification, number>;
-  /** The best of them, best first. */
+  /** The best signals, best first. */
   best: readonly ToldSignal[];
-  /** URL of the list of all of them. */
+  /** URL of the list of all signals. */
   url: string;
 }
 
@@ -224,7 +224,10 @@ export function digestNotice(
   };
 }
 
-/** One of several: there is room for the reason or the post's words, and for thumbs; the pipeline is one click further. */
+/**
+ * An entry among several: there is room for either the reason or the text, and for two actions; the pipeline
+ * is one click away.
+ */
 function listedEntry({ signal, story }: ToldSignal): NoticeEntry {
   const entry = signalEntry(signal, story);
   const text = entry.reason === '' ? shortened(signal.excerpt) : '';
@@ -254,7 +257,7 @@ function signalEntry(signal: Signal, story: SignalStory | null = null): NoticeEn
   };
 }
 
-/** Whom it is about, in as few words as are known. */
+/** The author or company of a signal, as briefly as possible. */
 function about({ company, prospect, platform }: Signal): string {
   return company.name || prospect.name || company.domain || `a post on ${platform.name}`;
 }

@@ -33,13 +33,13 @@ export function eventEnvelope(event: EventRow): string {
   return `${JSON.stringify(head).slice(0, -1)},"data":${event.data},${JSON.stringify(tail).slice(1)}`;
 }
 
-/** A body of `signal.detected` without its `signature` member, and what ends it. */
+/** A body of `signal.detected` without its `signature` member, and its tail. */
 export interface ShapedBody {
   body: string;
   tail?: BodyTail;
 }
 
-/** The body of `signal.detected` as a format shapes it; null is the standard payload. */
+/** The body of `signal.detected` in a format; null is the standard payload. */
 export function shapedPayload(
   signal: Signal,
   shape: PayloadShape | null,
@@ -57,13 +57,13 @@ export function shapedPayload(
   return { body: kept.length === 0 ? '{' : `${body.slice(0, -1)},`, tail: shape.tail };
 }
 
-/** As {@link shapedPayload}, in one piece. */
+/** Like {@link shapedPayload}, as one text. */
 export function formattedPayload(signal: Signal, format: PayloadFormat | null): string {
   const { body, tail } = shapedPayload(signal, format === null ? null : shapeOf(format));
   return body + (tail?.text ?? '');
 }
 
-/** The bodies of one signal, made once for each shape that is in use. */
+/** Creates the bodies of a signal, once for each format in use. */
 export function createPayloads(
   signal: Signal,
   story: (() => SignalStory) | undefined = undefined,
@@ -79,7 +79,7 @@ export function createPayloads(
   };
 }
 
-/** The bodies of one event that is sent in an envelope, or as the message of a service; each made once. */
+/** Creates the bodies of an event as an envelope or as a service's message, each once. */
 export function createEnvelopes(
   event: EventRow,
   notice?: Notice,
@@ -98,12 +98,15 @@ export function createEnvelopes(
   };
 }
 
-/** How every body begins: what signs it finds the event's id there, which is its `webhook-id` for every subscription. */
+/**
+ * The beginning of every body. The signer reads the event's ID from it, which is the `webhook-id` for every
+ * subscription.
+ */
 const BEGINNING = '{"eventId":"';
-/** Longer than any id of ours. */
+/** Longer than any of our IDs. */
 const MAX_ID_BYTES = 64;
 
-/** An occurrence of an event as MCP clients get it (SEP-3415), whether they are called or ask. */
+/** An occurrence of an event in the format for MCP clients (SEP-3415), for both webhooks and polling. */
 export interface Occurrence {
   eventId: string;
   name: McpEventName;
@@ -112,7 +115,7 @@ export interface Occurrence {
   cursor: string | null;
 }
 
-/** The body of a delivery to a subscription. It is sent as it is, without a `signature` member. */
+/** The body of a delivery to a subscription. It is sent unchanged, without a `signature` member. */
 export function occurrenceBody(event: EventRow, name: string, signal: Signal | null): string {
   const head = JSON.stringify({ eventId: event.id, name, timestamp: toIso(event.createdAt) });
   return `${head.slice(0, -1)},"data":${occurrenceData(event, signal)},"cursor":null}`;
@@ -123,7 +126,7 @@ export function occurrenceData(event: Pick<EventRow, 'type' | 'data'>, signal: S
   return event.type === 'signal.detected' && signal !== null ? signalPayload(signal) : event.data;
 }
 
-/** The id of the event in a body, or null if it is another kind of body. */
+/** The ID of the event in such a body; null for other bodies. */
 export function eventIdIn({ bytes, start }: BodyBytes): string | null {
   const from = start + BEGINNING.length;
   if (bytes.toString('latin1', start, from) !== BEGINNING) return null;

@@ -2,7 +2,7 @@ import { excerpt } from '../lib/text.ts';
 import type { PresetFormat } from '../model/payload-shape.ts';
 import { listed, moreText, type Notice, type NoticeEntry } from './notice.ts';
 
-/** The body of a notice for a service, without its `signature` member, which all of them pass over. */
+/** Formats a notice for a service. The body has no `signature` member yet, which all services ignore. */
 export function presetBody(format: PresetFormat, notice: Notice): string {
   return JSON.stringify(message(format, notice));
 }
@@ -27,12 +27,12 @@ const MAX_SLACK_QUOTE = 1_500;
 const MAX_CONTEXT = 1_500;
 
 /**
- * Text of all entries together: Slack refuses blocks of some 12,000 to 13,000 characters as too long, addresses counted, and
- * documents no limit.
+ * Maximum total text of all entries: Slack rejects blocks of about 12,000 to 13,000 characters, including
+ * URLs, without documenting a limit.
  */
 const MAX_ENTRIES_CHARS = 11_000;
 
-/** A message of an incoming webhook. `text` is what notifications and screen readers are given. */
+/** A message for an incoming webhook. `text` is used for notifications and screen readers. */
 function slackMessage(notice: Notice): object {
   const { title, text, entries, url } = notice;
   const shown = fitting(entries.map((entry) => entryBlocks(entry, entries.length === 1)));
@@ -51,7 +51,7 @@ function slackMessage(notice: Notice): object {
   };
 }
 
-/** As many entries, from the first on, as there is room for. */
+/** The first entries, as many as fit. */
 function fitting(entries: readonly object[][]): object[][] {
   let chars = 0;
   const end = entries.findIndex((blocks) => {
@@ -88,12 +88,15 @@ function context(text: string): object[] {
   return text === '' ? [] : [{ type: 'context', elements: [{ type: 'mrkdwn', text }] }];
 }
 
-/** The three characters that are markup; without them, no one is mentioned: https://docs.slack.dev/messaging/formatting-message-text */
+/**
+ * Escapes the three characters of Slack's markup; without them, no one is mentioned:
+ * https://docs.slack.dev/messaging/formatting-message-text
+ */
 function escapeMrkdwn(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Nothing where there is no address, or one that is too long for its block. */
+/** A link; only its label if the URL is too long for the block, and an empty string without a URL. */
 function slackLink(url: string, label: string): string {
   const words = cutTo(label, { max: MAX_SLACK_TITLE, escape: escapeMrkdwn });
   if (!isWebUrl(url) || url.length > 600) return label === '' || url === '' ? '' : words;
@@ -107,7 +110,8 @@ const MAX_CARD_SHORT = 400;
 const MAX_CARD_FACT = 500;
 
 /**
- * A message of a workflow's webhook: one Adaptive Card, of the version that Teams shows everywhere; a message may have 28 KB.
+ * A message for a workflow's webhook: an Adaptive Card of the version that Teams supports everywhere.
+ * Messages can have 28 KB.
  * https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/add-incoming-webhook
  */
 function teamsMessage(notice: Notice): object {
@@ -183,7 +187,10 @@ function cardActions({ url, entries }: Notice): object[] {
   ];
 }
 
-/** What its subset of Markdown would read: https://learn.microsoft.com/adaptive-cards/authoring-cards/text-features */
+/**
+ * Escapes the subset of Markdown that cards support:
+ * https://learn.microsoft.com/adaptive-cards/authoring-cards/text-features
+ */
 function escapeCardText(text: string): string {
   return text
     .replace(/[\\*_[\]]/g, '\\$&')
@@ -191,7 +198,10 @@ function escapeCardText(text: string): string {
     .replace(/^([-+#>])/, '\\$1');
 }
 
-/** Limits of an embed, and 6,000 for all of it: https://docs.discord.com/developers/resources/message#embed-object */
+/**
+ * Limits of an embed, with a total of 6,000:
+ * https://docs.discord.com/developers/resources/message#embed-object
+ */
 const MAX_EMBED_TITLE = 256;
 const MAX_EMBED_FIELD = 500;
 const MAX_EMBED_QUOTE = 2_000;
@@ -205,7 +215,7 @@ const COLORS: Record<Notice['tone'], number> = {
   plain: 0x4a5568,
 };
 
-/** A message of a webhook. No word of a post mentions anybody. */
+/** A message for a webhook. Text of posts cannot mention anyone. */
 function discordMessage(notice: Notice): object {
   const { title, text, entries, url, tone } = notice;
   const [first] = entries;
@@ -269,15 +279,18 @@ function escapeMarkdown(text: string): string {
 
 /** Longer messages become attachments: https://docs.ntfy.sh/publish/#limitations */
 const MAX_MESSAGE_BYTES = 4_000;
-/** Leaves room for the count of what is left out. */
+/** Leaves room for the number of omitted entries. */
 const MAX_LIST_BYTES = MAX_MESSAGE_BYTES - 50;
 const MAX_NTFY_TITLE = 200;
 const MAX_ACTIONS = 3;
 
-/** 1 to 5; 4 rings longer. */
+/** From 1 to 5; 4 rings longer. */
 const PRIORITIES: Record<Notice['tone'], number> = { hot: 4, warm: 3, cold: 2, plain: 3 };
 
-/** A message published as JSON, which ntfy takes at the address of the server: https://docs.ntfy.sh/publish/#publish-as-json */
+/**
+ * A message published as JSON, which ntfy accepts at the URL of the server:
+ * https://docs.ntfy.sh/publish/#publish-as-json
+ */
 function ntfyMessage(notice: Notice, topic: string): object {
   const { title, url, tone, entries } = notice;
   const message = messageText(notice);
@@ -314,20 +327,23 @@ function ntfyEntry({ title, text, reason, postUrl }: NoticeEntry): string {
   return [...lines, ...(isShortUrl(postUrl) ? [postUrl] : [])].join('\n');
 }
 
-/** On one line, without control characters: what services show of a title. */
+/** On one line, without control characters, as services show titles. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\s]+/gu, ' ').trim();
 }
 
 interface Fitting {
   max: number;
-  /** What the service's markup needs; it may make the text longer. */
+  /** Escapes the service's markup, which may lengthen the text. */
   escape?: (text: string) => string;
-  /** Characters as the service counts them; UTF-16 units where it does not say. */
+  /** The length as the service counts it; UTF-16 units if it does not say. */
   length?: (text: string) => number;
 }
 
-/** As much of `text` as, escaped, is at most `max` long; cut at a word and never within an escape. */
+/**
+ * Truncates `text` so that, escaped, it is at most `max` long; cuts at a word, and never within an escape
+ * sequence.
+ */
 function cutTo(text: string, { max, escape: escaped = (t) => t, length = (t) => t.length }: Fitting): string {
   let points = max;
   for (;;) {
@@ -338,7 +354,7 @@ function cutTo(text: string, { max, escape: escaped = (t) => t, length = (t) => 
   }
 }
 
-/** Whether a service would take it for a link. */
+/** Whether a service would accept it as a link. */
 function isWebUrl(url: string): boolean {
   return url !== '' && /^https?:\/\//i.test(url) && URL.canParse(url);
 }

@@ -3,41 +3,45 @@ import type { Clock } from '../lib/clock.ts';
 import { createFifo } from '../lib/queues.ts';
 
 /**
- * What of one reply is parsed at a time. undici makes an error with its stack of each header after the first that is too
- * many, and destroys the connection with it: 64 KB in one piece were 150 ms of them, where 1 KB is at most 3.
+ * Maximum size of a response chunk that is parsed at once. undici creates an error with a stack for each
+ * header over the limit, and destroys the connection with it: 64 KB at once took 150 ms for them, 1 KB takes
+ * at most 3.
  */
 const SLICE_BYTES = 1_024;
-/** What parsing may take of one turn of the event loop, for all connections together. */
+/** Maximum time of parsing in one turn of the event loop, for all connections together. */
 const MAX_TURN_MS = 2;
-/** The same bound where a clock stands still. */
+/** The corresponding limit if the clock stands still. */
 const MAX_TURN_SLICES = 256;
 
-/** Small replies that pass before the turn is looked at: to end it takes 6 us, a fifth of what a reply costs undici. */
+/**
+ * Number of small responses that pass before the turn is checked: ending a turn takes 6 us, a fifth of what a
+ * response costs undici.
+ */
 const FREE_PASSES = 16;
 
-/** What of one connection has come and is not parsed yet. */
+/** Received bytes of one connection that are not parsed yet. */
 interface Reading {
   readonly heldBytes: number;
-  /** Hands on the next slice. */
+  /** Passes on the next slice. */
   advance(): void;
-  /** Nothing of it waited before. */
+  /** Whether nothing of it was waiting before. */
   isFresh: boolean;
 }
 
 const readings = new WeakMap<Socket, Reading>();
 
-/** Bytes of a connection that have come and that its parser does not know of. */
+/** Number of received bytes of a connection that its parser has not seen yet. */
 export function heldBytes(socket: Socket): number {
   return readings.get(socket)?.heldBytes ?? 0;
 }
 
 /**
- * Has what comes in on connections that we made parsed in small slices, connections taking turns, as
- * `http/turns.ts` does for those that others make. Node reads 64 KB of each socket that is ready before it looks for
- * anything else: a hundred receivers with replies of nothing but headers kept everybody waiting for two seconds.
+ * Parses data received on our outgoing connections in small slices, with connections taking turns, as
+ * `http/turns.ts` does for incoming ones. Node reads 64 KB from each ready socket before it does anything
+ * else: a hundred receivers with responses of nothing but headers blocked everything for two seconds.
  *
- * Bytes are held before they are pushed into the socket's stream, and no more is read while some are held. A small reply
- * passes at once unless this turn of the event loop has parsed its share.
+ * Bytes are held before they are pushed into the socket's stream, and no more are read while some are held. A
+ * small response passes immediately, unless this turn of the event loop has used up its share.
  */
 export function createReplyTurns(clock: Pick<Clock, 'monotonic'>): (socket: Socket) => void {
   const fresh = createFifo<Reading>();
@@ -48,15 +52,15 @@ export function createReplyTurns(clock: Pick<Clock, 'monotonic'>): (socket: Sock
   let passes = 0;
   let isRestFirst = false;
 
-  /** What is being worked through, or was a moment ago. */
+  /** The connection being parsed, now or just before. */
   let current: Reading | null = null;
   let hasCurrent = false;
 
   const waiting = () => fresh.size + rest.size + (hasCurrent ? 1 : 0);
 
   /**
-   * Of those that sent much one after the other is parsed to the end of what came: a parser keeps 2 MB of a reply of
-   * nothing but headers, and 800 of them, each a slice further in turn, 1.7 GB.
+   * Large responses are parsed one after the other, each to the end of what has arrived: a parser keeps 2 MB
+   * for a response of nothing but headers, and 800 of them in parallel took 1.7 GB.
    */
   function nextOfRest(): Reading | undefined {
     if (!hasCurrent) current = rest.shift() ?? null;
@@ -66,7 +70,7 @@ export function createReplyTurns(clock: Pick<Clock, 'monotonic'>): (socket: Sock
 
   const nextOfFresh = () => fresh.shift();
 
-  /** Whether this turn has room for another slice, which is then counted. */
+  /** Whether this turn has room for another slice; counts it if so. */
   function takeRoom(): boolean {
     if (Number.isNaN(began)) began = clock.monotonic();
     if (slices >= MAX_TURN_SLICES || clock.monotonic() - began >= MAX_TURN_MS) return false;
@@ -74,7 +78,7 @@ export function createReplyTurns(clock: Pick<Clock, 'monotonic'>): (socket: Sock
     return true;
   }
 
-  /** The parser runs when the step that pushed a slice is over, so that each slice has a step of its own. */
+  /** The parser runs after the step that pushed a slice, so each slice has its own step. */
   function schedule(): void {
     if (steps > 0) return;
     steps = Math.max(1, Math.min(MAX_TURN_SLICES, waiting()));
@@ -88,7 +92,7 @@ export function createReplyTurns(clock: Pick<Clock, 'monotonic'>): (socket: Sock
       slices = 0;
       passes = 0;
       if (waiting() > 0) takeRoom();
-      // Every other turn one that sent much goes first: others that begin all the time do not keep it from its end.
+      // In every other turn, a large response goes first, so that new ones do not keep it from completing.
       isRestFirst = !isRestFirst;
       const [first, second] = isRestFirst ? [nextOfRest, nextOfFresh] : [nextOfFresh, nextOfRest];
       (first() ?? second())?.advance();
@@ -101,7 +105,7 @@ export function createReplyTurns(clock: Pick<Clock, 'monotonic'>): (socket: Sock
       passes++;
       return true;
     }
-    schedule(); // its first step begins the next turn
+    schedule(); // its first step starts the next turn
     return takeRoom();
   }
 
@@ -131,7 +135,7 @@ function readSocket(socket: Socket, { line, mayPass }: Turns): Reading {
   function end(): void {
     hasEnded = false;
     push(null);
-    socket.read(0); // as Node does at the end of what comes: a stream that nobody reads learns of it
+    socket.read(0); // as Node does at the end of the data: a stream without a reader is notified, too
   }
 
   const reading: Reading = {
@@ -161,7 +165,7 @@ function readSocket(socket: Socket, { line, mayPass }: Turns): Reading {
     for (let at = 0; at < bytes.length; at += SLICE_BYTES) slices.push(bytes.subarray(at, at + SLICE_BYTES));
     heldBytes += bytes.length;
     if (!isWaiting) line(reading);
-    return false; // Node reads on when it is asked to, below
+    return false; // Node continues reading on demand, below
   };
   socket._read = (size) => {
     if (slices.size === 0) read(size);

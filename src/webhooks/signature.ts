@@ -6,15 +6,15 @@ import type { Endpoint } from '../model/webhook.ts';
 import { eventIdIn } from './payload.ts';
 
 const SECRET_PREFIX = 'whsec_';
-/** Of `{}`, which has no member before the signature. */
+/** The length of `{}`, which has no member before the signature. */
 const EMPTY_BYTES = 2;
 
-/** A new endpoint secret: `whsec_` + base64 of 32 random bytes, the form of Standard Webhooks. */
+/** Generates an endpoint secret: `whsec_` and the base64 of 32 random bytes, as in Standard Webhooks. */
 export function generateSecret(random: Random): string {
   return SECRET_PREFIX + random.bytes(32).toString('base64');
 }
 
-/** Signs one endpoint's deliveries; keys are prepared once, since an attempt needs three HMACs. */
+/** Signs the deliveries of one endpoint; its keys are prepared once, because an attempt needs three HMACs. */
 export interface Signer {
   /** The bytes to send for a stored body, and all signatures of this attempt. */
   seal(delivery: BodyBytes & { id: string }, timestampSeconds: number): SignedBody;
@@ -24,7 +24,7 @@ export interface SignedBody extends Omit<SentRequest, 'host' | 'contentLength'> 
   body: Buffer;
 }
 
-/** The secret before, which counts beside the new one up to a moment (Unix milliseconds). */
+/** The previous secret, which is valid together with the new one until a given time (Unix milliseconds). */
 export interface PreviousSecret {
   secret: string;
   untilMs: number;
@@ -32,10 +32,11 @@ export interface PreviousSecret {
 
 /**
  * Two schemes in one request (specification, section 5; standardwebhooks.com):
- * - `signature`, the body's last member, and `X-Service-Signature` are lowercase hex HMAC-SHA256 keyed with the secret
- *   string as shown (UTF-8): the first over the body without that member, the second over the exact bytes sent;
- * - `webhook-signature` is `v1,` + base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the secret's 32 bytes; while
- *   `previous` counts too, one by that follows after a space.
+ * - `signature`, the last member of the body, and `X-Service-Signature` are lowercase hex HMAC-SHA256 keyed
+ *   with the secret string as shown (UTF-8): the first over the body without that member, the second over the
+ *   exact bytes sent;
+ * - `webhook-signature` is `v1,` + base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the secret's 32
+ *   bytes; while `previous` is valid, a signature with it follows after a space.
  */
 export function createSigner(secret: string, previous: PreviousSecret | null = null): Signer {
   const withString = createHmacSha256(Buffer.from(secret, 'utf8'));
@@ -44,7 +45,8 @@ export function createSigner(secret: string, previous: PreviousSecret | null = n
   const beforeUntil = Math.floor((previous?.untilMs ?? 0) / 1_000);
   return {
     seal({ id, bytes, start: from, end: to }, timestampSeconds) {
-      // One buffer for all: key block, what the standard signature has before the body, the body with its last member.
+      // One buffer for everything: the key block, the prefix of the standard signature, and the body with its
+      // last member.
       const head = `${id}.${timestampSeconds}.`;
       const start = BLOCK_BYTES + head.length;
       const buffer = Buffer.allocUnsafe(start + to - from + SIGNATURE_MEMBER_BYTES);
@@ -52,7 +54,7 @@ export function createSigner(secret: string, previous: PreviousSecret | null = n
       const bodySignature = withString.digest(buffer, start, bodyEnd, 'hex');
 
       const member = withSignature('{}', bodySignature).slice(1);
-      const brace = bodyEnd - 1; // is written over
+      const brace = bodyEnd - 1; // is overwritten
       const isEmpty = to - from === EMPTY_BYTES;
       const end = brace + buffer.write(isEmpty ? member : `,${member}`, brace, 'latin1');
       const serviceSignature = withString.digest(buffer, start, end, 'hex');
@@ -62,15 +64,15 @@ export function createSigner(secret: string, previous: PreviousSecret | null = n
       if (before !== null && timestampSeconds < beforeUntil) {
         standardSignature += ` v1,${before.digest(buffer, BLOCK_BYTES, end, 'base64')}`;
       }
-      buffer.fill(0, 0, start); // keys: the memory is pooled, and what it is used for next is not ours to know
+      buffer.fill(0, 0, start); // removes the keys: the memory is pooled and will be reused elsewhere
       return { body: buffer.subarray(start, end), bodySignature, serviceSignature, standardSignature };
     },
   };
 }
 
 /**
- * Signs by Standard Webhooks alone, and sends bodies as they are: what MCP clients verify. An event's `webhook-id` is the
- * event's own, whichever delivery of it this is.
+ * Signs with Standard Webhooks only and sends bodies unchanged, as MCP clients expect. The `webhook-id` is
+ * the ID of the event, the same for all its deliveries.
  */
 export function createStandardSigner(secret: string, previous: PreviousSecret | null = null): Signer {
   const hmacs = [secret, ...(previous === null ? [] : [previous.secret])].map((each) =>
@@ -104,16 +106,16 @@ function keyOf(secret: string): Buffer {
   return Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
 }
 
-/** `body`, a JSON object, with its `signature` member appended last; as it is where it was sent without one. */
+/** Appends a `signature` member to `body`, a JSON object; returns it unchanged if the signature is empty. */
 export function withSignature(body: string, signature: string): string {
   if (signature === '') return body;
   return `${body.slice(0, -1)}${body === '{}' ? '' : ','}"signature":"${signature}"}`;
 }
 
-/** Bytes that {@link withSignature} adds; the size limit counts them. */
+/** Number of bytes that {@link withSignature} adds, which count towards the size limit. */
 export const SIGNATURE_MEMBER_BYTES = `,"signature":"${'0'.repeat(64)}"`.length;
 
-/** SHA-256's block; an HMAC's key fills one. */
+/** The block size of SHA-256, which the key of an HMAC fills. */
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
 const INNER_PAD = 0x36;
@@ -122,16 +124,17 @@ const OUTER_PAD = 0x5c;
 /** HMAC-SHA256 (RFC 2104) under one key. */
 export interface Hmac {
   /**
-   * Authenticates the bytes from `start` to `end` of `buffer`. The {@link BLOCK_BYTES} before `start` are written over,
-   * with what is as good as the key: they are to be cleared before anybody else sees the buffer.
+   * Computes the HMAC of the bytes from `start` to `end` of `buffer`. Overwrites the {@link BLOCK_BYTES}
+   * before `start` with a value equivalent to the key: the caller must clear them before the buffer is used
+   * elsewhere.
    */
   digest(buffer: Buffer, start: number, end: number, encoding: 'hex' | 'base64'): string;
 }
 
 /**
- * From two one-shot digests, the first over key block and message in one piece. Node's `createHmac` makes a stream, a
- * context and a look-up of the algorithm each time: the three of a delivery took 8.4 us of processor time, these 4.9. A
- * test holds it to `createHmac`.
+ * HMAC from two one-shot digests, the first over key block and message at once. Node's `createHmac` creates a
+ * stream and a context and looks up the algorithm each time: the three HMACs of a delivery took 8.4 us of CPU
+ * time, these take 4.9. A test compares it with `createHmac`.
  */
 function createHmacSha256(key: Uint8Array): Hmac {
   const short = key.length > BLOCK_BYTES ? hash('sha256', key, 'buffer') : key;
@@ -144,14 +147,17 @@ function createHmacSha256(key: Uint8Array): Hmac {
   return {
     digest(buffer, start, end, encoding) {
       buffer.set(innerKey, start - BLOCK_BYTES);
-      // As text of one byte a character: a buffer of its own for 32 bytes costs more than the digest.
+      // As a binary string: a separate buffer of 32 bytes costs more than the digest.
       outer.write(hash('sha256', buffer.subarray(start - BLOCK_BYTES, end), 'binary'), BLOCK_BYTES, 'latin1');
       return hash('sha256', outer, encoding);
     },
   };
 }
 
-/** What signs an endpoint's deliveries: with its secret, and while a grace lasts with the one before. @throws where a box cannot be opened */
+/**
+ * The signer of an endpoint, with its secret and, during the grace period, the previous one. @throws if a box
+ * cannot be opened
+ */
 export function signerOf(secretBox: SecretBox, endpoint: Endpoint): Signer {
   const { id, previousSecretBox: box, previousSecretUntil: untilMs } = endpoint;
   const previous = box === null || untilMs === null ? null : { secret: secretBox.open(box, id), untilMs };

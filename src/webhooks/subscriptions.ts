@@ -28,10 +28,13 @@ import { fits, type SignalFacts, signalsOfLead } from './fan-out.ts';
 import { type Occurrence, occurrenceData } from './payload.ts';
 import type { SendTest } from './test-delivery.ts';
 
-/** Challenges an account may cause in a minute, wherever to: each is a request to a URL whose owner has not agreed yet. */
+/**
+ * Maximum number of challenges per account and minute, to any URL: each is a request to a URL whose owner has
+ * not agreed yet.
+ */
 const MOST_CHALLENGES = 60;
 
-/** `sendTest` for challenges, within {@link MOST_CHALLENGES} an account. */
+/** Wraps `sendTest` for challenges, limited to {@link MOST_CHALLENGES} per account. */
 export function limitChallenges(sendTest: SendTest, clock: Clock): SendTest {
   const windows = createWindows(clock, MINUTE_MS);
   return async (request) => {
@@ -42,41 +45,41 @@ export function limitChallenges(sendTest: SendTest, clock: Clock): SendTest {
   };
 }
 
-/** What subscriptions need of the process. */
+/** Dependencies of subscriptions. */
 export interface SubscriptionDeps extends EndpointDeps {
   sendTest: SendTest;
 }
 
-/** What a client asks for, its arguments checked. */
+/** A client's request, with validated arguments. */
 export interface SubscriptionRequest {
   name: McpEventName;
   arguments: McpEventArguments;
   url: string;
-  /** The client's own, `whsec_` and base64 of 24 to 64 bytes. */
+  /** Chosen by the client: `whsec_` and the base64 of 24 to 64 bytes. */
   secret: string;
-  /** How long it is to last unless it is renewed. */
+  /** Lifetime unless it is renewed. */
   ttlMs: number;
 }
 
-/** A subscription as its client is shown it. */
+/** A subscription as returned to its client. */
 export interface SubscriptionState {
   id: string;
   refreshBefore: string;
-  /** Whether it was delivered to until now; null where it is new. */
+  /** Whether deliveries were active until now; null for a new subscription. */
   wasActive: boolean | null;
 }
 
 const CHALLENGE_BYTES = 32;
 const CHALLENGE_SECONDS = 10;
-/** How long a secret that was replaced goes on signing beside the new one. */
+/** How long a replaced secret still signs, together with the new one. */
 const SECRET_GRACE_MS = DAY_MS;
 /** After 30, 60 and 120 seconds. */
 const RETRIES = { max_retries: 3, retry_interval_seconds: 30, backoff: 'exponential' } as const;
 const ENDED_AT_ONCE = 100;
 
 /**
- * Subscribes a key to an event, or renews what it is subscribed to: the same event, arguments and address are one
- * subscription. A new one, and one with another secret, answers a signed challenge first.
+ * Subscribes a key to an event, or renews an existing subscription to the same event, arguments and URL. For
+ * a new subscription, and for a new secret, the receiver must answer a signed challenge first.
  * @throws EventRefusal
  */
 export async function subscribe(
@@ -89,7 +92,7 @@ export async function subscribe(
   return changeUntilItHolds('subscription', async () => {
     const now = deps.clock.now();
     const known = await findLive(deps.store, { tenantId: tenant.id, keyId: key.id, id, now });
-    // With its key or access token it ends in any case.
+    // It ends with its key or access token at the latest.
     const expiresAt = Math.min(now + request.ttlMs, key.expiresAt ?? Number.POSITIVE_INFINITY);
     const state = { id, refreshBefore: toIso(expiresAt) };
     if (known === null) {
@@ -102,14 +105,14 @@ export async function subscribe(
     }
     const endpoint = withSecret(deps, known.endpoint, request.secret);
     if (endpoint !== known.endpoint) await challenge(deps, endpoint);
-    // `createdAt` is when what waits is due again, where it was paused.
+    // If it was paused, waiting deliveries are due at `createdAt`.
     const subscription = { ...known.subscription, expiresAt, createdAt: now };
     if (!(await deps.store.renewSubscription({ subscription, endpoint }))) return null;
     return { ...state, wasActive: known.endpoint.status === 'active' };
   });
 }
 
-/** The subscription; null where it is over, and then it is removed, so that its successor starts anew. */
+/** Returns a subscription; null if it is over. It is then removed, so that a new one starts from scratch. */
 async function findLive(
   store: Store,
   { tenantId, keyId, id, now }: { tenantId: string; keyId: string; id: string; now: number },
@@ -122,7 +125,7 @@ async function findLive(
   return null;
 }
 
-/** Ends a key's subscription; what is not there needs no end. */
+/** Ends a subscription of a key; does nothing if there is none. */
 export async function unsubscribe(
   deps: Pick<SubscriptionDeps, 'store' | 'clock'>,
   { key, tenant }: { key: ApiKey; tenant: Tenant },
@@ -132,7 +135,9 @@ export async function unsubscribe(
   await deps.store.endSubscription(tenant.id, key.id, id, deps.clock.now());
 }
 
-/** Ends subscriptions whose time is over, whose key was revoked or has expired, and whose receiver answered 410. */
+/**
+ * Ends subscriptions that expired, whose key expired or was revoked, or whose receiver responded with 410.
+ */
 export async function endSubscriptions(
   deps: Pick<SubscriptionDeps, 'store' | 'clock'>,
   isStopping: () => boolean = () => false,
@@ -143,7 +148,7 @@ export async function endSubscriptions(
   } while (ended.length === ENDED_AT_ONCE && !isStopping());
 }
 
-/** The same for the same request of the same key, so that renewing needs no state of the client's. */
+/** The ID depends only on the request and the key, so a client needs no state to renew. */
 function subscriptionId(
   principal: string,
   { name, arguments: args, url }: Pick<SubscriptionRequest, 'name' | 'arguments' | 'url'>,
@@ -156,7 +161,7 @@ function normalUrl(url: string): string {
   return URL.canParse(url) ? new URL(url).href : url;
 }
 
-/** The endpoint's settings, held to the rules of every endpoint. */
+/** The endpoint's settings, checked like those of every endpoint. */
 async function settingsOf(
   deps: SubscriptionDeps,
   tenant: Tenant,
@@ -226,7 +231,10 @@ function make(
   return { subscription, endpoint };
 }
 
-/** The endpoint with the client's secret; the one before goes on signing beside it. The same object where it has it. */
+/**
+ * The endpoint with the client's secret; the previous one still signs during a grace period. The same object
+ * if the secret is unchanged.
+ */
 function withSecret({ secretBox, clock }: SubscriptionDeps, endpoint: Endpoint, secret: string): Endpoint {
   const { id } = endpoint;
   if (secretBox.open(endpoint.secretBox, id) === secret) return endpoint;
@@ -240,8 +248,8 @@ function withSecret({ secretBox, clock }: SubscriptionDeps, endpoint: Endpoint, 
 }
 
 /**
- * Asks the address whether it wants deliveries: anyone can name one, only its owner can echo what it is sent. It goes out by
- * the dispatcher, within the rules of targets and the throttle. @throws EventRefusal
+ * Checks that the owner of a URL wants deliveries: anyone can provide a URL, but only its owner can echo the
+ * challenge. It is sent by the dispatcher, under the rules for targets and rate limits. @throws EventRefusal
  */
 async function challenge({ random, newId, sendTest }: SubscriptionDeps, endpoint: Endpoint): Promise<void> {
   const expected = random.bytes(CHALLENGE_BYTES).toString('base64url');
@@ -277,7 +285,7 @@ function isEcho(text: string, expected: string): boolean {
   }
 }
 
-/** The categories of SEP-3415, which tell nothing of what the address answered. */
+/** Maps errors to the categories of SEP-3415, which reveal nothing about the response. */
 function reasonOf(code: AttemptErrorCode, status: number | null): string {
   if (status !== null) return status >= 500 ? 'http_5xx' : 'http_4xx';
   if (code === 'timeout') return 'timeout';
@@ -295,11 +303,11 @@ function exhausted(limit: 'key_limit' | 'tenant_limit'): EventRefusal {
   });
 }
 
-/** How far back polling reaches. */
+/** How far back polling goes. */
 const REACH_MS = 7 * DAY_MS;
 const POLL_AGAIN_MS = 15_000;
 
-/** Which occurrences a client asks for. */
+/** A client's request for occurrences. */
 export interface PollRequest {
   name: McpEventName;
   arguments: McpEventArguments;
@@ -311,13 +319,16 @@ export interface PollRequest {
 export interface PollAnswer {
   events: Occurrence[];
   cursor: string;
-  /** Whether the cursor was older than what is kept, so that some were passed by. */
+  /** Whether the cursor was older than the retention period, so that events were skipped. */
   truncated: boolean;
   hasMore: boolean;
   nextPollMs: number;
 }
 
-/** What happened since a cursor, in the order of commit. @throws EventRefusal where the cursor is of another request */
+/**
+ * Returns the events since a cursor, in commit order. @throws EventRefusal if the cursor is from a different
+ * request
+ */
 export async function pollOccurrences(
   { store, clock, cursors }: { store: Store; clock: Clock; cursors: Cursors },
   tenantId: string,
@@ -349,7 +360,7 @@ export async function pollOccurrences(
   return answer(next, { events, truncated: at < now - REACH_MS, hasMore: page.hasMore });
 }
 
-/** The occurrence, or null where it does not fit the arguments, or was erased. */
+/** Converts an event to an occurrence; null if it does not match the arguments, or was erased. */
 async function occurrenceOf(
   store: Store,
   event: EventRow,
@@ -370,7 +381,7 @@ async function findSignal(store: Store, { tenantId, subjectId }: EventRow): Prom
   return found === null ? null : JSON.parse(found.wire);
 }
 
-/** The signals that a lead has, or a digest lists, as they are now. */
+/** The current signals of a lead, or those that a digest lists. */
 async function signalsOf(
   store: Store,
   { tenantId, type, subjectId, data }: EventRow,

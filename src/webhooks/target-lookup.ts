@@ -3,26 +3,30 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import { createFifo } from '../lib/queues.ts';
 import type { Lookup } from './targets.ts';
 
-/** As the system resolves: each occupies one of libuv's four threads. */
+/**
+ * Maximum number of concurrent look-ups with the system resolver, each of which occupies one of libuv's four
+ * threads.
+ */
 const SYSTEM_LOOKUPS = 2;
-/** After this long a name counts as unresolvable, even if a server is still being queried. */
+/** Time after which a name counts as unresolvable, even if a server is still being queried. */
 const GIVE_UP_MS = 8_000;
 
-/** Resolvers for the addresses of a name; each rejects, or returns none, if it knows none. */
+/** Resolvers of names; each rejects, or returns no addresses, for an unknown name. */
 export interface Resolvers {
-  /** Takes no thread. */
+  /** Does not use a thread. */
   direct: Lookup;
-  /** Takes a thread, for as long as it pleases. */
+  /** Occupies a thread for an unlimited time. */
   system: Lookup;
 }
 
 /**
- * Name resolution, one for the process: c-ares first, the system's own resolver where that finds nothing (hosts file, mDNS).
+ * Creates the process's name resolution: c-ares first, and the system's resolver if that finds nothing (hosts
+ * file, mDNS).
  *
- * getaddrinfo occupies one of libuv's four threads for up to ten seconds when a name's servers are dead, so four dead
- * receivers would hold up the resolution of every healthy one, and every file that is read. c-ares needs no thread; what it
- * cannot find queues for `SYSTEM_LOOKUPS` threads and can therefore delay only its like, and only until it is given up.
- * Who asks for a name that is being asked for shares the answer.
+ * If the servers of a name are dead, getaddrinfo occupies one of libuv's four threads for up to ten seconds:
+ * four dead receivers would block the resolution of every healthy one, and all reading of files. c-ares needs
+ * no thread. Names that it does not find queue for `SYSTEM_LOOKUPS` threads, so they delay only each other,
+ * and only until they time out. Concurrent look-ups of a name share the result.
  */
 export function createLookup(clock: Clock, resolvers: Resolvers = createResolvers()): Lookup {
   const deadline = createDeadline(clock);
@@ -34,7 +38,7 @@ export function createLookup(clock: Clock, resolvers: Resolvers = createResolver
     while (running < SYSTEM_LOOKUPS && queue.size > 0) queue.shift()?.();
   }
 
-  /** `isOver`: nothing waits for it any more, so it need not take a thread. */
+  /** `isOver`: whether the look-up has timed out, so that it need not take a thread. */
   function viaSystem(hostname: string, isOver: () => boolean): Promise<readonly string[]> {
     return new Promise((resolve, reject) => {
       queue.push(() => {
@@ -83,7 +87,10 @@ interface Waiting {
   giveUp(): void;
 }
 
-/** Ends each work with no addresses after `GIVE_UP_MS`; one timer for all of them, as they end in the order they began. */
+/**
+ * Ends each look-up without addresses after `GIVE_UP_MS`; one timer for all, because they end in the order in
+ * which they started.
+ */
 function createDeadline(clock: Clock) {
   const waiting = createFifo<Waiting>();
   let timer: Timer | null = null;

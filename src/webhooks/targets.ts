@@ -1,17 +1,17 @@
 import { BlockList, isIP } from 'node:net';
 import type { AddressSet } from '../lib/network.ts';
 
-/** All addresses of a name, as IP literals; rejects or answers none where it does not resolve. */
+/** Returns all addresses of a name, as IP literals; rejects or returns none if it does not resolve. */
 export type Lookup = (hostname: string) => Promise<readonly string[]>;
 
-/** A target as its addresses, or why there are none. `blocked` never tells which address it was. */
+/** The addresses of a target, or why there are none. `blocked` does not reveal which address it was. */
 export type ResolvedTarget = { addresses: readonly string[] } | { fault: 'blocked' | 'dns' };
 
 const PORTS = new Set(['', '443', '8443']);
-/** Of public web sites, those without TLS among them. */
+/** Ports of public web sites, including those without TLS. */
 const SITE_PORTS = new Set([...PORTS, '80', '8080']);
 
-/** Names that only mean something inside a network (RFC 6761, 6762, 8375, ICANN's `.internal`, and common habit). */
+/** Names that only exist inside a network (RFC 6761, 6762, 8375, ICANN's `.internal`, and common usage). */
 const PRIVATE_SUFFIXES = [
   'localhost',
   'localdomain',
@@ -28,10 +28,10 @@ const PRIVATE_SUFFIXES = [
 const NOT_PUBLIC = 'must point to the public internet, not to a private, local or reserved address';
 
 /**
- * The rules for a webhook's target that need no look-up: public HTTPS on port 443 or 8443, no credentials, no
- * fragment. `new URL` has already turned every spelling of an IPv4 address (decimal, octal, hex, short, full-width,
- * trailing dot) into dotted form, so that one test on the parsed host covers them all. A literal inside `allow`, or
- * `localhost` where `allow` has 127.0.0.1, may use `http:` and any port.
+ * Checks a webhook's target without a look-up: public HTTPS on port 443 or 8443, no credentials, no fragment.
+ * `new URL` has already converted every notation of an IPv4 address (decimal, octal, hex, short, full-width,
+ * trailing dot) to dotted form, so one test of the parsed host covers them all. A literal inside `allow`, or
+ * `localhost` if `allow` contains 127.0.0.1, may use `http:` and any port.
  */
 export function checkTarget(urlText: string, allow: AddressSet): { url: URL } | { fault: string } {
   const url = URL.parse(urlText);
@@ -49,8 +49,8 @@ export function checkTarget(urlText: string, allow: AddressSet): { url: URL } | 
 }
 
 /**
- * The rules for what is read from the web, a feed or where it redirects to: http or https on public addresses, no
- * credentials. Addresses inside `allow` may be read on any port.
+ * Checks a URL to read from the web, such as a feed or a redirect target: http or https on public addresses,
+ * no credentials. Addresses inside `allow` may be read on any port.
  */
 export function checkSite(urlText: string, allow: AddressSet): { url: URL } | { fault: string } {
   const url = URL.parse(urlText);
@@ -66,12 +66,14 @@ export function checkSite(urlText: string, allow: AddressSet): { url: URL } | { 
   return isPublicHost(host) ? { url } : { fault: NOT_PUBLIC };
 }
 
-/** Whether a name or a literal address is of the public internet, as far as is known without a look-up. */
+/**
+ * Whether a name or an address literal is on the public internet, as far as that is known without a look-up.
+ */
 function isPublicHost(host: string): boolean {
   return isIP(host) === 0 ? !isPrivateName(host) : isPublicAddress(host);
 }
 
-/** A URL's host without IPv6 brackets and without the root dot (`localhost.` is `localhost`). */
+/** The host of a URL without IPv6 brackets and without the trailing dot (`localhost.` is `localhost`). */
 export function hostOf(url: URL): string {
   const host = url.hostname;
   if (host.startsWith('[')) return host.slice(1, -1);
@@ -79,8 +81,8 @@ export function hostOf(url: URL): string {
 }
 
 /**
- * Every address a host stands for, each of them public or allowed. One forbidden address refuses the whole answer:
- * a name that answers with both is an attempt at rebinding or a mistake, never a receiver.
+ * Resolves a host to addresses that are all public or allowed. A single forbidden address rejects the whole
+ * result: a name with both is a rebinding attempt or a mistake, never a receiver.
  */
 export async function resolveTarget(
   hostname: string,
@@ -94,8 +96,8 @@ export async function resolveTarget(
 }
 
 /**
- * For the moment of saving: a fault where the name resolves to a forbidden address, null where it is fine or does not
- * resolve now. It is resolved and checked again at every connection, which is what the safety rests on.
+ * Checks a target on saving: returns an error if the name resolves to a forbidden address, and null if it is
+ * fine or does not resolve now. For safety, it is resolved and checked again on every connection.
  */
 export async function checkResolvedTarget(
   url: URL,
@@ -107,18 +109,18 @@ export async function checkResolvedTarget(
 }
 
 function isPrivateName(host: string): boolean {
-  // One label resolves by the search domains of our own network. An empty one (`localhost..`) is no name at all in DNS
-  // (RFC 1035, section 2.3.4), but hides the name before it from the list below.
+  // A single label resolves through the search domains of our own network. An empty label (`localhost..`) is
+  // not valid in DNS (RFC 1035, section 2.3.4), but hides the name before it from the list below.
   if (!host.includes('.') || host.split('.').includes('')) return true;
   return PRIVATE_SUFFIXES.some((suffix) => host === suffix || host.endsWith(`.${suffix}`));
 }
 
 /**
- * IANA special-purpose IPv4 ranges (RFC 6890 and its registry), none of which a webhook may reach: not those either that
- * are globally reachable, as they are answered by whatever is near.
+ * IANA special-purpose IPv4 ranges (RFC 6890 and its registry). Webhooks may not reach any of them, including
+ * globally reachable ones, because the nearest host answers these.
  */
 const SPECIAL_IPV4: readonly [string, number][] = [
-  ['0.0.0.0', 8], // "this network": Linux connects 0.0.0.0 to itself
+  ['0.0.0.0', 8], // "this network": Linux connects 0.0.0.0 to the local host
   ['10.0.0.0', 8],
   ['100.64.0.0', 10], // carrier-grade NAT, and cloud metadata at some providers
   ['127.0.0.0', 8],
@@ -126,7 +128,7 @@ const SPECIAL_IPV4: readonly [string, number][] = [
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],
-  ['192.31.196.0', 24], // AS112: answered by the nearest name server, which may be our network's own
+  ['192.31.196.0', 24], // AS112: answered by the nearest name server, possibly in our own network
   ['192.52.193.0', 24], // AMT relays
   ['192.88.99.0', 24], // 6to4 relays, withdrawn by RFC 7526
   ['192.168.0.0', 16],
@@ -135,14 +137,17 @@ const SPECIAL_IPV4: readonly [string, number][] = [
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
   ['224.0.0.0', 4],
-  ['240.0.0.0', 4], // reserved, with the broadcast address
+  ['240.0.0.0', 4], // reserved, including the broadcast address
 ];
 
-/** What is not public inside 2000::/3; everything outside it (loopback, ULA, mapped, NAT64) is refused as a whole. */
+/**
+ * Ranges that are not public inside 2000::/3. Everything outside it (loopback, ULA, mapped, NAT64) is
+ * rejected as a whole.
+ */
 const SPECIAL_IPV6: readonly [string, number][] = [
-  ['2001::', 23], // IETF assignments: Teredo hides an IPv4 address, ORCHID, benchmarking
+  ['2001::', 23], // IETF assignments: Teredo (contains an IPv4 address), ORCHID, benchmarking
   ['2001:db8::', 32],
-  ['2002::', 16], // 6to4 hides an IPv4 address
+  ['2002::', 16], // 6to4 (contains an IPv4 address)
   ['2620:4f:8000::', 48], // AS112
   ['3fff::', 20], // documentation, RFC 9637
 ];
@@ -151,7 +156,7 @@ const specialIpv4 = listOf(SPECIAL_IPV4, 'ipv4');
 const specialIpv6 = listOf(SPECIAL_IPV6, 'ipv6');
 const globalUnicast = listOf([['2000::', 3]], 'ipv6');
 
-/** True where `ip`, an IP literal, is an address of the public internet. Scoped addresses (`fe80::1%eth0`) are not. */
+/** Whether `ip`, an IP literal, is on the public internet. Scoped addresses (`fe80::1%eth0`) are not. */
 export function isPublicAddress(ip: string): boolean {
   const version = isIP(ip);
   if (version === 4) return !specialIpv4.check(ip, 'ipv4');

@@ -19,8 +19,9 @@ import { presetBody } from './presets.ts';
 import { signerOf } from './signature.ts';
 
 /**
- * The signal of test deliveries, and of previews where a tenant has none yet. Fixed to the last byte: the signature of a
- * test delivery is known before it is sent. Its addresses are of names reserved for examples (RFC 2606).
+ * The signal of test deliveries, and of previews for tenants without signals. Every byte is fixed, so that
+ * the signature of a test delivery is known before it is sent. Its domains are reserved for examples (RFC
+ * 2606).
  */
 export const SAMPLE_SIGNAL: Signal = {
   signal_id: 'sig_sample',
@@ -70,7 +71,7 @@ const DEAL = { amount_minor: 120_000, currency: 'USD', status: 'won', close_date
 const { signal_id, classification, icp_score, excerpt, company, profile_url } = SAMPLE_SIGNAL;
 const DIGEST_SIGNAL = { signal_id, classification, icp_score, excerpt, company, profile_url };
 
-/** `data` of one event of each type: what a test of that type is made of. */
+/** `data` of a sample event of each type, for test deliveries. */
 export const EVENT_SAMPLES: Record<EventType, object> = {
   'signal.detected': { signal_id },
   'signal.new_hot': {
@@ -118,34 +119,35 @@ export const EVENT_SAMPLES: Record<EventType, object> = {
   'deal.changed': { lead_id: 'led_1', previous: null, current: DEAL, actor: ACTOR, lead: LEAD },
 };
 
-/** One test delivery, as the dispatcher is asked to send it: signed and sent like any other, outside every queue. */
+/** A test delivery for the dispatcher: signed and sent like any other, outside every queue. */
 export interface TestRequest {
   /** As stored now, paused or not. */
   endpoint: Endpoint;
-  /** Its `webhook-id`. No delivery of this id is stored. */
+  /** Its `webhook-id`. No delivery with this ID is stored. */
   deliveryId: string;
-  /** JSON object without its closing `signature` member, like a stored body. */
+  /** A JSON object without its closing `signature` member, like a stored body. */
   body: string;
-  /** Its `X-Event-Type`; `webhook.test` where it is left out. */
+  /** Its `X-Event-Type`; `webhook.test` if omitted. */
   eventType?: SentEventType;
 }
 
-/** What came of it; `throttled` where the endpoint's throttle had no room, and nothing was sent. */
+/** The result; `throttled` if the endpoint's rate limit is reached, and nothing was sent. */
 export type TestAnswer =
   | { kind: 'sent'; record: AttemptRecord }
   | { kind: 'throttled'; retryAfterMs: number };
 
 /**
- * Sends a test delivery at once: takes a place in the endpoint's throttle, stores that it did (`recordTestSend`) before it
- * sends, and touches neither failure count nor pause. Never rejects for what the receiver does.
+ * Sends a test delivery immediately: counts it towards the endpoint's rate limit, stores that
+ * (`recordTestSend`) before sending, and affects neither failure count nor pause. Never rejects because of
+ * the receiver.
  */
 export type SendTest = (request: TestRequest) => Promise<TestAnswer>;
 
-/** Replaces the dispatcher where there is none. */
+/** The replacement in processes without a dispatcher. */
 export const refuseTests: SendTest = () =>
   Promise.reject(new DomainError('UNAVAILABLE', 'This process does not send deliveries. Nothing was sent.'));
 
-/** The body of a sample event of one type, as the endpoint would get it, without its signature. */
+/** The body of a sample event of one type in the endpoint's format, without its signature. */
 function sampleBody(
   { tenantId, settings }: Pick<Endpoint, 'tenantId' | 'settings'>,
   type: EventType,
@@ -159,8 +161,8 @@ function sampleBody(
 }
 
 /**
- * The body of a test delivery without its signature: the `webhook.test` envelope around a sample signal, or the message
- * of the endpoint's service. Nothing in it changes from one test to the next, so that the same secret always makes the
+ * The body of a test delivery without its signature: the `webhook.test` envelope around a sample signal, or a
+ * message for the endpoint's service. It is the same for every test, so that the same secret always gives the
  * same bytes.
  */
 function testBody({ tenantId, settings }: Pick<Endpoint, 'tenantId' | 'settings'>): string {
@@ -181,7 +183,7 @@ function testNotice(): Notice {
   return { ...notice, title: 'Test delivery from Signalpost', text: `An example. ${notice.title}` };
 }
 
-/** The bytes of the endpoint's test delivery and their signature, known before anything is sent. */
+/** The bytes of the endpoint's test delivery and their signature, known before it is sent. */
 export function expectedTest(
   { secretBox }: { secretBox: SecretBox },
   endpoint: Endpoint,
@@ -198,7 +200,10 @@ export interface SentTest {
   record: AttemptRecord;
 }
 
-/** Sends the endpoint its test, or a sample of an event. @throws DomainError `RATE_LIMITED` where the throttle has no room */
+/**
+ * Sends a test or a sample event to the endpoint. @throws DomainError `RATE_LIMITED` if its rate limit is
+ * reached
+ */
 export async function testEndpoint(
   deps: { newId: NewId; sendTest: SendTest },
   endpoint: Endpoint,
@@ -233,18 +238,20 @@ export function testResource({ deliveryId, body, record }: SentTest) {
   };
 }
 
-/** Bodies in a preview of recent signals. */
+/** Number of bodies in a preview of recent signals. */
 const SHOWN = 3;
 
-/** The bodies that a format makes, without signatures. `sample`: of a made-up signal, as the tenant has none yet. */
+/**
+ * The bodies in a format, without signatures. `sample`: of a made-up signal, because the tenant has none yet.
+ */
 export interface Preview {
   bodies: Record<string, unknown>[];
   sample: boolean;
 }
 
 /**
- * What a format makes of one signal, or of the newest ones.
- * @throws DomainError `NOT_FOUND` (signal), `PLAN_REQUIRED` where the plan knows the standard payload only
+ * Previews a format with one signal, or with the newest ones.
+ * @throws DomainError `NOT_FOUND` (signal), `PLAN_REQUIRED` if the plan only includes the standard payload
  */
 export async function previewFormat(
   { store, clock }: { store: Store; clock: Clock },
