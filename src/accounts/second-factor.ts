@@ -5,7 +5,7 @@ import { base32, stepOfCode, totpUri } from '../lib/totp.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 import type { NewMail } from '../model/mail.ts';
 import type { User } from '../model/tenant.ts';
-import type { Factor } from '../store/account-store.ts';
+import type { SecondFactor } from '../store/account-store.ts';
 import type { Store } from '../store/store.ts';
 import { hashToken } from './links.ts';
 
@@ -104,7 +104,7 @@ export async function spendCode(deps: FactorDeps, userId: string, code: string):
 export const WRONG_CODE =
   "That code is not right. Wait for the next one, and check that your device's clock is correct.";
 
-function secretOf({ secretBox }: FactorDeps, userId: string, { box }: Factor): Buffer {
+function secretOf({ secretBox }: FactorDeps, userId: string, { box }: SecondFactor): Buffer {
   return Buffer.from(secretBox.open(box, boxContext(userId)), 'base64');
 }
 

@@ -5,7 +5,7 @@ import { cutSentences, type Sentence } from './reading/sentences.ts';
 const MAX_OBJECT_WORDS = 9;
 
 /** The parts of a signal that its explanation in words is derived from. The text may be truncated. */
-export interface ExplainedSignal {
+export interface SignalToExplain {
   text: string;
   type: Signal['signal_type'];
   explanation: Pick<Explanation, 'score' | 'thresholds' | 'factors' | 'negatives'>;
@@ -14,7 +14,7 @@ export interface ExplainedSignal {
 }
 
 /** A statement of the post. */
-export interface Fact {
+export interface StatedFact {
   /** As part of a sentence: "leaving Freshdesk". */
   clause: string;
   sentence: Sentence | null;
@@ -34,19 +34,19 @@ export const SAYS = {
   fit: ['fit'],
 } as const;
 
-function main(kind: Fact['kind'], clause: string, sentence: Sentence): Fact {
+function main(kind: StatedFact['kind'], clause: string, sentence: Sentence): StatedFact {
   return { clause, sentence, isMain: true, kind };
 }
 
-function beside(kind: Fact['kind'], clause: string, sentence: Sentence | null): Fact {
+function beside(kind: StatedFact['kind'], clause: string, sentence: Sentence | null): StatedFact {
   return { clause, sentence, isMain: false, kind };
 }
 
 /** A post, parsed for its facts. */
-export interface Reading {
+export interface ParsedPost {
   text: string;
   sentences: Sentence[];
-  signal: ExplainedSignal;
+  signal: SignalToExplain;
 }
 
 /** Matches a name: capitalised words, except those that only start a sentence or are part of a title. */
@@ -96,7 +96,7 @@ const THOUGHT =
 const NEEDS_FROM = /^(?:switch|mov|migrat|transition|get)/;
 
 /** "Leaving Freshdesk" */
-function leaving(reading: Reading): Fact | null {
+function leaving(reading: ParsedPost): StatedFact | null {
   for (const sentence of reading.sentences) {
     for (const found of sentence.text.matchAll(MOVE)) {
       const { verb = '', between } = found.groups ?? {};
@@ -126,7 +126,7 @@ const BETWEEN =
   /\b(?:(?:choos\w+|decid\w+|pick\w*|torn|stuck) between|comparing|choosing from|evaluating|considering|demoed|triall?ing|shortlisted) /;
 
 /** "Comparing Kubecost and OpenCost" */
-function comparing({ text, sentences }: Reading): Fact | null {
+function comparing({ text, sentences }: ParsedPost): StatedFact | null {
   for (const sentence of sentences) {
     const versus = VERSUS.exec(sentence.text);
     const between = BETWEEN.exec(sentence.text);
@@ -149,7 +149,7 @@ function comparing({ text, sentences }: Reading): Fact | null {
 const ALTERNATIVE = /\balternatives? ?(?:\w+ )?(?:to|for|of|like)\s+/;
 
 /** "Looking for an alternative to Klaviyo" */
-function alternative({ text, sentences }: Reading): Fact | null {
+function alternative({ text, sentences }: ParsedPost): StatedFact | null {
   for (const sentence of sentences) {
     const found = ALTERNATIVE.exec(sentence.text);
     const at = sentence.text.search(/\balternatives?\b/);
@@ -189,7 +189,7 @@ const NOT_BOUGHT =
   /^(?:(?:some|any|an?|your|honest|genuine|more|general) ){0,2}(?:feedback|thoughts|insights?|opinions?|people|someone|somebody|help(?! ?desk)|it|this|them|testers?|users|customers|clients|investors?|co-?founders?|cofounders?|jobs?|work|new (?:job|role|clients|customers)|ways?|answers?)\b/i;
 
 /** "Looking for a help desk for their support team" */
-function wishing({ text, sentences }: Reading): Fact | null {
+function wishing({ text, sentences }: ParsedPost): StatedFact | null {
   for (const sentence of sentences) {
     for (const pattern of WISHES) {
       for (const found of sentence.text.matchAll(pattern)) {
@@ -241,7 +241,7 @@ const OTHERS_USE =
 const NEAR_UNITS = 30;
 
 /** "Asking which tool to choose" */
-function asking(reading: Reading): Fact | null {
+function asking(reading: ParsedPost): StatedFact | null {
   for (const sentence of reading.sentences) {
     if (OTHERS_USE.test(sentence.text)) return main('asking', 'asking what others use', sentence);
     const [cue] = QUESTIONS.flatMap(({ name, pattern }) => {
@@ -267,7 +267,7 @@ const ROUND = /\b(?:pre-seed|seed|series [a-e]|growth) (?:round|funding|financin
 const AMOUNT = /[$€£₹] ?\d[\d.,]{0,12}(?: ?(?:k|m|mn|b|bn|million|billion))?\b/i;
 
 /** "Acme raised a $12M Series A round", "Jane Doe joined Acme as Head of Support" */
-function event({ text, sentences, signal }: Reading): Fact | null {
+function event({ text, sentences, signal }: ParsedPost): StatedFact | null {
   const trigger = signal.explanation.factors.find(({ key }) => key === 'trigger');
   const company = signal.company?.name || '';
   const quoted = trigger?.evidence[0]?.text.toLowerCase();
@@ -304,7 +304,7 @@ function event({ text, sentences, signal }: Reading): Fact | null {
 }
 
 /** "With a budget of $500 a month" */
-function budget({ text, sentences, signal }: Reading): Fact | null {
+function budget({ text, sentences, signal }: ParsedPost): StatedFact | null {
   if (!hasPoints(signal, 'budget')) return null;
   for (const sentence of sentences) {
     if (
@@ -343,7 +343,7 @@ const COMPLAINTS: [pattern: RegExp, about: string][] = [
 ];
 
 /** "Unhappy with the price" */
-function complaint({ sentences, signal }: Reading): Fact | null {
+function complaint({ sentences, signal }: ParsedPost): StatedFact | null {
   if (!hasPoints(signal, 'pain') && !hasPoints(signal, 'trigger')) return null;
   for (const [pattern, about] of COMPLAINTS) {
     // Prices are raised by vendors, but the tool that breaks is the author's own.
@@ -360,7 +360,7 @@ const USING =
   /\b(?:(?:i|we)(?:'ve| have|'re| are|'m| am)? (?:been |currently )?(?:use|using|on|run|running)|currently (?:use|using|on)) /;
 
 /** "Using Gorgias today" */
-function currentTool({ text, sentences }: Reading): Fact | null {
+function currentTool({ text, sentences }: ParsedPost): StatedFact | null {
   for (const sentence of sentences) {
     const found = USING.exec(sentence.text);
     if (found === null || negatedAt(sentence.text, found.index + found[0].length)) continue;
@@ -372,7 +372,7 @@ function currentTool({ text, sentences }: Reading): Fact | null {
 }
 
 /** "Fits your audience (Head of Support, 11-50)" */
-function fit({ signal }: Reading): Fact | null {
+function fit({ signal }: ParsedPost): StatedFact | null {
   const found = signal.explanation.factors.find(({ key, points }) => key === 'fit' && points > 0);
   const facts = (found?.evidence ?? []).map(({ text }) => text).slice(0, 3);
   if (facts.length === 0) return null;
@@ -380,7 +380,7 @@ function fit({ signal }: Reading): Fact | null {
 }
 
 /** In the order in which a person would mention them. */
-const READERS: ((reading: Reading) => Fact | null)[] = [
+const READERS: ((reading: ParsedPost) => StatedFact | null)[] = [
   event,
   leaving,
   (reading) => comparing(reading) ?? alternative(reading),
@@ -392,7 +392,7 @@ const READERS: ((reading: Reading) => Fact | null)[] = [
 ];
 
 /** The facts that a post states about its author's purchase, strongest first. */
-export function statedFacts(reading: Reading): Fact[] {
+export function statedFacts(reading: ParsedPost): StatedFact[] {
   const facts = READERS.flatMap((read) => read(reading) ?? []);
   // Leaving a product is a stronger statement than a complaint, and what looks like a review may not be one.
   const isLeaving = facts.some(({ kind }) => kind === 'moving');
@@ -411,7 +411,7 @@ const DECIDES =
   /\b(?:decide|choose|pick|need|start|sign|switch|replace|buy|move|migrate|leav|renew|go live|launch|in place)/;
 
 /** When the purchase is planned, if a relevant sentence says so. */
-export function whenOf({ text, sentences }: Reading, facts: readonly Fact[]): string {
+export function whenOf({ text, sentences }: ParsedPost, facts: readonly StatedFact[]): string {
   const about = facts.flatMap(({ sentence }) => sentence ?? []);
   const others = sentences.filter((one) => !about.includes(one) && DECIDES.test(one.text));
   for (const sentence of [...about, ...others]) {
@@ -451,7 +451,7 @@ function isOwn(sentence: Sentence, at: number, maySayOf = false): boolean {
   return maySayOf ? subject !== 'reader' : subject === 'own' || subject === 'implied';
 }
 
-function hasPoints({ explanation }: ExplainedSignal, key: string): boolean {
+function hasPoints({ explanation }: SignalToExplain, key: string): boolean {
   return explanation.factors.some((factor) => factor.key === key && factor.points > 0);
 }
 

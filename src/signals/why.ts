@@ -4,11 +4,11 @@ import type { Factor, Signal } from '../model/signal.ts';
 import type { Sentence } from './reading/sentences.ts';
 import {
   asks,
-  type ExplainedSignal,
-  type Fact,
   nameAt,
-  type Reading,
+  type ParsedPost,
   SAYS,
+  type SignalToExplain,
+  type StatedFact,
   sentencesOf,
   sliceOf,
   statedFacts,
@@ -113,7 +113,7 @@ export function whereOf({ name, post_url }: Pick<Signal['platform'], 'name' | 'p
  * Explains a signal in a sentence. Pure: derived from the stored factors, their evidence and the text of the
  * post.
  */
-export function whyOf(signal: ExplainedSignal): Why {
+export function whyOf(signal: SignalToExplain): Why {
   const text = plainText(signal.text);
   const reading = { text, sentences: sentencesOf(text), signal };
   const facts = statedFacts(reading);
@@ -136,7 +136,7 @@ export function whyOf(signal: ExplainedSignal): Why {
 }
 
 /** The first two statements, the time and the budget, in one sentence. */
-function inOneSentence(reading: Reading, facts: readonly Fact[]): string {
+function inOneSentence(reading: ParsedPost, facts: readonly StatedFact[]): string {
   const [first, second] = facts.filter(({ isMain }) => isMain);
   if (first === undefined) return '';
   const when = whenOf(
@@ -159,7 +159,7 @@ function inOneSentence(reading: Reading, facts: readonly Fact[]): string {
 /** The sentence for a post without a main statement. */
 function withoutMain(about: {
   labels: readonly string[];
-  facts: readonly Fact[];
+  facts: readonly StatedFact[];
   against: readonly string[];
   isCold: boolean;
 }): string {
@@ -206,8 +206,8 @@ const OF_FORM = new Set(['form', 'topic', 'talk', 'circumstances', 'intent', 'me
  * against it.
  */
 function decisive(
-  { score, thresholds, negatives }: ExplainedSignal['explanation'],
-  facts: readonly Fact[],
+  { score, thresholds, negatives }: SignalToExplain['explanation'],
+  facts: readonly StatedFact[],
 ): string[] {
   const isAsked = facts.some(({ isMain }) => isMain);
   const counted = negatives.filter(({ key }) => !(isAsked && OF_FORM.has(key)));

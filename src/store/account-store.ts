@@ -166,7 +166,7 @@ export interface TeamStore {
 }
 
 /** A user's second factor. `box` is the secret, encrypted with the master key. */
-export interface Factor {
+export interface SecondFactor {
   box: Uint8Array;
   /** When it was confirmed, Unix milliseconds; null: not yet. */
   since: number | null;
@@ -178,7 +178,7 @@ export interface Factor {
 
 /** Second factors and their recovery codes, of which SHA-256 hashes are stored. */
 export interface FactorStore {
-  getFactor(userId: string): Promise<Factor | null>;
+  getFactor(userId: string): Promise<SecondFactor | null>;
   /** Stores a secret to be confirmed with a code, in place of an unconfirmed one; false if one is already confirmed. */
   offerFactor(userId: string, box: Uint8Array): Promise<boolean>;
   /**

@@ -67,7 +67,7 @@ async function makeDigest(deps: DigestDeps, settings: TenantSettings): Promise<v
     isUntouched: true,
   };
   const { position, ...found } = await store.findBest(tenantId, range);
-  const signals: Signal[] = found.wires.map((wire) => JSON.parse(wire)).filter(isTold);
+  const signals: Signal[] = found.wires.map((wire) => JSON.parse(wire)).filter(hasText);
   const date = dateIn(timezone, now);
   const due = { after: dateIn(timezone, digestSince), until: date, limit: 1 };
   // An overdue step is listed in every mail, but does not cause one every day.
@@ -97,7 +97,7 @@ function everything(profileIds: readonly string[], from: string): string {
 }
 
 /** Signals whose author was erased are omitted. */
-function isTold({ excerpt }: Signal): boolean {
+function hasText({ excerpt }: Signal): boolean {
   return excerpt !== '';
 }
 

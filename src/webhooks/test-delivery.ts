@@ -244,7 +244,7 @@ const SHOWN = 3;
 /**
  * The bodies in a format, without signatures. `sample`: of a made-up signal, because the tenant has none yet.
  */
-export interface Preview {
+export interface FormatPreview {
   bodies: Record<string, unknown>[];
   sample: boolean;
 }
@@ -257,7 +257,7 @@ export async function previewFormat(
   { store, clock }: { store: Store; clock: Clock },
   tenant: Tenant,
   input: { format: PayloadFormat | null; signalId: string | null },
-): Promise<Preview> {
+): Promise<FormatPreview> {
   refuseFormat(effectivePlan(tenant, clock.now()), input.format);
   const signals = await signalsFor(store, tenant.id, input.signalId);
   const shown = signals.length === 0 ? [SAMPLE_SIGNAL] : signals;

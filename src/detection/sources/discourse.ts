@@ -44,7 +44,7 @@ const foundSchema = z.object({
 });
 
 /** The base URL of a forum, without a trailing slash. */
-interface Place {
+interface ForumBase {
   base: string;
 }
 
@@ -62,7 +62,7 @@ interface Post {
 export const discourseLatest = jsonParser(
   'discourse_latest',
   latestSchema,
-  ({ latest_posts: posts }, { base }: Place) =>
+  ({ latest_posts: posts }, { base }: ForumBase) =>
     boundedItems(
       posts.map((post) =>
         toItem(
@@ -82,7 +82,7 @@ export const discourseLatest = jsonParser(
 );
 
 /** A page of search results, and whether there are more. */
-export const discourseFound = jsonParser('discourse_found', foundSchema, (found, { base }: Place) => {
+export const discourseFound = jsonParser('discourse_found', foundSchema, (found, { base }: ForumBase) => {
   const topics = new Map((found.topics ?? []).map((topic) => [topic.id, topic]));
   const items = (found.posts ?? []).map((post) => {
     const topic = topics.get(post.topic_id);

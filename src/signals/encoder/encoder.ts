@@ -282,7 +282,7 @@ const MOST_OUTLYING = 4;
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** Work in progress: its texts are encoded in order, and `expected` more are to come. */
-interface Job<T> extends EncoderWork {
+interface QueuedJob<T> extends EncoderWork {
   expected: number;
   isEnded: boolean;
   texts: Fifo<{ item: T; askedAt: number }>;
@@ -353,7 +353,7 @@ export function createEncoderQueue<T>(now: () => number): EncoderQueue<T> {
   return {
     begin(work) {
       const queue = kinds[work.kind];
-      const job: Job<T> = { ...work, expected: 0, isEnded: false, texts: createFifo() };
+      const job: QueuedJob<T> = { ...work, expected: 0, isEnded: false, texts: createFifo() };
       let isTakenOn = false;
       return {
         expect(texts) {
@@ -420,12 +420,12 @@ type KindQueue<T> = ReturnType<typeof createKind<T>>;
 /** The work of one kind. */
 function createKind<T>() {
   /** Unfinished work by owner, oldest first. */
-  const jobs = new Map<string, Job<T>[]>();
+  const jobs = new Map<string, QueuedJob<T>[]>();
   /** Owners with waiting texts, in order of their turns. */
   const ring = new Set<string>();
   let waiting = 0;
 
-  function forget(job: Job<T>): void {
+  function forget(job: QueuedJob<T>): void {
     const left = (jobs.get(job.owner) ?? []).filter((other) => other !== job);
     if (left.length > 0) jobs.set(job.owner, left);
     else jobs.delete(job.owner);
@@ -442,13 +442,13 @@ function createKind<T>() {
         0,
       );
     },
-    add(job: Job<T>): void {
+    add(job: QueuedJob<T>): void {
       const own = jobs.get(job.owner);
       if (own === undefined) jobs.set(job.owner, [job]);
       else own.push(job);
     },
     /** Removes work. Its waiting texts keep their turn, because others may want the same texts. */
-    remove(job: Job<T>): void {
+    remove(job: QueuedJob<T>): void {
       job.expected = 0;
       job.isEnded = true;
       if (job.texts.size === 0) forget(job);

@@ -187,7 +187,7 @@ interface Item {
   once: boolean;
 }
 
-interface Reading {
+interface PatternReading {
   beginnings: Beginning[] | null;
   /** Whether a word can only start, but not continue, after this. */
   edge: boolean;
@@ -199,11 +199,11 @@ interface Reading {
  * them.
  */
 export function beginningsOf({ source }: RegExp): Beginning[] | null {
-  const parser = new Parser(source);
+  const parser = new PatternParser(source);
   return readChoice(parser.branches(), false, false).beginnings;
 }
 
-function readChoice(branches: Item[][], edge: boolean, ends: boolean): Reading {
+function readChoice(branches: Item[][], edge: boolean, ends: boolean): PatternReading {
   const readings = branches.map((items) => readBranch(items, edge, ends));
   const sets = readings.map(({ beginnings }) => beginnings);
   return {
@@ -213,7 +213,7 @@ function readChoice(branches: Item[][], edge: boolean, ends: boolean): Reading {
 }
 
 /** `edge`: no word continues at the start. `ends`: what follows ends the last word. */
-function readBranch(items: Item[], edge: boolean, ends: boolean): Reading {
+function readBranch(items: Item[], edge: boolean, ends: boolean): PatternReading {
   let [best, word, atEdge]: [Beginning[] | null, string, boolean] = [null, '', edge];
   const close = (whole: boolean) => {
     if (word !== '') best = rarer(best, [{ text: word, whole }]);
@@ -268,7 +268,7 @@ function frequencyOf(beginnings: readonly Beginning[]): number {
  * Parses the subset of regular expressions that cues use. Anything else is treated as unknown characters, or
  * throws.
  */
-class Parser {
+class PatternParser {
   readonly #source: string;
   #at = 0;
 

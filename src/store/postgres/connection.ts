@@ -12,7 +12,7 @@ export interface Prepared {
   members: readonly string[] | null;
 }
 
-interface Answer {
+interface QueryResult {
   columns: readonly string[];
   rows: (readonly unknown[])[];
   /** The number of rows that it changed or returned. */
@@ -25,7 +25,7 @@ interface Answer {
  */
 export interface Connection {
   /** @throws the first failure of the transaction; every later statement fails with it */
-  ask(statement: Prepared, values: readonly unknown[]): Promise<Answer>;
+  ask(statement: Prepared, values: readonly unknown[]): Promise<QueryResult>;
   /** Sends a statement without a result. Its error is thrown by the next `ask`, or by the transaction. */
   send(statement: Prepared, values: readonly unknown[]): void;
   /** Runs SQL with several statements. */

@@ -4,10 +4,10 @@ import type { Position } from '../../../model/filters.ts';
 import type {
   AccountStore,
   AuditStore,
-  Factor,
   FactorStore,
   KeyStore,
   PlanStore,
+  SecondFactor,
   SessionStore,
   StoredRows,
   TeamStore,
@@ -97,7 +97,7 @@ export function sessionReads(db: Connection) {
 export function teamReads(db: Connection) {
   const selectAll = USERS.select<[string]>(db, 'WHERE tenant_id = ? ORDER BY created_at, id');
   const selectOne = USERS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
-  const selectFactor = row<[string], Factor>(
+  const selectFactor = row<[string], SecondFactor>(
     db,
     `SELECT totp_box AS box, totp_since AS since, totp_step AS step,
             (SELECT count(*) FROM recovery_codes c WHERE c.user_id = o.id) AS "codesLeft"

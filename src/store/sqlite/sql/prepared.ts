@@ -59,7 +59,7 @@ export function encoding<T extends object, R>(
 }
 
 /** A result that is available immediately: a script does not pause for it. */
-class Answer<R> {
+class ImmediateResult<R> {
   readonly done = true;
   readonly value: R;
 
@@ -85,7 +85,7 @@ export function answeredAtOnce<S extends object>(statements: S): Asks<S> {
     for (const [name, statement] of Object.entries(
       named as Record<string, (...values: unknown[]) => unknown>,
     )) {
-      asked[name] = (...values: unknown[]) => new Answer(statement(...values));
+      asked[name] = (...values: unknown[]) => new ImmediateResult(statement(...values));
     }
   }
   return asks as Asks<S>;
