@@ -17,11 +17,12 @@ let isOn = false;
 
 const query = pg.Client.prototype.query as (...args: unknown[]) => unknown;
 pg.Client.prototype.query = function (this: object, ...args: unknown[]) {
-  const [sent] = args as [string | Sent];
+  const [sent, given] = args as [string | Sent, unknown];
   if (isOn) {
     const all = connections.get(this) ?? [];
     connections.set(this, all);
-    const { text, name, values } = typeof sent === 'string' ? { text: sent, name: '', values: [] } : sent;
+    const { text, name, values } =
+      typeof sent === 'string' ? { text: sent, name: '', values: Array.isArray(given) ? given : [] } : sent;
     all.push({ text, ...(name && { name }), ...(values && { values: values.map(plain) }) });
   }
   return query.apply(this, args);

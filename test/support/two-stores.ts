@@ -5,7 +5,7 @@ type Row = Record<string, unknown>;
 type Rows = Record<string, string[]>;
 
 /** Tables of SQLite's index of words, and those that one of the two engines alone has. */
-const OTHER_TABLES = /^(?:sqlite_|signal_search|schema_version$|duties$)/;
+const OTHER_TABLES = /^(?:sqlite_|signal_search|schema_version$|duties$|attempts_)/;
 const OTHER_COLUMNS = new Set(['leads.place', 'sources.due_at', 'sources.host']);
 
 /** Every row of every table of both engines, as text that is equal where the rows are. */

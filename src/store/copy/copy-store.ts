@@ -1,4 +1,5 @@
 import { StoreUpkeepError } from '../errors.ts';
+import { makeAttemptDays } from '../postgres/attempt-days.ts';
 import { faultOfPostgres } from '../postgres/faults.ts';
 import { hasUnfinishedCopy, migrate } from '../postgres/migrate.ts';
 import { connectToServer } from '../postgres/open.ts';
@@ -35,6 +36,8 @@ export interface CopyReport {
   isCopied: boolean;
 }
 
+/** The attempts of so many days are kept at most, and each day has a table before they come. */
+const KEPT_DAYS = 31;
 /** The number of rows per commit of the copy; fewer if they are long. */
 const BATCH_ROWS = 1_000;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
@@ -52,6 +55,7 @@ export async function copyStore({ file, to, onProgress }: CopyOrder): Promise<Co
     const db = await connectToServer({ connectionString: to });
     try {
       if (!(await hasUnfinishedCopy(db))) await migrate(db);
+      await makeAttemptDays(db, KEPT_DAYS);
       return await copyInto(await createPostgresTarget(db, source), source, onProgress);
     } catch (error) {
       throw explained(error);

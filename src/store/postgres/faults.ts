@@ -18,7 +18,7 @@ const NO_ANSWER = 'timeout expired';
 const LOST_MESSAGE = /^Connection terminated|^Client has encountered/;
 
 /** PostgreSQL's code of an error, or Node's for a connection error; null if it has none. */
-function codeOf(error: unknown): string | null {
+export function codeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
 import type { KeyProof } from '../../lib/secret-box.ts';
 import { createCommitMeter } from '../commit-meter.ts';
 import { StoreOpenError } from '../errors.ts';
@@ -10,6 +10,7 @@ import type { MadeDue, OpenedStore } from '../store.ts';
 import { createStoredWaits } from '../stored-waits.ts';
 import { ownerOf } from '../weights.ts';
 import { createWriter } from '../writer.ts';
+import { dropAttemptDays, makeAttemptDays } from './attempt-days.ts';
 import { createCommitter } from './commit.ts';
 import { type Connection, connect, connectLater } from './connection.ts';
 import { faultOfPostgres } from './faults.ts';
@@ -35,6 +36,8 @@ export interface PostgresStoreOptions {
 }
 
 const OLDEST_SERVER = 15;
+/** Retention asks in parts: once is enough for all of them. */
+const DAYS_KEPT_MS = 10 * MINUTE_MS;
 
 const readServer = prepared(
   "SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding')",
@@ -66,6 +69,7 @@ async function openDatabase({
       await refuseUnfit(db);
       const result = await migrate(db);
       if (keyProof !== undefined) await admitKey(db, keyProof);
+      await makeAttemptDays(db);
       return { db, ...result };
     } catch (error) {
       await db.close();
@@ -103,6 +107,7 @@ function createPostgresStore(
   const tellAll = (made: MadeDue) => {
     for (const listener of listeners) listener(made);
   };
+  let daysKeptUntil = 0;
   let nodes: Nodes | null = null;
   /** Joins the other nodes with the first listener: commands have none, and do not join. */
   const joined = () => {
@@ -120,9 +125,26 @@ function createPostgresStore(
     );
   }
 
+  /** On a connection for the purpose, as it is once an hour. */
+  async function keepAttemptDays(before: number): Promise<void> {
+    if (clock.monotonic() < daysKeptUntil) return;
+    const own = await connect(config);
+    try {
+      await makeAttemptDays(own);
+      await dropAttemptDays(own, before);
+      daysKeptUntil = clock.monotonic() + DAYS_KEPT_MS;
+    } finally {
+      await own.close();
+    }
+  }
+
   const store: OpenedStore = {
     ...reads,
     ...methods,
+    async pruneAttempts(before, limit) {
+      await keepAttemptDays(before);
+      return methods.pruneAttempts(before, limit);
+    },
     untilStored,
     onCommitted(listener) {
       const others = joined();

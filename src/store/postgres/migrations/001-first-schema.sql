@@ -783,6 +783,10 @@ CREATE TABLE dead_letter_positions (
   PRIMARY KEY (tenant_id, position)
 );
 
+-- A table for each day, by the time in the id, which retention drops whole (src/store/postgres/attempt-days.ts): attempts are
+-- most of what is stored, and all of them are kept equally long, whose tenant's they are. Nodes make the tables ahead. What fits no day
+-- that has one is in attempts_other, and deleted row by row. Events are kept, so that days would not make them cheaper to
+-- remove; deliveries go when their last attempt has gone, or later, which no day tells.
 CREATE TABLE attempts (
   id text COLLATE "C" PRIMARY KEY,
   delivery_id text COLLATE "C" NOT NULL,
@@ -792,7 +796,8 @@ CREATE TABLE attempts (
   duration_ms double precision NOT NULL,
   -- What was sent (without the body and what follows from the rest), response, error and timings as JSON.
   detail text COLLATE "C" NOT NULL
-);
+) PARTITION BY RANGE (id);
+CREATE TABLE attempts_other PARTITION OF attempts DEFAULT;
 CREATE INDEX attempts_by_delivery ON attempts (delivery_id);
 
 -- How attempts to an endpoint went, by hour (since the epoch) and speed (src/rules/latency.ts); -1: they failed. Hours that are days

@@ -84,9 +84,11 @@ export function deliveriesSql(db: Connection): Later<DeliveryStatements['deliver
       'SELECT id FROM webhook_endpoints WHERE deleted_at IS NOT NULL AND NOT cleared',
     ),
     markCleared: run(db, 'UPDATE webhook_endpoints SET cleared = true WHERE id = ?'),
+    // Those of a day that has a table go with it.
     deleteAttempts: count(
       db,
-      'DELETE FROM attempts WHERE id = ANY (ARRAY(SELECT id FROM attempts WHERE id < ? ORDER BY id LIMIT ?))',
+      `DELETE FROM attempts_other
+       WHERE id = ANY (ARRAY(SELECT id FROM attempts_other WHERE id < ? ORDER BY id LIMIT ?))`,
     ),
     deleteDelivery: run(db, 'DELETE FROM deliveries WHERE id = ?'),
     deleteBatched: run(db, 'DELETE FROM batched_events WHERE delivery_id = ?'),
