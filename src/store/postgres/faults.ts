@@ -17,6 +17,12 @@ const LOST = ['57P01', '57P02', '25P03', 'ECONNRESET', 'EPIPE'];
 const NO_ANSWER = 'timeout expired';
 const LOST_MESSAGE = /^Connection terminated|^Client has encountered/;
 
+/** Without a connection, as `pg` says it (no password, no TLS), and as OpenSSL and Node name what is wrong with a certificate. */
+const NO_PASSWORD = /^SASL: .*password must be/;
+const NO_TLS = 'The server does not support SSL connections';
+const BAD_CERTIFICATE =
+  /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT$|SELF_SIGNED_CERT_IN_CHAIN$|UNABLE_TO_|ERR_TLS_|HOSTNAME_MISMATCH$)/;
+
 /** PostgreSQL's code of an error, or Node's for a connection error; null if it has none. */
 export function codeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
@@ -31,10 +37,23 @@ export function isConnectionLost(error: unknown): boolean {
   return LOST.includes(codeOf(error) ?? '') || (error instanceof Error && LOST_MESSAGE.test(error.message));
 }
 
+/** Why no connection was made, where that is a fault of settings and not of the server's state. */
+export function connectionRefusalOf(error: unknown): 'password' | 'tls' | 'certificate' | null {
+  if (!(error instanceof Error)) return null;
+  if (NO_PASSWORD.test(error.message)) return 'password';
+  if (error.message === NO_TLS) return 'tls';
+  return BAD_CERTIFICATE.test(codeOf(error) ?? '') ? 'certificate' : null;
+}
+
 export function faultOfPostgres(error: unknown): StorageFault {
   const code = codeOf(error);
   if (code === OUT_OF_SPACE) return 'full';
-  if (isConnectionLost(error) || (error instanceof Error && error.message === NO_ANSWER)) return 'outage';
+  if (
+    isConnectionLost(error) ||
+    connectionRefusalOf(error) !== null ||
+    (error instanceof Error && error.message === NO_ANSWER)
+  )
+    return 'outage';
   if (code === null) return null;
   return /^E[A-Z]+$/.test(code) || OUTAGES.some((family) => code.startsWith(family)) ? 'outage' : null;
 }

@@ -13,7 +13,7 @@ import { createWriter } from '../writer.ts';
 import { dropAttemptDays, makeAttemptDays } from './attempt-days.ts';
 import { createCommitter } from './commit.ts';
 import { type Connection, connect, connectLater } from './connection.ts';
-import { faultOfPostgres } from './faults.ts';
+import { connectionRefusalOf, faultOfPostgres } from './faults.ts';
 import { migrate } from './migrate.ts';
 import { createNodes, type Nodes } from './nodes.ts';
 import { createReadPool } from './pool.ts';
@@ -231,6 +231,10 @@ const REFUSALS: Record<string, string> = {
   '28P01': 'does not accept the password. Correct it in DATABASE_URL.',
   '28000': 'does not let this user in. Correct the user in DATABASE_URL, or allow it in pg_hba.conf.',
   '3D000': 'has no such database. Create it, empty, with ENCODING UTF8, or correct the name in DATABASE_URL.',
+  password: 'asks for a password, and DATABASE_URL has none. Add it there, or set PGPASSWORD.',
+  tls: 'does not offer TLS. Set it up there, or remove sslmode from DATABASE_URL.',
+  certificate:
+    'has a certificate that cannot be verified. Name its authority with sslrootcert in DATABASE_URL, or correct the host there.',
   '42501': 'does not let this user create tables. Make the user the owner of the database.',
 };
 
@@ -245,7 +249,7 @@ function explained(error: unknown): unknown {
       error,
     );
   }
-  const refusal = REFUSALS[code];
+  const refusal = REFUSALS[connectionRefusalOf(error) ?? code];
   if (refusal !== undefined) {
     return new StoreOpenError('unfit_server', `The PostgreSQL server ${refusal}`, error);
   }
