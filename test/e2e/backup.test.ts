@@ -12,12 +12,12 @@ const BATCH = 20;
 const urlsOf = (part: string, count: number) =>
   Array.from({ length: count }, (_, i) => `https://forum.example/${part}/${i}`);
 
-test('a backup made under load, restored on a fresh folder, delivers all that had not been delivered', async () => {
+test('a backup made under load and restored to a fresh folder delivers everything not delivered before', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'signalpost-backup-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const [old, fresh, backup] = [join(folder, 'old'), join(folder, 'fresh'), join(folder, 'backup.db')];
   const port = await freePort();
-  // Until the restore nothing is answered, so that nothing is delivered.
+  // Nothing is answered until the restore, so that nothing is delivered.
   let answers = false;
   const held: ServerResponse[] = [];
   const receiver = await startCountingReceiver((response) => {

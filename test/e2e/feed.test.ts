@@ -11,7 +11,7 @@ import { freePort, runCommand, serverEnv, startServerProcess } from '../support/
 const KILLS = 3;
 const POSTS = 60;
 
-test('a pulled feed is what was pushed, byte for byte and id for id, over kill -9', async () => {
+test('a pulled feed has the same bytes and IDs as the pushed deliveries, across kill -9', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-feed-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const port = await freePort();
@@ -28,7 +28,7 @@ test('a pulled feed is what was pushed, byte for byte and id for id, over kill -
   const feeds = { [push]: startReader(push), [pull]: startReader(pull) };
   for (let round = 0; round < KILLS; round++) {
     const posts = Array.from({ length: POSTS }, (_, i) => `https://forum.example/${round}/${i}`);
-    // Whatever was accepted is to be seen; what was cut off need not be.
+    // Everything accepted must appear; interrupted requests need not.
     const posted = Promise.allSettled([
       postSignals(server.url, key, posts.slice(POSTS / 2)),
       postSignals(server.url, key, posts.slice(0, POSTS / 2)),
@@ -45,14 +45,14 @@ test('a pulled feed is what was pushed, byte for byte and id for id, over kill -
 
   expect(pushed.bodies.size).toBeGreaterThan(KILLS * 5);
   expect(Object.fromEntries(feeds[push]?.texts ?? [])).toEqual(Object.fromEntries(pushed.bodies));
-  // Each endpoint signs with a secret of its own.
+  // Each endpoint signs with its own secret.
   const unsigned = (id: string) =>
     [...(feeds[id]?.texts.values() ?? [])].map((text) => text.replace(/"signature":"[0-9a-f]{64}"\}$/, ''));
   expect(unsigned(pull)).toEqual(unsigned(push));
   expect(feeds[push]?.repeated).toEqual([]);
 }, 120_000);
 
-/** Follows a feed by its cursor, and keeps the text of each payload as it came. */
+/** Follows a feed by its cursor, and records the text of each payload. */
 function startReader(id: string) {
   const texts = new Map<string, string>();
   const repeated: string[] = [];
@@ -79,14 +79,14 @@ function startReader(id: string) {
   };
 }
 
-/** The bytes of a payload within a page: up to the brace that closes its event. */
+/** The bytes of a payload within a page, up to the closing brace of its event. */
 function payloadIn(page: string, id: string): string {
   const begin = page.indexOf('"payload":', page.indexOf(`{"id":"${id}"`)) + '"payload":'.length;
   const end = page.slice(begin).search(/"signature":"[0-9a-f]{64}"\}/);
   return page.slice(begin, begin + end + '"signature":""}'.length + 64);
 }
 
-/** Keeps the body of every delivery by its id, and says where one came with two. */
+/** Records the body of each delivery by its ID, and reports an ID with two different bodies. */
 async function startKeeper() {
   const bodies = new Map<string, string>();
   let total = 0;

@@ -12,10 +12,13 @@ import { freePort, serverEnv, startServerProcess } from '../support/server-proce
 
 const DELIVERIES = 100_000;
 const ENDPOINTS = 50;
-/** Over what it has when it listens, which the garbage of its start makes differ by 30 MiB from run to run; this by 14, up to 52. */
+/**
+ * The increase over memory when it starts to listen. The garbage of startup makes that differ by 30 MiB between runs,
+ * and the increase by 14, up to 52.
+ */
 const MOST_GROWTH = 75 * 1024 * 1024;
 const MOST_P99_MS = 200;
-const ASK_EVERY_MS = 150; // within the 600 a minute of a key
+const ASK_EVERY_MS = 150; // within a key's limit of 600 per minute
 
 test('a server that starts with 100,000 deliveries due keeps its memory and its API quick', async () => {
   const folder = temporaryFolder();
@@ -45,10 +48,10 @@ test('a server that starts with 100,000 deliveries due keeps its memory and its 
   expect(mostBytes - atStart).toBeLessThan(MOST_GROWTH);
   expect(times[Math.floor(times.length * 0.99) - 1]).toBeLessThan(MOST_P99_MS);
   expect(await server.terminate()).toBe(0);
-  expect(receiver.received()).toBe(DELIVERIES); // none twice, as nothing ended early
+  expect(receiver.received()).toBe(DELIVERIES); // no duplicates, because nothing was interrupted
 }, 180_000);
 
-/** Takes whatever is sent, and counts it. */
+/** Accepts and counts all requests. */
 async function startPlainReceiver() {
   let received = 0;
   const server = createServer((request, response) => {
@@ -66,7 +69,7 @@ async function startPlainReceiver() {
   return { url, received: () => received };
 }
 
-/** Has 2,000 posts wait for 50 endpoints each, as after a long outage; answers a key of their tenant. */
+/** Queues 2,000 posts for 50 endpoints each, as after a long outage; returns a key of their tenant. */
 async function queueUp(env: NodeJS.ProcessEnv, url: string): Promise<string> {
   const runtime = await openRuntime(loadConfig(env), { writerThread: true });
   const deps = { ...runtime, baseUrl: runtime.config.baseUrl };

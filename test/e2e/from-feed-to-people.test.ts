@@ -58,11 +58,11 @@ test('a feed item becomes a signal, a webhook, a message for Slack and a line of
     ]),
   });
 
-  // Only a change to the present hour makes a digest due at once: between 08:00 and 09:00 the default is that hour already, and
-  // an account that is made then has its first digest planned for tomorrow.
+  // Only changing the hour to the current one makes a digest due at once: between 08:00 and 09:00, the default is
+  // already that hour, and the first digest of a new account is planned for tomorrow.
   const hourNow = () => new Date().getUTCHours();
   await call('PATCH', '/v1/settings', { digest: { hour: (hourNow() + 12) % 24 } });
-  // The hour that it is now; asked again where it has just struck.
+  // The current hour; read again if it has just changed.
   const digest = async () => {
     await call('PATCH', '/v1/settings', { digest: { hour: hourNow() } });
     return sent('/plain').length;

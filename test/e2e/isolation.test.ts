@@ -10,7 +10,7 @@ const IN_FLIGHT_PER_ENDPOINT = 20;
 const POSTS = 80;
 const EVERY_MS = 50;
 
-/** Takes connections and whatever is sent, and never says a word. */
+/** Accepts connections and requests, and never responds. */
 async function startBlackHole() {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -32,7 +32,7 @@ async function startBlackHole() {
   };
 }
 
-test('a hundred endpoints that never answer leave the deliveries of another tenant quick', async () => {
+test('a hundred endpoints that never respond do not slow down the deliveries of another tenant', async () => {
   const folder = temporaryFolder();
   onTestFinished(() => folder[Symbol.dispose]());
   const port = await freePort();
@@ -65,7 +65,7 @@ test('a hundred endpoints that never answer leave the deliveries of another tena
   receiver.secrets.set('/ok', (await call(server.url, healthy, '/v1/webhooks', target)).data.secret);
   const lost = Array.from({ length: 60 }, (_, n) => `https://forum.example/hole/${n}`);
   await postSignals(server.url, holes, lost);
-  // They fill slowly: 64 requests on which nothing is heard start in half a second, over all endpoints.
+  // They fill slowly: over all endpoints, 64 requests without a response start per half second.
   await expect.poll(blackHole.open, { timeout: 28_000 }).toBe(BLACK_HOLES * IN_FLIGHT_PER_ENDPOINT);
 
   const delays: number[] = [];

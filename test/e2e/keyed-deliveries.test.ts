@@ -6,15 +6,18 @@ import { call, startCountingReceiver } from '../support/counting-receiver.ts';
 import { freePort, runCommand, serverEnv, startServerProcess } from '../support/server-process.ts';
 
 const POSTS = 60;
-/** So long that three posts are stored in a commit: at the kill few are stored, so that an endpoint has room for all of them. */
+/**
+ * So long that a commit stores only three posts: few are stored at the kill, so that an endpoint has room for all of
+ * them.
+ */
 const TEXT = ' It leaks.'.repeat(900);
-/** Long enough that what recovery sends is still on the wire when the request is run again. */
+/** Long enough that deliveries sent by recovery are still in flight when the request runs again. */
 const ANSWER_AFTER_MS = 600;
 const IN_FLIGHT_PER_ENDPOINT = 20;
-/** Long enough for a server that sends what it must not to have sent it. */
+/** Long enough for a faulty server to have sent what it must not. */
 const QUIET_MS = 2_000;
 
-test('a batch that is sent again under its key after kill -9 sends each of its deliveries once, and none that had arrived', async () => {
+test('a batch repeated with its key after kill -9 sends each delivery once, and none that had arrived', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-keyed-deliveries-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const port = await freePort();
@@ -50,13 +53,13 @@ test('a batch that is sent again under its key after kill -9 sends each of its d
       () => null,
     );
 
-  // The first pieces of the batch are stored by then, and the batch is not answered.
+  // By then, the first pieces of the batch are stored, and the response has not been sent.
   const arrived = receiver.afterMore(1).then(() => server.kill());
   const [firstStatus] = await Promise.all([post(), arrived]);
   expect(firstStatus).toBeNull();
   const before = new Map(receiver.counts);
 
-  // Awaited from before the start: recovery may have sent everything by the time that the server says that it listens.
+  // Awaited from before the start: recovery may have sent everything by the time the server reports that it listens.
   const recovered = receiver.afterMore(1);
   server = await startServerProcess(dataDir, port);
   await recovered;
@@ -67,7 +70,7 @@ test('a batch that is sent again under its key after kill -9 sends each of its d
   expect(receiver.counts.size).toBe(POSTS);
   const again = [...receiver.counts].map(([item, count]) => count - (before.get(item) ?? 0));
   expect(again.filter((count) => count > 1)).toEqual([]);
-  // Of those that had arrived only what was in flight, or answered and not yet committed.
+  // Of those that had arrived, only deliveries in flight, or answered and not yet committed.
   const twice = [...receiver.counts.values()].filter((count) => count > 1).length;
   expect(twice).toBeLessThanOrEqual(IN_FLIGHT_PER_ENDPOINT);
   expect(receiver.unexpected).toEqual([]);

@@ -7,17 +7,17 @@ import { freePort, runCommand, serverEnv, startServerProcess } from '../support/
 
 const KILLS = 12;
 const CLIENTS = 8;
-/** Another place each time, in the middle of what the clients send: a prime step keeps the places apart. */
+/** A different position each time, in the middle of the clients' requests: a prime step keeps the positions apart. */
 const answersBeforeKill = (round: number) => 5 + ((round * 577) % 61);
 
 interface Answer {
   data?: { signals: { signal_id: string }[] };
 }
 
-/** What a client heard of one post, one answer for each time that it was sent. */
+/** The responses that a client received for one post, one per attempt. */
 type Heard = { key: string; statuses: number[]; signalId: string; replayed: boolean };
 
-test('posts that are sent again under their key after kill -9 are each stored once, and never told to wait', async () => {
+test('posts repeated with their key after kill -9 are stored once each, and never get IDEMPOTENCY_IN_FLIGHT', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-keyed-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const port = await freePort();
@@ -38,7 +38,7 @@ test('posts that are sent again under their key after kill -9 are each stored on
       awaited = { count: heard.length + count, resolve };
     });
 
-  /** Without address and external id: the same text is another signal each time that it is taken. */
+  /** Without URL and external ID: the same text becomes another signal each time it is accepted. */
   async function send(key: string): Promise<Response | null> {
     const headers = {
       authorization: `Bearer ${apiKey}`,
@@ -53,7 +53,7 @@ test('posts that are sent again under their key after kill -9 are each stored on
     }
   }
 
-  /** Sends until it is answered; an answer cut off half way counts as none. */
+  /** Retries until there is a response; an interrupted response counts as none. */
   async function post(key: string): Promise<void> {
     const statuses: number[] = [];
     for (;;) {
@@ -95,6 +95,6 @@ test('posts that are sent again under their key after kill -9 are each stored on
     cursor = page.pagination.next_cursor;
   }
   expect(stored.sort()).toEqual(heard.map(({ signalId }) => signalId).sort());
-  // Else no kill met a post between its commit and its answer, and nothing was tried.
+  // Otherwise no kill hit a post between its commit and its response, and nothing was tested.
   expect(heard.filter(({ replayed }) => replayed).length).toBeGreaterThan(0);
 }, 600_000);

@@ -6,18 +6,18 @@ import { rss } from '../detection/harness.ts';
 import { call } from '../support/counting-receiver.ts';
 import { freePort, runCommand, serverEnv, startServerProcess } from '../support/server-process.ts';
 
-/** `npm run torture:sources` asks for 200. */
+/** `npm run torture:sources` uses 200. */
 const KILLS = Number(process.env.TORTURE_KILLS ?? 6);
 /** Enough for several commits of one run. */
 const NEW_ITEMS = 120;
 const SHOWN_ITEMS = 400;
 const PATIENCE_MS = 60_000;
 
-/** Short of what is a near-duplicate of another: texts of one form by unknown authors are one signal from 200 characters on. */
+/** Not near-duplicates: similar texts by unknown authors become one signal only from 200 characters on. */
 const textOf = (number: number) =>
   `Item ${number}: we are looking for a new CRM, any recommendations? Budget approved, buying this month.`;
 
-/** A page of the API, with whether there is more. */
+/** A page of the API, and whether there are more. */
 interface Page {
   data: { external_id: string }[];
   pagination: { next_cursor: string | null };
@@ -71,11 +71,11 @@ test(
       });
       await run();
       await isAsked;
-      // Any moment: while it is read, matched, stored on the way, stored at the end, or when it is over.
+      // At any time: while the feed is read, matched, stored in part, stored at the end, or afterwards.
       await pause(Math.random() * 250);
       await server.kill();
       server = await startServerProcess(folder.path, port);
-      // What a kill left out is still shown by the feed, as it is by one that is read twice before it moves on.
+      // The feed still shows items lost by a kill, like any feed that is read twice before it changes.
       if ((kill + 1) % 2 === 0) await settle();
     }
     await settle();
@@ -85,7 +85,7 @@ test(
     expect(new Set(found)).toEqual(new Set(Array.from({ length: shown }, (_, number) => `item-${number}`)));
     expect(await server.terminate()).toBe(0);
 
-    /** Has it read until a run has ended well. */
+    /** Triggers runs until one has succeeded. */
     async function settle(): Promise<void> {
       const before = await successes();
       await run();

@@ -7,15 +7,19 @@ import { freePort, runCommand, serverEnv, startServerProcess } from '../support/
 
 const KILLS = 20;
 const ENDPOINTS = 10;
-/** To 10 endpoints each: 2,000 deliveries in every other round, and 400 in those between, beside what was left. */
+/**
+ * With 10 endpoints each: 2,000 deliveries in every other round, and 400 in between, in addition to remaining ones.
+ */
 const POSTS = [200, 40];
 const POSTS_IN_ALL = (KILLS / 2) * (200 + 40);
 const PARTS = 4;
 const IN_FLIGHT_PER_ENDPOINT = 20;
-/** Long enough that every endpoint has its twenty in flight when the server is killed, on a slow machine too. */
+/**
+ * Long enough that every endpoint has twenty requests in flight when the server is killed, even on a slow machine.
+ */
 const ANSWER_AFTER_MS = 100;
 
-test('kill -9 in the middle of 2,000 deliveries with 200 in flight, twenty times over, loses none that was accepted', async () => {
+test('kill -9 during 2,000 deliveries with 200 in flight, twenty times, loses no accepted delivery', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-kill-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const port = await freePort();
@@ -38,7 +42,7 @@ test('kill -9 in the middle of 2,000 deliveries with 200 in flight, twenty times
 
   const accepted = new Set<string>();
   for (let round = 0; round < KILLS; round++) {
-    // Somewhere in the middle, at another place each time; a prime step keeps the places apart.
+    // In the middle, at a different position each time; a prime step keeps the positions apart.
     const killed = receiver.afterMore(250 + ((round * 577) % (postsOf(round) * 7))).then(() => server.kill());
     const batches = Array.from({ length: PARTS }, (_, part) => urlsOf(round, part));
     const posted = await Promise.allSettled(batches.map((urls) => postSignals(server.url, key, urls)));
@@ -60,7 +64,7 @@ test('kill -9 in the middle of 2,000 deliveries with 200 in flight, twenty times
   expect(receiver.unexpected).toEqual([]);
   expect(accepted.size).toBeGreaterThan(POSTS_IN_ALL / 2);
   expect(receiver.mostAtOnce).toBeGreaterThanOrEqual(200);
-  // Sent again is only what was in flight at a kill: on the wire, or answered and not yet committed.
+  // Only deliveries in flight at a kill are repeated: sent, or answered and not yet committed.
   expect(duplicates).toBeLessThanOrEqual(KILLS * ENDPOINTS * IN_FLIGHT_PER_ENDPOINT);
 }, 600_000);
 

@@ -9,7 +9,7 @@ import { serverEnv } from '../support/server-process.ts';
 import { aTenant } from '../support/store.ts';
 
 test.each([false, true])(
-  'a database that another process has locked is said once at error, and callers hear 503 (thread: %s)',
+  'a database locked by another process is logged once at error, and callers get 503 (thread: %s)',
   { timeout: 60_000 },
   async (writerThread) => {
     const lines: { level: number; fault?: string; msg: string }[] = [];

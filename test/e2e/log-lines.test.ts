@@ -4,7 +4,7 @@ import { start } from '../cli/process.ts';
 import { tempFolder } from '../store/sqlite/temp-folder.ts';
 import { freePort } from '../support/server-process.ts';
 
-test('a server logs in one line what was started, and in one why it stopped and how long that took', async () => {
+test('a server logs its start in one line, and in another one why it stopped and how long that took', async () => {
   const env = {
     DATA_DIR: tempFolder(),
     PORT: String(await freePort()),

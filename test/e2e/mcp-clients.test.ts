@@ -16,7 +16,7 @@ import { postSignals } from '../support/counting-receiver.ts';
 import { freePort, runCommand, serverEnv, startServerProcess } from '../support/server-process.ts';
 
 const CONFORMANCE = 'node_modules/@modelcontextprotocol/conformance/dist/index.js';
-/** Those of the protocol; the others call tools of a fixture. */
+/** The scenarios of the protocol; the others call tools of a fixture. */
 const SCENARIOS = [
   'server-stateless',
   'tools-list',
@@ -40,7 +40,7 @@ async function startWithKey() {
   return { key: String(key), url: server.url };
 }
 
-/** A way to the server for a client that sends no key. */
+/** A proxy that adds the key, for a client that sends none. */
 async function startProxy(url: string, key: string): Promise<string> {
   const proxy = createServer((asked, answer) => {
     const headers = { ...asked.headers, authorization: `Bearer ${key}` };
@@ -64,7 +64,7 @@ interface Check {
   errorMessage?: string;
 }
 
-/** What the conformance suite found in one scenario. */
+/** The findings of the conformance suite for one scenario. */
 async function checksOf(url: string, scenario: string): Promise<Check[]> {
   const args = ['server', '--url', url, '--scenario', scenario, '--spec-version', '2026-07-28', '--verbose'];
   const output = await new Promise<string>((resolve) => {
@@ -75,7 +75,7 @@ async function checksOf(url: string, scenario: string): Promise<Check[]> {
   return JSON.parse(output.slice(output.indexOf('\n[') + 1, output.lastIndexOf('\n]') + 2));
 }
 
-test('the conformance suite of MCP finds no fault in the scenarios of the protocol', async () => {
+test('the conformance suite of MCP passes in all scenarios of the protocol', async () => {
   const { url, key } = await startWithKey();
   const address = `${await startProxy(url, key)}/mcp`;
   const faults: string[] = [];

@@ -12,7 +12,9 @@ import { freePort, runCommand, serverEnv, startServerProcess } from '../support/
 const SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 const anything = z.looseObject({});
 
-/** What the client of a subscription does: it verifies, echoes challenges, and answers events as it is told. */
+/**
+ * Behaves like the client of a subscription: verifies, echoes challenges, and responds to events with a given status.
+ */
 const receiving =
   (answerOf: (event: { eventId: string }) => number): Answer =>
   (response, request) => {
@@ -29,7 +31,7 @@ const receiving =
     }
   };
 
-test('an MCP client subscribes, gets verified events over kill -9, renews, and ends its subscription', async () => {
+test('an MCP client subscribes, gets verified events across kill -9, renews, and ends its subscription', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-mcp-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const port = await freePort();
@@ -78,14 +80,14 @@ test('an MCP client subscribes, gets verified events over kill -9, renews, and e
   expect(await ask(client, 'events/subscribe', subscription)).toMatchObject({ id });
   const isChallenge = ({ body }: { body: string }) => body.includes('"verification"');
   expect(receiver.requests.filter(isChallenge)).toHaveLength(1);
-  // What was in flight when the server died may have come twice, under the same id.
+  // Events in flight when the server died may arrive twice, with the same ID.
   const ids = () => new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size;
   const untilIds = async (count: number) => {
     for (let tries = 0; tries < 100 && ids() < count; tries++)
       await receiver.received(receiver.requests.length + 1);
   };
 
-  // An event that is too large for the client is not sent again; the subscription goes on.
+  // An event that is too large for the client is not retried; the subscription continues.
   code = 413;
   await postSignals(server.url, key, ['https://forum.example/2']);
   await untilIds(3);

@@ -7,11 +7,11 @@ import { call } from '../support/counting-receiver.ts';
 import { freePort, runCommand, serverEnv, startServerProcess } from '../support/server-process.ts';
 
 const WRITERS = 8;
-/** 500 and `auto` is the size that the product promises; it takes minutes. */
+/** The product guarantees 500 with `auto`, which takes minutes. */
 const BATCH = Number(process.env.POLLING_BATCH ?? 40);
 const ENCODER = process.env.POLLING_ENCODER ?? 'off';
 const BATCHES_OF_EACH = Number(process.env.POLLING_BATCHES ?? 3);
-/** For one request, however often it is refused. */
+/** The time limit of one request, including its retries. */
 const PATIENCE_MS = 600_000;
 const POSTS = WRITERS * BATCHES_OF_EACH * BATCH;
 
@@ -25,7 +25,7 @@ function aBatch(writer: number, n: number) {
   }));
 }
 
-test('eight writers with batches, kill -9 in the middle: a poller misses nothing and gets nothing twice', async () => {
+test('with eight writers of batches and kill -9, a poller misses nothing and gets nothing twice', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-polling-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const port = await freePort();
@@ -40,7 +40,7 @@ test('eight writers with batches, kill -9 in the middle: a poller misses nothing
   onTestFinished(() => server.kill());
   let isUp = Promise.resolve();
 
-  /** A request that is made again where the server was killed under it, or has no room for it. */
+  /** Retries a request if the server was killed or is overloaded. */
   async function insist(path: string, body?: unknown) {
     const since = performance.now();
     while (performance.now() - since < PATIENCE_MS) {
@@ -49,7 +49,7 @@ test('eight writers with batches, kill -9 in the middle: a poller misses nothing
         return await call(server.url, key, path, body);
       } catch (error) {
         if (!/fetch failed|terminated|answered (429|503)/.test(String(error))) throw error;
-        // Batches of the promised size wait for the encoder one after the other: minutes for eight writers.
+        // Batches of the guaranteed size wait for the encoder one after the other: minutes for eight writers.
         await pause(String(error).includes('answered') ? 1_000 : 100);
       }
     }

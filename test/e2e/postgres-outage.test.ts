@@ -4,15 +4,15 @@ import { createCluster } from '../support/cluster.ts';
 import { call, postSignals, startCountingReceiver } from '../support/counting-receiver.ts';
 import { mayLackPostgres, type PostgresServer, startPostgres } from '../support/postgres.ts';
 
-describe.skipIf(mayLackPostgres())('a PostgreSQL server that cannot be reached', () => {
+describe.skipIf(mayLackPostgres())('an unreachable PostgreSQL server', () => {
   let postgres: PostgresServer;
   beforeAll(async () => {
-    // What was committed is kept over a restart, as on a server of one's own.
+    // Commits must survive a restart, as on a production server.
     postgres = await startPostgres({ synchronous_commit: 'on', max_connections: '60' });
   });
   afterAll(async () => postgres[Symbol.asyncDispose]());
 
-  /** The answer's status, and whether it says when to try again; null where there was none. */
+  /** The status of the response, and whether it has `Retry-After`; null if there was none. */
   const statusOf = (url: string, key = '') =>
     fetch(url, { headers: { authorization: `Bearer ${key}` } }).then(
       (response) => [response.status, Number(response.headers.get('retry-after')) > 0],
@@ -20,14 +20,14 @@ describe.skipIf(mayLackPostgres())('a PostgreSQL server that cannot be reached',
     );
   const IN_TIME = { timeout: 30_000 };
 
-  /** Nodes that start now listen, and do not get further: what was sent in the last minute cannot be read. */
+  /** Nodes that start now listen, but cannot continue: the attempts of the last minute are locked. */
   async function holdDeliveries(config: Parameters<typeof connect>[0]): Promise<void> {
     const db = await connect({ ...config, idle_in_transaction_session_timeout: 0 });
     onTestFinished(() => db.close());
     await db.execute('BEGIN; LOCK TABLE attempts IN ACCESS EXCLUSIVE MODE');
   }
 
-  test('at the start or later is waited for with 503', async () => {
+  test('at startup or later is waited for with 503', async () => {
     const { start, key, url } = await createCluster(postgres);
     await postgres.stop();
     const starting = start(0);
@@ -39,7 +39,7 @@ describe.skipIf(mayLackPostgres())('a PostgreSQL server that cannot be reached',
     await expect.poll(profiles, IN_TIME).toEqual([200, false]);
 
     await postgres.stop();
-    // A connection that was kept may have been closed meanwhile.
+    // A kept-alive connection may have been closed in the meantime.
     await expect.poll(profiles, IN_TIME).toEqual([503, true]);
     expect(await statusOf(`${url(0)}/ready`)).toEqual([503, true]);
     await postgres.start();
@@ -47,7 +47,7 @@ describe.skipIf(mayLackPostgres())('a PostgreSQL server that cannot be reached',
     expect((await call(url(0), key, '/v1/icps')).data).toHaveLength(1);
   }, 180_000);
 
-  test('between the first request and the first delivery ends no node, and deliveries begin afterwards', async () => {
+  test('between the first request and the first delivery ends no node, and deliveries start afterwards', async () => {
     const { start, key, url, config } = await createCluster(postgres);
     await holdDeliveries(config);
     const node = await start(0);
@@ -66,7 +66,7 @@ describe.skipIf(mayLackPostgres())('a PostgreSQL server that cannot be reached',
     expect(await node.terminate()).toBe(0);
   }, 180_000);
 
-  test('keeps no node from stopping, its deliveries not having begun', async () => {
+  test('does not prevent a node from stopping before its deliveries have started', async () => {
     const { start, key, url, config } = await createCluster(postgres);
     await holdDeliveries(config);
     const node = await start(0);

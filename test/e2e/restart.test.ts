@@ -5,10 +5,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { call, postSignals, startCountingReceiver } from '../support/counting-receiver.ts';
 import { freePort, runCommand, serverEnv, startServerProcess } from '../support/server-process.ts';
 
-/** Long enough for a server that sends what it must not to have sent it. */
+/** Long enough for a faulty server to have sent what it must not. */
 const QUIET_MS = 1_500;
 
-/** A server with a tenant, its data folder, and the way to start it again. */
+/** A server with a tenant, its data folder, and a function that starts it again. */
 async function startTenant() {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-restart-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -32,7 +32,7 @@ const urls = (prefix: string, count: number) =>
 
 const quiet = () => new Promise((resolve) => setTimeout(resolve, QUIET_MS));
 
-test('SIGTERM lets flights land, exits 0, and nothing is sent twice', async () => {
+test('SIGTERM completes attempts in flight and exits with 0, and nothing is sent twice', async () => {
   const { key, start } = await startTenant();
   const receiver = await startCountingReceiver((response) => setTimeout(() => response.end(), 100));
   let server = await start();
@@ -54,7 +54,7 @@ test('SIGTERM lets flights land, exits 0, and nothing is sent twice', async () =
 }, 60_000);
 
 test.each(['terminate', 'kill'] as const)(
-  'the throttle holds over a restart after %s',
+  'the throttle applies across a restart after %s',
   async (end) => {
     const { key, start } = await startTenant();
     const receiver = await startCountingReceiver();
@@ -72,7 +72,7 @@ test.each(['terminate', 'kill'] as const)(
   60_000,
 );
 
-test('failures in a row and attempts go on counting after a restart', async () => {
+test('the counts of consecutive failures and of attempts continue after a restart', async () => {
   const { key, start } = await startTenant();
   const receiver = await startCountingReceiver((response) => response.writeHead(500).end());
   let server = await start();

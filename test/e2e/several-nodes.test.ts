@@ -10,7 +10,7 @@ const ANSWER_AFTER_MS = 200;
 describe.skipIf(mayLackPostgres())('several nodes on one PostgreSQL database', () => {
   let postgres: PostgresServer;
   beforeAll(async () => {
-    // What was committed is kept over a restart, as on a server of one's own.
+    // Commits must survive a restart, as on a production server.
     postgres = await startPostgres({ synchronous_commit: 'on', max_connections: '60' });
   });
   afterAll(async () => postgres[Symbol.asyncDispose]());
@@ -18,7 +18,7 @@ describe.skipIf(mayLackPostgres())('several nodes on one PostgreSQL database', (
   const urls = (prefix: string, count: number) =>
     Array.from({ length: count }, (_, n) => `https://forum.example/${prefix}/${n}`);
 
-  /** Posts until somebody has stored them: a post that is known already is stored. */
+  /** Posts until a node has stored it: a known post is stored. */
   async function postAnywhere(
     nodes: readonly string[],
     key: string,
@@ -41,7 +41,7 @@ describe.skipIf(mayLackPostgres())('several nodes on one PostgreSQL database', (
     }
   }
 
-  test('under load, killed and restarted, with PostgreSQL restarted: nothing is lost, and only what was in flight comes twice', async () => {
+  test('under load, with nodes and PostgreSQL killed and restarted, nothing is lost, and only attempts in flight are repeated', async () => {
     const { start, key, url } = await createCluster(postgres);
     const nodes = await Promise.all([start(0), start(1), start(2)]);
     const receiver = await startCountingReceiver((response) => setTimeout(() => response.end(), 20));
@@ -85,7 +85,7 @@ describe.skipIf(mayLackPostgres())('several nodes on one PostgreSQL database', (
     expect(receiver.unexpected).toEqual([]);
   }, 240_000);
 
-  test('limits, throttle and pause hold on all nodes together, and a node that stood still sends nothing of what was taken over', async () => {
+  test('limits, throttle and pause apply to all nodes together, and a suspended node sends nothing that was taken over', async () => {
     const { start, key, ask, url } = await createCluster(postgres);
     const nodes = await Promise.all([start(0), start(1), start(2)]);
     await expectSharedLimit(key, url);
@@ -111,7 +111,7 @@ describe.skipIf(mayLackPostgres())('several nodes on one PostgreSQL database', (
     await subscribe(slow, '/slow', { rate_limit_per_minute: 60 });
     const broken = await subscribe(failing, '/broken', { rate_limit_per_minute: 1_000_000, max_retries: 1 });
 
-    // The first come to one node, which then has the endpoints: what others store reaches it soon.
+    // The first posts go to one node, which then holds the leases: posts stored by others reach it soon.
     await postSignals(url(0), key, urls('first', 10));
     await receiver.until(() => receiver.total === 10 && slow.total === 10);
     const since = performance.now();
@@ -141,7 +141,7 @@ describe.skipIf(mayLackPostgres())('several nodes on one PostgreSQL database', (
     expect((await call(url(2), key, `/v1/webhooks/${broken}`)).data.status).toBe('paused');
     expect(await ask("SELECT count(*) FROM mail_outbox WHERE kind = 'endpoint_paused'")).toEqual([[1]]);
 
-    // What the throttle held back comes once the minute of the first is over.
+    // Throttled deliveries arrive when the minute of the first ones is over.
     await slow.until(() => slow.counts.size > 70, 60_000);
     expect(slow.counts.size).toBeGreaterThan(70);
     for (const [index, at] of arrivals.entries()) {
@@ -150,7 +150,10 @@ describe.skipIf(mayLackPostgres())('several nodes on one PostgreSQL database', (
     }
   }, 240_000);
 
-  /** A key's limit is one for all nodes but for what others let through in the last tenth of a second; its end holds at once. */
+  /**
+   * A key's limit is shared by all nodes, except for requests that others admitted in the last tenth of a second;
+   * revocation is immediate.
+   */
   async function expectSharedLimit(key: string, url: (n: number) => string): Promise<void> {
     const limited = { name: 'limited', scopes: ['signals:read'], rate_limit: 60 };
     const { id, api_key: other } = (await call(url(0), key, '/v1/keys', limited)).data;

@@ -5,10 +5,10 @@ import { freePort, runCommand, serverEnv, startServerProcess } from '../support/
 
 const LIMIT = 30;
 const TIMEOUT_SECONDS = 2;
-/** Well over the time limit: every deadline has passed when the process goes on. */
+/** Well above the timeout: every deadline has passed when the process resumes. */
 const STILL_MS = 3_000;
 
-test('a process that stood still neither bursts past the throttle nor fails what was answered meanwhile', async () => {
+test('a suspended process neither exceeds the throttle nor fails attempts answered in the meantime', async () => {
   const folder = temporaryFolder();
   onTestFinished(() => folder[Symbol.dispose]());
   const port = await freePort();
@@ -24,7 +24,7 @@ test('a process that stood still neither bursts past the throttle nor fails what
     '--json',
   ];
   const { api_key: key } = JSON.parse(await runCommand(create, serverEnv(folder.path, port)));
-  // Answers come half a second late: while the process stands still.
+  // Responses take half a second: they arrive while the process is suspended.
   const receiver = await startCountingReceiver((response) => setTimeout(() => response.end(), 500));
   const server = await startServerProcess(folder.path, port);
   onTestFinished(server.kill);

@@ -19,38 +19,42 @@ const STOPS: [string, (env: NodeJS.ProcessEnv) => Running, (server: Running) => 
   ],
 ];
 
-test.for(STOPS)('SIGTERM %s lets the flight land, and records it', { timeout: 60_000 }, async (stops) => {
-  const [, startServer, stop] = stops;
-  using folder = temporaryFolder();
-  const env = serverEnv(folder.path, 0);
-  const open: ServerResponse[] = [];
-  const receiver = await startReceiver((response) => void open.push(response));
-  const before = await openRuntime(loadConfig(env));
-  const { tenant, apiKey } = await createTenant(before, OWNER);
-  await before.close();
+test.for(STOPS)(
+  'SIGTERM %s completes the attempt in flight, and records it',
+  { timeout: 60_000 },
+  async (stops) => {
+    const [, startServer, stop] = stops;
+    using folder = temporaryFolder();
+    const env = serverEnv(folder.path, 0);
+    const open: ServerResponse[] = [];
+    const receiver = await startReceiver((response) => void open.push(response));
+    const before = await openRuntime(loadConfig(env));
+    const { tenant, apiKey } = await createTenant(before, OWNER);
+    await before.close();
 
-  await using server = startServer(env);
-  const [, url = ''] = await server.said(/listens at (http\S+)/);
-  await call(url, apiKey, '/v1/webhooks', { url: receiver.url });
-  await postSignals(url, apiKey, ['https://forum.example/1']);
-  await receiver.received(1);
-  stop(server);
-  await expect.poll(() => isListening(url), { timeout: 15_000 }).toBe(false);
-  stop(server);
-  await isListening(url); // a round trip later that signal has been met, too
-  open[0]?.writeHead(200).end();
-  const { code, stderr } = await server.ended;
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    await using server = startServer(env);
+    const [, url = ''] = await server.said(/listens at (http\S+)/);
+    await call(url, apiKey, '/v1/webhooks', { url: receiver.url });
+    await postSignals(url, apiKey, ['https://forum.example/1']);
+    await receiver.received(1);
+    stop(server);
+    await expect.poll(() => isListening(url), { timeout: 15_000 }).toBe(false);
+    stop(server);
+    await isListening(url); // after a round trip, that signal has been handled, too
+    open[0]?.writeHead(200).end();
+    const { code, stderr } = await server.ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 
-  const after = await openRuntime(loadConfig(env));
-  const id = String(receiver.requests[0]?.headers['webhook-id']);
-  expect(await after.store.getDelivery(tenant.id, id)).toMatchObject({
-    status: 'delivered',
-    attemptCount: 1,
-  });
-  await after.close();
-  await receiver.close();
-});
+    const after = await openRuntime(loadConfig(env));
+    const id = String(receiver.requests[0]?.headers['webhook-id']);
+    expect(await after.store.getDelivery(tenant.id, id)).toMatchObject({
+      status: 'delivered',
+      attemptCount: 1,
+    });
+    await after.close();
+    await receiver.close();
+  },
+);
 
 function isListening(url: string): Promise<boolean> {
   return fetch(url).then(

@@ -11,10 +11,10 @@ import { startReceiver } from '../support/receiver.ts';
 import { freePort, serverEnv } from '../support/server-process.ts';
 import { aSite } from '../support/site-content.ts';
 
-/** As long as a request may take: a stop that waits less would cut off what a receiver was still to accept. */
+/** The longest timeout of a request: a shorter drain would interrupt attempts that a receiver may still accept. */
 const SLOWEST_MS = 30_000;
 
-test('a server that is stopped lets the slowest flight land, and records it', async () => {
+test('a stopping server completes the slowest attempt in flight, and records it', async () => {
   const open: ServerResponse[] = [];
   const receiver = await startReceiver((response) => void open.push(response));
   const config = loadConfig(serverEnv(tempFolder(), await freePort()));

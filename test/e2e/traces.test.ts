@@ -9,7 +9,7 @@ import { freePort, runCommand, serverEnv, startServerProcess } from '../support/
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 
-test("a server that is told of a collector carries its caller's trace to the receiver, and both spans to the collector", async () => {
+test("a server with a collector passes its caller's trace on to the receiver, and sends both spans to the collector", async () => {
   const folder = mkdtempSync(join(tmpdir(), 'signalpost-traces-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const exported: Buffer[] = [];

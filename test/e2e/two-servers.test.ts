@@ -11,7 +11,7 @@ const IN_FLIGHT_PER_ENDPOINT = 20;
 const urls = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, n) => `https://forum.example/${prefix}/${n}`);
 
-test('a second server on one file sends nothing that the first holds, and all of it once the first is killed', async () => {
+test('a second server on one file sends nothing leased to the first, and everything after the first is killed', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-two-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const ports = [await freePort(), await freePort()] as const;
@@ -29,7 +29,7 @@ test('a second server on one file sends nothing that the first holds, and all of
   const target = { url: `${receiver.url}/a`, rate_limit_per_minute: 1_000_000 };
   receiver.secrets.set('/a', (await call(first.url, key, '/v1/webhooks', target)).data.secret);
 
-  // Long enough that the second server starts in the middle of them.
+  // Long enough that the second server starts in the middle.
   const begun = receiver.afterMore(20);
   await postSignals(first.url, key, urls('both', 400));
   await begun;
@@ -44,7 +44,8 @@ test('a second server on one file sends nothing that the first holds, and all of
   await postSignals(first.url, key, urls('after', 100));
   await moreArrived;
   await first.kill();
-  // What a dead process held is due within 35 s: it must not have been heard for 20, and the other looks every 15.
+  // Deliveries of a dead process are due within 35 s: after 20 s without a heartbeat, and the other server checks
+  // every 15 s.
   await receiver.until(() => receiver.counts.size === 500, 50_000);
   expect(receiver.counts.size).toBe(500);
   expect(receiver.total).toBeLessThanOrEqual(500 + IN_FLIGHT_PER_ENDPOINT);

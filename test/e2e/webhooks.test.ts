@@ -41,7 +41,7 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-/** What the API answers to a request that must succeed. */
+/** The response of the API to a request that must succeed. */
 async function call(method: string, path: string, body?: object) {
   const answer = await fetch(server.url + path, {
     method,
@@ -63,7 +63,7 @@ const endpoint = () => call('GET', `/v1/webhooks/${webhook.id}`);
 const withStatus = async (name: string) =>
   (await call('GET', `/v1/deliveries?status=${name}&limit=100`)).length;
 
-test('a test delivery arrives with the signature that was known before', async () => {
+test('a test delivery arrives with the signature shown in advance', async () => {
   const expected = await call('GET', `/v1/webhooks/${webhook.id}/test`);
   const result = await call('POST', `/v1/webhooks/${webhook.id}/test`);
   expect(result).toMatchObject({
@@ -76,7 +76,7 @@ test('a test delivery arrives with the signature that was known before', async (
   expect(arrived?.headers['x-service-signature']).toBe(expected.signature);
 });
 
-test('a paused endpoint gets nothing but its test, and all of it once it is resumed', async () => {
+test('a paused endpoint gets only test deliveries, and everything else after it is resumed', async () => {
   await call('POST', `/v1/webhooks/${webhook.id}/pause`);
   await post(3);
   expect(await withStatus('held')).toBe(3);
@@ -87,7 +87,7 @@ test('a paused endpoint gets nothing but its test, and all of it once it is resu
   await expect.poll(() => withStatus('delivered'), PATIENCE).toBe(3);
 });
 
-test('what is sent after a new secret was given is signed with it, and not with the old one', async () => {
+test('attempts after regenerating the secret are signed with the new one, not with the old one', async () => {
   const { secret } = await call('POST', `/v1/webhooks/${webhook.id}/secret`);
   await post(1);
   await receiver.received(6);
@@ -98,7 +98,7 @@ test('what is sent after a new secret was given is signed with it, and not with 
   webhook = { ...webhook, secret };
 });
 
-test('ten failures in a row warn the owner by mail, twenty pause it, and nothing is lost', async () => {
+test('after ten consecutive failures the owner gets mail, after twenty the endpoint is paused, and nothing is lost', async () => {
   receiver.answer = status(500);
   await post(20);
   await expect.poll(async () => (await endpoint()).status, PATIENCE).toBe('paused');
@@ -121,7 +121,7 @@ test('ten failures in a row warn the owner by mail, twenty pause it, and nothing
   await expect.poll(() => withStatus('delivered'), PATIENCE).toBe(24);
 }, 60_000);
 
-test('a delivery’s log shows the very bytes that arrived, and it can be sent again under its own id', async () => {
+test('the log of a delivery shows the exact bytes that arrived, and it can be replayed under its ID', async () => {
   const [row] = await call('GET', '/v1/deliveries?status=delivered&limit=1');
   const log = await call('GET', `/v1/deliveries/${row.id}`);
   const arrivals = () => receiver.requests.filter((one) => one.headers['webhook-id'] === row.id);

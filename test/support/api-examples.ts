@@ -5,7 +5,7 @@ import { sendTestToNobody } from './fake-receiver.ts';
 import { createFixedIds, createFixedRandom } from './fixed-chance.ts';
 import { OPENAPI_BASE_URL } from './openapi-files.ts';
 
-/** Visits every operation on a fresh server, always with the same outcome, and returns what was seen. */
+/** Calls every operation of a fresh server, always with the same result, and returns requests and responses. */
 export async function makeExamples(): Promise<Examples> {
   const t = await buildTestApp({
     env: { BASE_URL: OPENAPI_BASE_URL, WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' },

@@ -3,22 +3,22 @@ import type { ErrorCode } from '../../src/model/errors.ts';
 import type { TestApp } from './app.ts';
 import { deliverToNobody } from './fake-receiver.ts';
 
-/** An operation as it was seen at work. */
+/** The recorded request and responses of an operation. */
 export interface OperationExample {
-  /** The body that was sent. */
+  /** The request body. */
   request?: unknown;
-  /** The first answer of each status. */
+  /** The first response of each status. */
   answers: Record<string, unknown>;
 }
 
-/** Real requests and answers, as the description shows them. */
+/** Real requests and responses, as the description shows them. */
 export interface Examples {
   operations: Record<string, OperationExample>;
   problems: Record<string, unknown>;
   webhooks: Record<string, unknown>;
 }
 
-/** Where the examples are kept that the server puts into its description. */
+/** The file of the examples that the server adds to its description. */
 export const EXAMPLES_FILE = 'src/api/openapi/examples.json';
 
 export function keptExamples(): string {
@@ -27,7 +27,7 @@ export function keptExamples(): string {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Sends a request of the tour and keeps what came of it; answers the body. */
+/** Sends a request of the tour and records it; returns the response body. */
 export type Visit = (
   operationId: string,
   target: `${Method} /${string}`,
@@ -41,23 +41,23 @@ interface StumbleOptions {
   headers?: Record<string, string>;
 }
 
-/** What a tour is done with; it notes what it sees. */
+/** Runs a tour, and records it. */
 export interface Guide {
   examples: Examples;
   visit: Visit;
-  /** Asks for something that is refused with `code`, and keeps the problem. */
+  /** Sends a request that is refused with `code`, and records the problem. */
   stumble(code: ErrorCode, target: `${Method} /${string}`, options?: StumbleOptions): Promise<void>;
-  /** Delivers what is due to an endpoint, and keeps the body of each kind of event. */
+  /** Delivers what is due to an endpoint, and records the body of each type of event. */
   deliver(to: Parameters<typeof deliverToNobody>[1]): Promise<void>;
 }
 
-/** A guide to the app `t` that notes each visit. */
+/** A guide for the app `t` that records each visit. */
 export function createGuide(t: TestApp): Guide {
   const examples: Examples = { operations: {}, problems: {}, webhooks: {} };
 
   async function send(target: string, body: object | string | undefined, headers: Record<string, string>) {
     const [method, url] = target.split(' ') as [Method, string];
-    // Time goes on between two requests, always by as much.
+    // Time advances by a fixed step between requests.
     t.clock.advance(1_250);
     return t.app.inject({ method, url, headers, ...(body && { payload: body }) });
   }

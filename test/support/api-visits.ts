@@ -29,7 +29,7 @@ const SUBSCRIBED = [
   'deal.changed',
 ];
 
-/** Every operation but those that end something: what they read and make is there afterwards. */
+/** All operations except those that end something, so that everything they create still exists afterwards. */
 export async function visitEverything(guide: Guide): Promise<void> {
   await guide.visit('getMe', 'GET /v1/me');
   await guide.visit('getIndex', 'GET /v1');
@@ -67,7 +67,7 @@ export async function leaveEverything({ visit }: Guide): Promise<void> {
   await visit('revokeKey', `DELETE /v1/keys/${keys.data.at(-1).id}`);
 }
 
-/** Requests that are refused, one for each code that a caller can bring about alone. */
+/** Refused requests, one for each code that a caller can cause alone. */
 export async function stumbleEverywhere({ visit, stumble }: Guide): Promise<void> {
   await stumble('UNKNOWN_PARAMETER', 'GET /v1/signals?classificaton=hot');
   await stumble('INVALID_CURSOR', 'GET /v1/signals?cursor=c2lnbmVkIGJ5IHNvbWVvbmU');
@@ -118,13 +118,13 @@ async function visitKeys({ visit }: Guide): Promise<void> {
   await visit('updateKey', `PATCH /v1/keys/${data.id}`, { rate_limit: 240 });
 }
 
-/** An endpoint, with the secret it was made with. */
+/** An endpoint, with its secret. */
 interface Hook {
   id: string;
   secret: string;
 }
 
-/** One that takes everything, one whose deliveries will fail, and one that is read. */
+/** One that accepts everything, one whose deliveries fail, and one that is pulled. */
 interface Hooks {
   good: Hook;
   bad: Hook;
@@ -276,7 +276,7 @@ async function visitProfiles(guide: Guide): Promise<void> {
   await visitQuality(guide, data.id);
 }
 
-/** Two signals that were not relevant, and what they had in common. */
+/** Two signals that were not relevant, and what they have in common. */
 async function visitQuality({ visit }: Guide, id: string): Promise<void> {
   for (const text of [
     'We are looking for new scheduling software for our HVAC company of 20, any recommendations? Budget is $400 a month, the old one keeps crashing and we have to switch this month. Also for our school project.',

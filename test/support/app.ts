@@ -31,26 +31,26 @@ import { createManualClock, type ManualClock } from './manual-clock.ts';
 import { aSite } from './site-content.ts';
 import { openTestStore, T0 } from './store.ts';
 
-/** An app on a store in memory, with a tenant and its full-access key. */
+/** An app with an in-memory store, a tenant and its full-access key. */
 export interface TestApp {
   app: FastifyInstance;
-  /** Every route that there is. */
+  /** Every registered route. */
   routes: { method: string; url: string }[];
   store: OpenedStore;
   clock: ManualClock;
   tenant: Tenant;
-  /** The tenant's first key, and the header that carries it. */
+  /** The tenant's first key, and the header with it. */
   apiKey: string;
   auth: { authorization: string };
-  /** Every line that was logged, as text. */
+  /** Every logged line, as text. */
   logLines: string[];
-  /** Every lane that the dispatcher was told of. */
+  /** Every endpoint that was reported to the dispatcher as having work. */
   nudged: { endpointId: string; tenantId: string }[];
-  /** Every endpoint whose change the dispatcher was told of. */
+  /** Every endpoint that was reported to the dispatcher as changed. */
   changed: string[];
-  /** Another key of the tenant. */
+  /** Creates another key of the tenant. */
   addKey(input: { scopes?: Scope[]; rateLimit?: number; expiresAt?: number }): Promise<TestKey>;
-  /** Another tenant with its full-access key. */
+  /** Creates another tenant with a full-access key. */
   addTenant(plan?: Plan): Promise<{ tenant: Tenant; auth: { authorization: string } }>;
 }
 
@@ -63,37 +63,37 @@ export interface TestKey {
 export interface TestAppOptions {
   env?: Record<string, string>;
   plan?: Plan;
-  /** Without an account in the store: what is told of tenant and key is then of none. */
+  /** Creates no account in the store; `tenant` and `apiKey` then do not exist there. */
   isEmpty?: boolean;
-  /** The site; a small one of known text where it is left out. */
+  /** The content of the site. Default: a small site with fixed text. */
   content?: SiteContent;
   deprecations?: readonly Deprecation[];
-  /** Where ids and secrets come from; chance that cannot be foreseen where they are left out. */
+  /** The source of IDs and secrets. Default: random. */
   newId?: NewId;
   random?: Random;
-  /** Where the store is; in memory where it is left out. */
+  /** The file of the store. Default: in memory. */
   file?: string;
-  /** Puts something between the app and its store, to make it fail. */
+  /** Wraps the store, for example to make it fail. */
   wrapStore?(store: OpenedStore): OpenedStore;
-  /** What connections may take; those of a server where it is left out. */
+  /** Limits on connections. Default: those of a server. */
   connections?: ConnectionLimits;
-  /** How much is taken on at once; as much as a server, where it is left out. */
+  /** How much work is accepted at once. Default: as on a server. */
   loadLimits?: LoadLimits;
-  /** What the dashboard is asked in a minute; any number where it is left out. */
+  /** Request limits of the dashboard. Default: unlimited. */
   dashboardLimits?: DashboardLimits;
-  /** How many requests may wait at once; as many as with a server, where it is left out. */
+  /** How many requests may wait at once. Default: as on a server. */
   longPollLimits?: LongPollLimits;
   tracer?: Tracer;
-  /** Stand in for the dispatcher's figures. */
+  /** Replaces the dispatcher's figures. */
   dispatcherPulse?(): DispatcherPulse;
   expiredCount?(): number;
-  /** Stands in for the dispatcher's test deliveries. */
+  /** Replaces the dispatcher's test deliveries. */
   sendTest?: SendTest;
-  /** Stands in for reading a place; left out: nobody can. */
+  /** Replaces the preview of a source; omitted: none can be read. */
   previewSource?: NonNullable<AppDeps['previewSource']>;
-  /** Stands in for reading documents of other hosts; left out: no access token is accepted. */
+  /** Replaces reading documents of other hosts; omitted: no access token is accepted. */
   readDocument?: NonNullable<AppDeps['readDocument']>;
-  /** Words alone decide where it is left out. */
+  /** Default: none; posts are scored by words alone. */
   encoder?: Encoder;
 }
 
@@ -193,7 +193,7 @@ export async function buildTestApp({
     changed,
     async addKey({ scopes = [], ...rest }) {
       const made = newKey(account, { tenantId: tenant.id, name: 'test', scopes, ...rest });
-      // The plan's ceiling is not in the way of a test that needs a key for each operation.
+      // The plan's limit must not affect tests that need a key per operation.
       if (!(await store.createKey(made.key, 1_000))) throw new Error('The tenant has too many keys.');
       return { id: made.key.id, apiKey: made.apiKey, auth: bearer(made.apiKey) };
     },
@@ -212,12 +212,12 @@ export function bearer(apiKey: string): { authorization: string } {
   return { authorization: `Bearer ${apiKey}` };
 }
 
-/** The link by which somebody makes the first account of a test app without one. */
+/** The link that creates the first account of a test app without one. */
 export function foundingLink(masterKey = MASTER_KEY): string {
   return `${BASE_URL}/dashboard/setup#token=${foundingToken(createCursors(masterKey))}`;
 }
 
-/** The key of test apps: what signs their cursors and links. */
+/** The master key of test apps, which signs their cursors and links. */
 const MASTER_KEY = Buffer.alloc(32, 7);
 
 /** A post that scores as buying intent. */

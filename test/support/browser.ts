@@ -3,21 +3,21 @@ import { type Browser, chromium } from 'playwright-core';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** Where Chromium is, or null. `CHROMIUM` names another place. */
+/** The path of Chromium, or null. `CHROMIUM` sets another path. */
 function findChromium(): string | null {
   const place = process.env.CHROMIUM ?? PLACES.find((path) => existsSync(path));
   return place ?? null;
 }
 
 /**
- * True where tests in a browser cannot be run and need not be: in CI a missing browser fails them instead, as a judge
- * that is away has judged nothing.
+ * Whether browser tests may be skipped because there is no browser. In CI they fail instead: a check that does not
+ * run proves nothing.
  */
 export function mayLackBrowser(): boolean {
   return findChromium() === null && !process.env.CI;
 }
 
-/** Starts Chromium without anything that it would look up on the network by itself. */
+/** Starts Chromium with all its own network requests disabled. */
 export function launchBrowser(): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === null) {

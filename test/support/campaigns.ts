@@ -2,7 +2,7 @@ import type { Campaign } from '../../src/model/campaign.ts';
 import type { NewCampaignEvent } from '../../src/store/campaign-store.ts';
 import { T0 } from './store.ts';
 
-/** An active campaign without settings of its own. */
+/** An active campaign with default settings. */
 export function aCampaign(tenantId: string, overrides: Partial<Campaign> = {}): Campaign {
   return {
     id: 'cam_1',
@@ -20,7 +20,7 @@ export function aCampaign(tenantId: string, overrides: Partial<Campaign> = {}): 
   };
 }
 
-/** Something sent to ann@acme.com that causes no events; `key` is what it is known again by. */
+/** A `sent` event for ann@acme.com that causes no events; `key` identifies it. */
 export function aCampaignEvent(key: string, overrides: Partial<NewCampaignEvent> = {}): NewCampaignEvent {
   return {
     key,

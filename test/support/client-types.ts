@@ -1,13 +1,13 @@
 import type { JsonSchema } from './openapi.ts';
 
-/** The types of the client, made of the description of /v1: `npm run openapi` writes them. */
+/** The types of the client, generated from the description of /v1 by `npm run openapi`. */
 export const CLIENT_FILE = 'src/client/operations.ts';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
-/** Apart, so that no reader of this file takes it for an export of its own. */
+/** Separate, so that no tool reads it as an export of this file. */
 const EXPORTED = 'export';
 const HEAD = `// biome-ignore-all format: a type a line
-// Made of the description of /v1 by \`npm run openapi\`; changes are made there.
+// Generated from the description of /v1 by \`npm run openapi\`; do not edit.
 `;
 
 interface Parameter {
@@ -30,7 +30,7 @@ interface ApiDescription {
   components: { schemas: Record<string, JsonSchema> };
 }
 
-/** The module: a type for each component, one for what each operation takes and answers, and where each is. */
+/** The module: a type per component, types for the input and output of each operation, and its method and path. */
 export function clientTypes(document: ApiDescription): string {
   const components = Object.entries(document.components.schemas).map(
     ([name, schema]) => `export type ${name} = ${typeOf(schema)};`,
@@ -52,7 +52,7 @@ export function clientTypes(document: ApiDescription): string {
   return `${HEAD}
 ${components.join('\n')}
 
-/** What each operation takes, answers, and, where it is a list, holds. \`free\`: it can be called with nothing. */
+/** The input and output of each operation, and the items of a list. \`free\`: it can be called without arguments. */
 export interface Operations {
 ${lines.join('\n')}
 }
@@ -90,7 +90,7 @@ function successes({ responses }: Described): JsonSchema[] {
     });
 }
 
-/** What stands in `data`; of other answers the whole. */
+/** The content of `data`; the whole body of other responses. */
 function answerOf(operation: Described): string {
   const answers = successes(operation).map((schema) => {
     const { data, pagination } = (schema.properties ?? {}) as Record<string, JsonSchema>;

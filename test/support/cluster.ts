@@ -5,7 +5,7 @@ import { temporaryFolder } from '../cli/process.ts';
 import { databaseUrl, type PostgresServer } from './postgres.ts';
 import { freePort, runCommand, type ServerProcess, serverEnv, startServerProcess } from './server-process.ts';
 
-/** A database of its own with a tenant, and up to three nodes that are started on it. */
+/** A new database with a tenant, on which up to three nodes can be started. */
 export async function createCluster(postgres: PostgresServer) {
   const config = await postgres.createDatabase();
   const env = { DATABASE_URL: databaseUrl(config), SECRETS_KEY: randomBytes(32).toString('base64') };
@@ -15,7 +15,7 @@ export async function createCluster(postgres: PostgresServer) {
   });
   const ports = await Promise.all(folders.map(() => freePort()));
   const place = (n: number) => [folders[n]?.path ?? '', ports[n] ?? 0] as const;
-  /** With `more` beside what every node gets. Where the test fails, what the node printed is shown. */
+  /** Starts a node, with `more` in addition to the common settings. If the test fails, its output is printed. */
   const start = async (n: number, more: NodeJS.ProcessEnv = {}): Promise<ServerProcess> => {
     const node = await startServerProcess(...place(n), { ...env, ...more });
     onTestFinished(async () => {

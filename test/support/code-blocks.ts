@@ -9,7 +9,7 @@ export interface CodeBlock {
   code: string;
 }
 
-/** The fenced code of a page of the starter site, as its reader would copy it. */
+/** The fenced code blocks of a page of the starter site, as a reader would copy them. */
 export function codeBlocks(page: string): CodeBlock[] {
   const file = fileURLToPath(new URL(`../../content/${page}`, import.meta.url));
   const fences = readFileSync(file, 'utf8').matchAll(/^```(\S*) ?(\S*)\n(.*?)^```$/gms);

@@ -1,7 +1,7 @@
 import type { IcpProfile } from '../../src/model/icp.ts';
 import { compileInSteps, type TenantMatcher } from '../../src/signals/matchers.ts';
 
-/** A tenant's profiles compiled in one go. */
+/** Compiles a tenant's profiles. */
 export function compileTenant(profiles: readonly IcpProfile[]): TenantMatcher {
   const steps = compileInSteps(profiles);
   for (;;) {

@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** Calls the API of a real server, and returns the answer's JSON. @throws where it is no success */
+/** Calls the API of a real server, and returns the JSON of the response. @throws if it is not successful */
 export async function call(url: string, key: string, path: string, body?: unknown) {
   const response = await fetch(`${url}${path}`, {
     method: body === undefined ? 'GET' : 'POST',
@@ -26,7 +26,7 @@ export async function postSignals(url: string, key: string, urls: readonly strin
   if (data.created !== urls.length) throw new Error(`of ${urls.length} posts ${data.created} were created`);
 }
 
-/** Counts deliveries by endpoint and post, and keeps whatever it cannot account for. */
+/** Counts deliveries by endpoint and post, and records everything unexpected. */
 export async function startCountingReceiver(
   answer: (response: ServerResponse) => void = (response) => response.end(),
 ) {
@@ -70,26 +70,28 @@ export async function startCountingReceiver(
 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** How often each `path post_url` came. */
+    /** The number of deliveries per `path post_url`. */
     counts,
     unexpected,
-    /** Secret of each path's endpoint. */
+    /** The secret of each path's endpoint. */
     secrets,
     get total() {
       return total;
     },
-    /** Most requests that were open at once. */
+    /** The maximum number of concurrent requests. */
     get mostAtOnce() {
       return mostAtOnce;
     },
-    /** Resolves when `path post_url` comes for the first time from now on. */
+    /** Resolves with the first delivery of `path post_url` from now on. */
     arrival: (item: string) => new Promise<void>((resolve) => awaited.set(item, resolve)),
-    /** Resolves when `count` more have come than at the call: call it before what brings them, or some have come already. */
+    /** Resolves after `count` further deliveries: call it before triggering them, or some have arrived already. */
     afterMore: (count: number) =>
       new Promise<void>((resolve) => {
         wake = { at: total + count, resolve };
       }),
-    /** Waits until `done`, or until nothing has come for so long: on a busy machine the rest only takes its time. */
+    /**
+     * Waits until `done`, or until nothing has arrived for this long: on a busy machine, deliveries only take longer.
+     */
     async until(done: () => boolean, quietMs = 20_000): Promise<void> {
       let seen = -1;
       let deadline = 0;

@@ -1,4 +1,4 @@
-/** Processor time of this thread that `work` takes: a busy machine makes it no longer, as it does time by the clock. */
+/** The processor time of this thread for `work`: unlike wall-clock time, it does not grow on a busy machine. */
 export function cpuMsOf(work: () => void): number {
   const before = process.threadCpuUsage();
   work();

@@ -7,25 +7,28 @@ export const PASSWORD = 'correct horse battery';
 export const OWNER = 'owner@example.com';
 const PATIENCE_MS = 60_000;
 
-/** A real server process with one account, made by the command line, and a browser to use its dashboard with. */
+/** A real server process with one account, created on the command line, and a browser for its dashboard. */
 export interface Walk {
   server: ServerProcess;
   browser: Browser;
-  /** The one-time link that `tenant create` printed. */
+  /** The one-time link printed by `tenant create`. */
   setupUrl: string;
-  /** What the pages did that none may: what broke the policy, asked another site, failed or complained in the console. */
+  /**
+   * Everything that the pages must not do: violations of the CSP, requests to other sites, failures, messages in the
+   * console.
+   */
   faults: string[];
-  /** The data of `/v1`'s answer to a request that must succeed. */
+  /** The `data` of a response of `/v1` to a request that must succeed. */
   // biome-ignore lint/suspicious/noExplicitAny: answers of every shape, read by the steps that follow
   call(method: string, path: string, body?: object): Promise<any>;
-  /** A page of a browser of its own. */
+  /** A page in its own browser context. */
   open(options?: BrowserContextOptions): Promise<Page>;
-  /** The same, of somebody who has opened a one-time link and chosen {@link PASSWORD}. */
+  /** The same, for a user who has opened a one-time link and chosen {@link PASSWORD}. */
   comeIn(link: string, options?: BrowserContextOptions): Promise<Page>;
   close(): Promise<void>;
 }
 
-/** `settings` are environment variables of the server beside its own. */
+/** `settings` are additional environment variables of the server. */
 export async function startWalk(settings: NodeJS.ProcessEnv = {}): Promise<Walk> {
   const folder = temporaryFolder();
   const port = await freePort();

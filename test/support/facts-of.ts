@@ -1,7 +1,7 @@
 import { type Facts, readFact } from '../../src/leads/facts.ts';
 import { FACT_FIELDS, type Lead } from '../../src/model/lead.ts';
 
-/** What a lead knows, flat. */
+/** The facts of a lead, as a flat object. */
 export function factsOf(lead: Lead): Facts {
   const facts: Facts = {};
   for (const field of FACT_FIELDS) {

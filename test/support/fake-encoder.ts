@@ -2,14 +2,14 @@ import { createDistribution } from '../../src/lib/distribution.ts';
 import type { Encoder } from '../../src/signals/encoder/encoder.ts';
 import type { Encoded } from '../../src/signals/encoder/load-encoder.ts';
 
-/** An encoder to which all texts mean the same, and which remembers what it was asked. */
+/** An encoder that returns the same vector for all texts, and records its calls. */
 export interface FakeEncoder extends Encoder {
   texts: string[];
-  /** Texts that each piece of work expected, as it said so. */
+  /** The numbers of texts announced by each job. */
   expected: number[];
 }
 
-/** `expect` decides on what is taken on; everything, where it is left out. */
+/** `expect` decides whether work is accepted. Default: all of it is. */
 export function createFakeEncoder({ expect = () => {} }: { expect?(texts: number): void } = {}): FakeEncoder {
   const texts: string[] = [];
   const expected: number[] = [];

@@ -10,10 +10,10 @@ const TOOK_MS = 84;
 const SIGNED_AT = 1_767_225_600;
 const DEAD_LETTER_MS = 7 * 86_400_000;
 
-/** What a receiver that is not there answers. */
+/** The response of a simulated receiver. */
 export type FakeReply = 'success' | 'failure';
 
-/** A test delivery that succeeds, always in the same way. */
+/** A test delivery that always succeeds in the same way. */
 export const sendTestToNobody: SendTest = async ({ deliveryId, body, endpoint }) => ({
   kind: 'sent',
   record: attemptOf(
@@ -24,8 +24,8 @@ export const sendTestToNobody: SendTest = async ({ deliveryId, body, endpoint })
 });
 
 /**
- * Plays the dispatcher for one endpoint: claims what is due, signs it, and stores what `reply` means for it, without a
- * socket. Returns the bodies as they would have gone out. `replyText` is what it answers, in place of a few words.
+ * Simulates the dispatcher for one endpoint without a socket: claims due deliveries, signs them, and stores the
+ * outcome of `reply`. Returns the bodies as they would be sent. `replyText` replaces the body of the response.
  */
 export async function deliverToNobody(
   { store, clock }: Pick<TestApp, 'store' | 'clock'>,

@@ -4,7 +4,7 @@ import type { Random } from '../../src/lib/random.ts';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** Chance that falls the same way each time, so that what a test writes can be kept and compared. */
+/** Deterministic randomness, so that the results of a test can be stored and compared. */
 export function createFixedRandom(seed: string): Random {
   let drawn = 0;
   const bytes = (size: number): Buffer => {
@@ -17,14 +17,14 @@ export function createFixedRandom(seed: string): Random {
   return { bytes, fraction: () => bytes(4).readUInt32BE() / 2 ** 32 };
 }
 
-/** Ids that tell nothing of the time: the n-th of a prefix is always the same, however many others were made between. */
+/** IDs independent of time: the n-th ID of a prefix is always the same, whatever others are created in between. */
 export function createFixedIds(): NewId {
   const made = new Map<string, number>();
   return (prefix) => {
     const n = (made.get(prefix) ?? 0) + 1;
     made.set(prefix, n);
     const digest = createHash('sha256').update(`${prefix} ${n}`).digest();
-    // In order of their making, as real ids are: lists sort by them.
+    // In order of creation, like real IDs: lists sort by them.
     const head = `1m7z${String(n).padStart(5, '0')}`;
     return `${prefix}_${head}${[...digest.subarray(0, 16)].map((byte) => ALPHABET[byte & 31]).join('')}`;
   };

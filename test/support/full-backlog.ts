@@ -1,7 +1,7 @@
 import { createConnection, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 
-/** Listens, says where, and stands still for good: the kernel goes on taking connections until its queue is full. */
+/** Listens, prints its port, and stops: the kernel accepts connections until its queue is full. */
 const LISTENER = `
   const { createServer } = require('node:net');
   const { parentPort } = require('node:worker_threads');
@@ -10,10 +10,10 @@ const LISTENER = `
     parentPort.postMessage(server.address().port);
     setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
   });`;
-/** Loopback connects within a millisecond, also on a busy machine well within this. */
+/** Loopback connects within a millisecond, and on a busy machine still well within this. */
 const UNANSWERED_MS = 250;
 
-/** A port of loopback whose SYNs are dropped, as by a firewall that answers nothing. */
+/** A port on loopback whose SYNs are dropped, as by a firewall that does not respond. */
 export async function startFullBacklog(): Promise<{ port: number; close(): Promise<void> }> {
   const listener = new Worker(LISTENER, { eval: true });
   const port = await new Promise<number>((resolve) => listener.once('message', resolve));

@@ -9,10 +9,10 @@ import { sendTestToNobody } from './fake-receiver.ts';
 import type { PostgresServer } from './postgres.ts';
 import { sameRows } from './two-stores.ts';
 
-/** What escapes, arrays and JSON of PostgreSQL are written with, and what its text cannot hold. */
+/** Characters that are special in PostgreSQL's escapes, arrays and JSON, and those that its text cannot contain. */
 const AWKWARD = 'a\\b "c" {d,e} \'f\' NULL \\N \t\n\u2028 émoji 👩‍🔧 \\u0000 \ud83d';
 
-/** The key of test apps, as SECRETS_KEY has it. */
+/** The key of test apps, in the format of SECRETS_KEY. */
 export const KEY = Buffer.alloc(32, 7).toString('base64');
 
 export interface FullStore {
@@ -20,7 +20,7 @@ export interface FullStore {
   apiKey: string;
 }
 
-/** A store that every table of holds something in: what the API makes, and rows of the rest. */
+/** A store with rows in every table: created through the API, and directly for the rest. */
 export async function makeFullStore(file: string): Promise<FullStore> {
   const t = await buildTestApp({
     file,
@@ -32,7 +32,7 @@ export async function makeFullStore(file: string): Promise<FullStore> {
   const db = new Sqlite(file);
   try {
     db.pragma('foreign_keys = OFF');
-    // As it is when a server has opened it.
+    // As if a server had opened it.
     const { check } = createKeyProof(Buffer.from(KEY, 'base64'), '');
     db.prepare('INSERT INTO master_key (id, proof) VALUES (1, ?)').run(check);
     for (const table of emptyTables(db)) fillWithOne(db, table);
@@ -43,7 +43,7 @@ export async function makeFullStore(file: string): Promise<FullStore> {
   return { file, apiKey: t.apiKey };
 }
 
-/** So many rows that a copy takes several commits. */
+/** Adds so many rows that a copy takes several commits. */
 export function addMany(file: string, rows: number): void {
   const db = new Sqlite(file);
   db.pragma('foreign_keys = OFF');
@@ -70,7 +70,7 @@ function emptyTables(db: Database): string[] {
     .filter((name) => db.prepare(`SELECT 1 FROM ${name} LIMIT 1`).get() === undefined);
 }
 
-/** Rows that others refer to, by the columns that refer to them. */
+/** Rows that others refer to, by the referring column. */
 const REFERRED: Record<string, string> = {
   tenant_id: 'SELECT id FROM tenants',
   user_id: 'SELECT id FROM owners',
@@ -99,7 +99,7 @@ function fillWithOne(db: Database, table: string): void {
     if (type === 'REAL') return 0.1;
     return type === 'BLOB' ? Buffer.from([0, 1, 255]) : '{"a":1}';
   });
-  // A step of an erasure is one of an erasure that was begun.
+  // A step needs its erasure.
   if (table === 'erasure_steps') fillWithOne(db, 'erasures');
   db.prepare(
     `INSERT OR IGNORE INTO ${table} (${columns.map(({ name }) => name).join(', ')})
@@ -118,7 +118,7 @@ function addAwkward(db: Database): void {
   db.prepare('UPDATE attempts SET duration_ms = 0.00001').run();
 }
 
-/** A new database, as DATABASE_URL names it. */
+/** A new database, in the format of DATABASE_URL. */
 export async function createDatabase(server: PostgresServer): Promise<string> {
   const { host, user, database } = await server.createDatabase();
   return `postgres:///${database}?host=${encodeURIComponent(host)}&user=${user}`;
@@ -138,7 +138,7 @@ export async function expectSameRows(file: string, url: string): Promise<void> {
   const sqlite = new Sqlite(file, { readonly: true });
   const { expected, found } = await connected(url, (db) => sameRows(sqlite, db));
   sqlite.close();
-  // A NUL is U+FFFD there; and of processes SQLite has one without a name.
+  // There, a NUL is U+FFFD; and SQLite has a process without a name.
   const plain = (rows: typeof found) =>
     Object.fromEntries(
       Object.entries(rows)

@@ -9,19 +9,19 @@ const judge = new HtmlValidate({
     'html-validate:document',
   ],
   rules: {
-    // The stylesheet comes from the same server as the page that names it.
+    // The stylesheet comes from the same server as the page.
     'require-sri': ['error', { target: 'crossorigin' }],
     // The stylesheet keeps telephone numbers on one line.
     'tel-non-breaking': 'off',
-    // Boxes of one list have one name.
+    // Checkboxes and radio buttons of one list share a name.
     'form-dup-name': ['error', { shared: ['radio', 'checkbox', 'submit'] }],
-    // A matter of style: both forms are HTML.
+    // A matter of style: both are valid HTML.
     'doctype-style': 'off',
     'no-trailing-whitespace': 'off',
   },
 });
 
-/** What html-validate finds wrong with a document, each fault with its line; none: nothing. */
+/** The problems that html-validate finds in a document, with their lines. */
 export async function htmlFaults(html: string): Promise<string[]> {
   const { results } = await judge.validateString(html);
   return results.flatMap(({ messages }) =>

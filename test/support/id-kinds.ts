@@ -1,4 +1,4 @@
-/** The prefix of the ids that the paths of a collection take. */
+/** The ID prefix for the paths of each collection. */
 const PREFIXES: Record<string, string> = {
   '/v1/signals': 'sig',
   '/v1/webhooks': 'whk',
@@ -15,12 +15,12 @@ const PREFIXES: Record<string, string> = {
   '/v1/jobs': 'job',
 };
 
-/** Every id in a text of JSON, each once. */
+/** Every ID in a JSON text, without duplicates. */
 export function idsIn(text: string): string[] {
   return [...new Set([...text.matchAll(/"([a-z]{3}_[0-9a-z]{25})"/g)].map(([, id = '']) => id))];
 }
 
-/** Those of the ids that a path with a parameter takes, by its part before the parameter. */
+/** Those of `ids` that fit the parameter of a path, by the part before the parameter. */
 export function idsFor(path: string, ids: readonly string[]): string[] {
   const prefix = PREFIXES[path.slice(0, path.indexOf('/{'))];
   return ids.filter((id) => id.startsWith(`${prefix}_`));

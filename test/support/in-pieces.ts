@@ -2,17 +2,17 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Long enough for a browser to paint what it has. */
+/** Long enough for a browser to paint what it has received. */
 const BETWEEN_MS = 20;
 
 export interface PiecedServer {
   url: string;
-  /** How many pieces were sent so far. */
+  /** The number of pieces sent so far. */
   pieces(): number;
   close(): Promise<void>;
 }
 
-/** A server before `origin` that sends HTML as a slow line does: cut by `cut`, with a pause after each piece. */
+/** A proxy for `origin` that sends HTML like a slow connection: split by `cut`, with a pause after each piece. */
 export async function serveInPieces(origin: string, cut: RegExp): Promise<PiecedServer> {
   let sent = 0;
   const server = createServer(async ({ url, headers }, reply) => {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Script, Statements } from '../../src/store/script.ts';
 
-/** Runs a script as a driver over a network would: every statement is answered in a later turn of the event loop. */
+/** Runs a script like a driver over a network: each statement returns in a later turn of the event loop. */
 export async function runLater<R>(script: Script<R>, statements: Statements): Promise<R> {
   const steps = script[Symbol.iterator]();
   let step = steps.next();

@@ -4,7 +4,7 @@ import type { Stage } from '../../src/model/pipeline.ts';
 import type { LeadChange } from '../../src/store/lead-store.ts';
 import { T0 } from './store.ts';
 
-/** A lead of which nothing is known but its address. */
+/** A lead of which only the address is known. */
 export function aLead(id: string, overrides: Partial<Lead> = {}): Lead {
   const at = toIso(T0);
   return {
@@ -39,7 +39,7 @@ export function aLead(id: string, overrides: Partial<Lead> = {}): Lead {
   };
 }
 
-/** The change that makes `lead`, with its address as its identity and its first move. */
+/** The change that creates `lead`, with its address as identity and its first stage change. */
 export function aNewLead(tenantId: string, lead: Lead, overrides: Partial<LeadChange> = {}): LeadChange {
   const keys = [`email:${lead.email}`];
   return {
@@ -56,7 +56,7 @@ export function aNewLead(tenantId: string, lead: Lead, overrides: Partial<LeadCh
   };
 }
 
-/** The change of a stored lead that touches nothing but the lead itself. */
+/** A change of a stored lead that concerns only the lead itself. */
 export function aLeadUpdate(tenantId: string, lead: Lead, overrides: Partial<LeadChange> = {}): LeadChange {
   return {
     ...aNewLead(tenantId, lead),

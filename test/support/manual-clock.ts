@@ -1,12 +1,12 @@
 import type { Clock } from '../../src/lib/clock.ts';
 
-/** A {@link Clock} that stands still until a test moves it. */
+/** A {@link Clock} that advances only when a test says so. */
 export interface ManualClock extends Clock {
-  /** Moves time on by `ms` and fires what falls due on the way, in order, each at its own moment. */
+  /** Advances by `ms` and fires due timers in order, each at its own time. */
   advance(ms: number): void;
-  /** Sets wall time alone, as a corrected machine clock does; timers and `monotonic` do not notice. */
+  /** Sets only the wall clock, as a correction of a machine's clock does; timers and `monotonic` are unaffected. */
   stepWall(ms: number): void;
-  /** How many timers wait. */
+  /** The number of pending timers. */
   pending(): number;
 }
 
@@ -23,7 +23,7 @@ export function createManualClock(startMs = Date.UTC(2026, 0, 1)): ManualClock {
 
   const nextDue = (until: number): Waiting | null => {
     let first: Waiting | null = null;
-    // A set keeps the order of insertion, so timers of one moment fire in the order they were asked for.
+    // A set keeps insertion order, so that timers with the same time fire in the order in which they were created.
     for (const timer of waiting) {
       if (timer.due <= until && (first === null || timer.due < first.due)) first = timer;
     }

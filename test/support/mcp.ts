@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { SendTest } from '../../src/webhooks/test-delivery.ts';
 import { sendTestToNobody } from './fake-receiver.ts';
 
-/** The eras of the protocol that clients speak. */
+/** The revisions of the protocol that clients use. */
 export const ERAS = ['2026-07-28', '2025-11-25'] as const;
 export type Era = (typeof ERAS)[number];
 
@@ -43,7 +43,7 @@ async function injected(app: FastifyInstance, url: string | URL, init: RequestIn
   });
 }
 
-/** What a tool returned, for tests that know its shape. */
+/** The result of a tool, for tests that know its type. */
 export async function callTool<T = Record<string, unknown>>(
   client: Client,
   name: string,
@@ -56,7 +56,7 @@ export async function callTool<T = Record<string, unknown>>(
 
 const anything = z.looseObject({});
 
-/** A method that the official client does not know, such as those of events. */
+/** Calls a method that the official client does not support, such as those of events. */
 export async function askMcp<T = Record<string, string>>(
   client: Client,
   method: string,
@@ -65,7 +65,7 @@ export async function askMcp<T = Record<string, string>>(
   return (await client.request({ method, params } as never, anything as never)) as T;
 }
 
-/** A receiver that is not there and yet echoes the challenge of a subscription. */
+/** A simulated receiver that echoes the challenge of a subscription. */
 export const echoChallenge: SendTest = async (request) => {
   const sent = await sendTestToNobody(request);
   if (sent.kind === 'sent' && sent.record.response !== null) sent.record.response.body = request.body;

@@ -55,7 +55,7 @@ const discord = object(['embeds'], {
   allowed_mentions: object(['parse'], { parse: { type: 'array', maxItems: 0 } }),
 });
 
-/** https://adaptivecards.io/schemas/adaptive-card.json, version 1.4, as far as it is used. */
+/** https://adaptivecards.io/schemas/adaptive-card.json, version 1.4, the parts in use. */
 const textBlock = object(['type', 'text'], {
   type: { const: 'TextBlock' },
   text: line(5_000),
@@ -111,5 +111,5 @@ const ntfy = object(['topic'], {
   },
 });
 
-/** What each service publishes of the bodies it takes, closed to what it does not name. */
+/** The published schema of each service's bodies, without additional members. */
 export const MESSAGE_SCHEMAS: Record<Preset, object> = { slack, discord, teams, ntfy };

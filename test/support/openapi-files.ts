@@ -1,15 +1,18 @@
 import { buildTestApp } from './app.ts';
 
-/** Where each description is kept in the repository, and where the server has it. */
+/** The file of each description in the repository, and its path on the server. */
 export const OPENAPI_FILES = [
   { file: 'openapi/public.json', path: '/openapi.json' },
   { file: 'openapi/v1.json', path: '/v1/openapi.json' },
 ] as const;
 
-/** The kept descriptions are those of a server with no settings. */
+/** The stored descriptions are those of a server with default settings. */
 export const OPENAPI_BASE_URL = 'http://localhost:3000';
 
-/** What the server serves at `path`, as it is kept: changes are to be read line by line, examples are none of the API's. */
+/**
+ * The document at `path` in its stored form: formatted for line-by-line diffs, without examples, which are not part
+ * of the API.
+ */
 export async function servedOpenApi(path: string): Promise<string> {
   const { app } = await buildTestApp({ env: { BASE_URL: OPENAPI_BASE_URL } });
   try {
@@ -21,7 +24,7 @@ export async function servedOpenApi(path: string): Promise<string> {
 }
 
 function withoutExamples(this: object, key: string, value: unknown): unknown {
-  // Beside a schema they are examples; as a name within `properties` they would be a member of a body.
+  // Next to a schema they are examples; within `properties`, they would be members of a body.
   const isExample = (key === 'example' || key === 'examples') && 'schema' in this;
   return isExample ? undefined : value;
 }

@@ -21,10 +21,10 @@ export interface Media {
   examples?: Record<string, { value: unknown }>;
 }
 
-/** An operation of the description with all that it refers to put in its place, schemas excepted. */
+/** An operation of the description with all references resolved, except for schemas. */
 export interface Operation {
   method: string;
-  /** With its parameters in braces. */
+  /** With parameters in braces. */
   path: string;
   operationId: string;
   summary?: string;
@@ -36,13 +36,13 @@ export interface Operation {
   answers: Record<string, Answer>;
 }
 
-/** An OpenAPI document, as far as tests read it. */
+/** The parts of an OpenAPI document that tests read. */
 export interface Description {
   document: { [member: string]: unknown };
   operations: Operation[];
 }
 
-/** The description that the app serves of /v1. */
+/** The description of /v1 that the app serves. */
 export async function readDescription(app: FastifyInstance): Promise<Description> {
   const answer = await app.inject('/v1/openapi.json');
   if (answer.statusCode !== 200)
@@ -61,7 +61,7 @@ export function descriptionOf(document: Description['document']): Description {
   return { document, operations };
 }
 
-/** What a local reference stands for; anything else is itself. */
+/** Resolves a local reference; returns anything else unchanged. */
 export function resolve<T>(document: object, node: unknown): T {
   if (typeof node !== 'object' || node === null || !('$ref' in node)) return node as T;
   let target: unknown = document;

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as later } from 'node:timers/promises';
 import { type Connection, connect } from '../../src/store/postgres/connection.ts';
 
-/** The folder of PostgreSQL's programs: Debian keeps them out of PATH. Null where there are none. */
+/** The folder of PostgreSQL's programs, which Debian does not add to PATH. Null if it is not installed. */
 const PROGRAMS = findPrograms();
 
 function findPrograms(): string | null {
@@ -16,7 +16,7 @@ function findPrograms(): string | null {
   return found === undefined ? null : dirname(found);
 }
 
-/** Whether tests of the store on PostgreSQL are skipped, as there is none on this machine. In CI they fail instead. */
+/** Whether tests on PostgreSQL are skipped because it is not installed. In CI they fail instead. */
 export function mayLackPostgres(): boolean {
   if (PROGRAMS === null && !process.env.CI) {
     console.warn('PostgreSQL is not installed (apt-get install postgresql): its tests are skipped.');
@@ -24,39 +24,39 @@ export function mayLackPostgres(): boolean {
   return PROGRAMS === null && !process.env.CI;
 }
 
-/** A server of its own, with its files in a temporary folder, reached through a socket there. */
+/** A PostgreSQL server with its files in a temporary folder, listening on a socket there. */
 export interface PostgresServer extends AsyncDisposable {
-  /** The first process, which starts one for each connection. */
+  /** The main process, which forks one for each connection. */
   readonly pid: number;
-  /** Ends it, by SIGINT as an operator does or by SIGQUIT as a crash does, and starts it again after so long. */
+  /** Stops it, by SIGINT like an operator or by SIGQUIT like a crash, and restarts it after this time. */
   restart(signal: 'SIGINT' | 'SIGQUIT', downMs: number): Promise<void>;
-  /** A new database: empty, or as `template` is, which nobody may be using. */
+  /** A new database: empty, or a copy of `template`, which must not be in use. */
   createDatabase(template?: string): Promise<{ host: string; user: string; database: string }>;
-  /** Ends it as an operator does, with every connection; resolves when it is gone. */
+  /** Stops it like an operator, closing every connection; resolves when the process has ended. */
   stop(): Promise<void>;
-  /** Starts it again, with the same files. */
+  /** Restarts it with the same files. */
   start(): Promise<void>;
 }
 
-/** A database as DATABASE_URL names it. */
+/** The `DATABASE_URL` of a database. */
 export function databaseUrl(config: { host: string; user: string; database: string }): string {
   return `postgres:///${config.database}?host=${config.host}&user=${config.user}`;
 }
 
 const USER = 'signalpost';
-/** What it would keep safe need not be: the folder goes with it. */
+/** Durability is not needed: the folder is temporary. */
 const SETTINGS = {
   listen_addresses: '',
   fsync: 'off',
   full_page_writes: 'off',
   synchronous_commit: 'off',
   max_connections: '20',
-  // How long a transaction waits before it looks whether those that it waits for wait for it.
+  // How long a transaction waits for a lock before it checks for a deadlock.
   deadlock_timeout: '50ms',
   shared_buffers: '32MB',
 };
 
-/** `changes`: settings other than those of tests. */
+/** `changes`: settings that differ from the defaults for tests. */
 export async function startPostgres(changes: Record<string, string> = {}): Promise<PostgresServer> {
   if (PROGRAMS === null) throw new Error('PostgreSQL is not installed (apt-get install postgresql).');
   const programs = PROGRAMS;
@@ -64,7 +64,7 @@ export async function startPostgres(changes: Record<string, string> = {}): Promi
   const files = join(folder, 'data');
   const account = unprivileged();
   if (account !== null) chownSync(folder, account.uid, account.gid);
-  // Text is ordered by a language here, as on most servers: what has to be ordered by bytes must say so.
+  // A linguistic collation, as on most servers: statements that need byte order must say so.
   const collation = ['--encoding=UTF8', '--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en-US'];
   execFileSync(
     join(programs, 'initdb'),
@@ -124,7 +124,9 @@ export async function startPostgres(changes: Record<string, string> = {}): Promi
   };
 }
 
-/** PostgreSQL refuses to be run by root: the account that its package made, or the one that owns nothing. Null: our own will do. */
+/**
+ * PostgreSQL refuses to run as root: the account of its package, or `nobody`. Null if the current user is suitable.
+ */
 function unprivileged(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null;
   const accounts = readFileSync('/etc/passwd', 'utf8')
@@ -135,7 +137,7 @@ function unprivileged(): { uid: number; gid: number } | null {
   return { uid: Number(uid), gid: Number(gid) };
 }
 
-/** Connects as soon as it takes connections. */
+/** Connects as soon as the server accepts connections. */
 async function reach(
   server: ChildProcess,
   config: { host: string; user: string; database: string },

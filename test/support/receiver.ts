@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A request as the receiver saw it. */
+/** A request as received. */
 export interface Received {
   method: string;
   path: string;
@@ -12,37 +12,37 @@ export interface Received {
   connection: number;
 }
 
-/** What a test tells the receiver to do with one request. */
+/** How the receiver responds to one request. */
 export type Answer = (response: ServerResponse, request: Received, socket: Socket) => void;
 
-/** A real HTTP server on loopback that records what it gets. */
+/** A real HTTP server on loopback that records its requests. */
 export interface Receiver {
   readonly url: string;
   readonly port: number;
   readonly requests: Received[];
   readonly connections: number;
-  /** Most requests that were open at once. */
+  /** The maximum number of concurrent requests. */
   readonly mostAtOnce: number;
-  /** What to do from now on. */
+  /** The response from now on. */
   answer: Answer;
-  /** Resolves when `count` requests have come in all. */
+  /** Resolves when `count` requests have been received in total. */
   received(count: number): Promise<void>;
-  /** Cuts idle and busy connections alike; the server goes on listening. */
+  /** Closes all connections, idle or not; the server continues to listen. */
   cut(): void;
   close(): Promise<void>;
 }
 
-/** Answers at once with a status and headers. */
+/** Responds immediately with a status and headers. */
 export const status =
   (code: number, headers: Record<string, string> = {}, body = ''): Answer =>
   (response) => {
     response.writeHead(code, headers).end(body);
   };
 
-/** Says nothing and keeps the connection. */
+/** Does not respond, and keeps the connection open. */
 export const hang: Answer = () => {};
 
-/** Bytes of one's own instead of an HTTP reply. */
+/** Sends these bytes instead of an HTTP response. */
 export const raw =
   (bytes: string, end = false): Answer =>
   (_, __, socket) => {
@@ -50,7 +50,7 @@ export const raw =
     if (end) socket.end();
   };
 
-/** Closes the connection without a byte. */
+/** Closes the connection without a response. */
 export const close: Answer = (_, __, socket) => {
   socket.destroy();
 };
@@ -86,7 +86,7 @@ export async function startReceiver(
     for (const waiter of waiting) if (requests.length >= waiter.count) waiter.resolve();
   };
   const listener = (request: IncomingMessage, response: ServerResponse) =>
-    void handle(request, response).catch(() => {}); // the connection was cut while the body came in
+    void handle(request, response).catch(() => {}); // the connection was closed while the body was being received
   const server = tls === undefined ? createServer(listener) : createTlsServer({ ...tls }, listener);
   server.keepAliveTimeout = 60_000;
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {

@@ -1,4 +1,4 @@
-/** Where the table of routes is kept, between two lines that mark it. */
+/** The file with the table of routes, between two marker lines. */
 export const ROUTES_FILE = 'docs/http.md';
 
 const MARKED = /(<!-- routes: [^\n]*-->\n).*?(<!-- \/routes -->)/s;
@@ -10,7 +10,7 @@ interface Line {
   scope: string | null;
 }
 
-/** `text` with the table of these operations, as `/v1/operations` lists them, between its marks. */
+/** `text` with the table of these operations, as listed by `/v1/operations`, between its markers. */
 export function withRouteTable(text: string, operations: readonly Line[]): string {
   const rows = operations.map(({ method, path, summary, scope }) => {
     const needs = scope === null ? 'no key' : scope === 'any' ? 'any key' : `\`${scope}\``;

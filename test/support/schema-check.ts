@@ -1,13 +1,13 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
-/** Says what is wrong with a value by a schema of an OpenAPI 3.1 document, or nothing. */
+/** Returns the errors of a value according to a schema of an OpenAPI 3.1 document. */
 export type CheckSchema = (schema: object, value: unknown) => string[];
 
-/** Judges by the document's own schemas (JSON Schema 2020-12), as a client that is generated from it would. */
+/** Validates with the document's own schemas (JSON Schema 2020-12), as a generated client would. */
 export function createSchemaCheck(document: object): CheckSchema {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
-  // Its types name the default export of a CommonJS module, which under NodeNext is the module itself.
+  // Its types declare the default export of a CommonJS module, which under NodeNext is the module itself.
   (addFormats as unknown as (target: Ajv2020) => void)(ajv);
   ajv.addSchema({ ...(closed(document) as object), $id: 'document' });
   const compiled = new Map<object, ReturnType<Ajv2020['compile']>>();
@@ -20,15 +20,15 @@ export function createSchemaCheck(document: object): CheckSchema {
   };
 }
 
-/** References lead into the document. */
+/** Resolves references within the document. */
 function withBase(schema: object): object {
   const text = JSON.stringify(closed(schema), (key, value) => (key === '$ref' ? `document${value}` : value));
   return JSON.parse(text);
 }
 
 /**
- * Answers are described as open to new members. The tests hold them to those that are described: an object whose members
- * are named has no others, but for what is narrowed further (`allOf`).
+ * Responses are described as open to new members. Tests allow only described ones: an object with named members has
+ * no others, unless it is refined further (`allOf`).
  */
 function closed(node: unknown, isPart = false): unknown {
   if (Array.isArray(node)) return node.map((one) => closed(one, isPart));

@@ -2,7 +2,7 @@ import type { Explanation } from '../../src/model/signal.ts';
 import { compilePhrases } from '../../src/signals/phrases.ts';
 import { type CompiledProfile, readPost, type ScoredPost, scorePost } from '../../src/signals/score.ts';
 
-/** Scores a post with one profile alone, by words. */
+/** Scores a post with only one profile, by words. */
 export function scoreAlone(post: ScoredPost, compiled: CompiledProfile): Explanation {
   const reading = readPost(post);
   const hits = compilePhrases([compiled.phrases]).match(reading.tokens).get(0);

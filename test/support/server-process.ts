@@ -9,31 +9,31 @@ import { START_FLAGS } from './start-flags.ts';
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const START_MS = 120_000;
 
-/** A real server process on a data folder of the caller's. */
+/** A real server process on a given data folder. */
 export interface ServerProcess {
   url: string;
   pid: number;
-  /** All that it printed so far: its log, and what a broken process leaves. */
+  /** Its complete output so far: the log, and any crash report. */
   output(): string;
-  /** True once it has ended, by whatever cause. */
+  /** Whether it has ended for any reason. */
   hasEnded(): boolean;
-  /** kill -9, and waits until the process is gone. */
+  /** Sends SIGKILL, and waits until the process has ended. */
   kill(): Promise<void>;
-  /** SIGTERM, and the exit code that the process ended with. */
+  /** Sends SIGTERM; resolves with the exit code. */
   terminate(): Promise<number | null>;
-  /** Stands still, as on a machine that sleeps, until it is let go on. */
+  /** Suspends it, as on a sleeping machine, until `thaw`. */
   freeze(): void;
   thaw(): void;
-  /** Its resident memory, bytes. */
+  /** Its resident memory in bytes. */
   residentBytes(): number;
 }
 
-/** What every process of a test gets: its own data folder, loopback receivers allowed, no log. */
+/** The environment of every test process: its own data folder, loopback receivers allowed, no log. */
 export function serverEnv(dataDir: string, port: number): NodeJS.ProcessEnv {
   return {
     PATH: process.env.PATH,
     NODE_COMPILE_CACHE: COMPILE_CACHE,
-    // Its own tests start the encoder; the others need not wait for it.
+    // Separate tests start the encoder; all others need not wait for it.
     SIGNAL_ENCODER: 'off',
     DATA_DIR: dataDir,
     PORT: String(port),
@@ -42,7 +42,7 @@ export function serverEnv(dataDir: string, port: number): NodeJS.ProcessEnv {
   };
 }
 
-/** A port that was free a moment ago. */
+/** A port that has just been free. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -52,7 +52,7 @@ export async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** Starts the server, with `env` beside what every process gets, and resolves when it answers on its port. */
+/** Starts the server, with `env` in addition to the common settings; resolves when it responds on its port. */
 export async function startServerProcess(
   dataDir: string,
   port: number,
@@ -91,7 +91,7 @@ function residentBytes(pid: number | undefined): number {
   return Number(kilobytes) * 1_024;
 }
 
-/** Runs the command line once and returns what it printed. @throws where it does not exit 0 */
+/** Runs a command, and returns its output. @throws unless it exits with 0 */
 export async function runCommand(args: string[], env: NodeJS.ProcessEnv): Promise<string> {
   const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';

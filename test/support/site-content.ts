@@ -1,9 +1,9 @@
 import type { SiteContent, SitePage } from '../../src/site/content/site-content.ts';
 
-/** When the pages of the test site were changed. */
+/** When the pages of the test site were last modified. */
 export const PAGES_CHANGED_AT = Date.UTC(2025, 10, 5, 12);
 
-/** A small site of known text, with no rendering: what the server does with pages does not depend on what they say. */
+/** A small site with fixed text that is not rendered: how the server handles pages does not depend on their text. */
 export function aSite(overrides: Partial<SiteContent> = {}): SiteContent {
   return {
     identity: {
@@ -54,7 +54,7 @@ export function aSite(overrides: Partial<SiteContent> = {}): SiteContent {
   };
 }
 
-/** A page whose text tells which it is. */
+/** A page whose text identifies it. */
 export function aPage(path: string, title: string, section: string): SitePage {
   const description = `What the page ${title} is about.`;
   return {

@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** A folder of site content that a test writes, removed when it goes out of scope. */
+/** A folder with site content written by a test, removed when it goes out of scope. */
 export interface SiteFolder extends Disposable {
   path: string;
 }
 
-/** The least that `site.json` must say. */
+/** The minimum content of `site.json`. */
 export const SITE_JSON = {
   name: 'Brook Electrical',
   description: 'Electricians in Brookford: rewires, boards and chargers.',
@@ -24,14 +24,14 @@ export const SITE_JSON = {
   navigation: [{ label: 'Home', path: '/' }],
 };
 
-/** A page file whose body begins on line 6. */
+/** A page file whose body starts at line 6. */
 export function pageFile(body: string, front: Record<string, string> = {}): string {
   const fields = { title: 'A page', description: 'd'.repeat(60), updated: '2026-11-20', ...front };
   const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}`);
   return `---\n${head.join('\n')}\n---\n${body}`;
 }
 
-/** Writes `files` beside a valid `site.json` and home page, each of which they may replace. */
+/** Writes `files` in addition to a valid `site.json` and home page, which they may replace. */
 export function siteFolder(files: Record<string, string | Buffer>): SiteFolder {
   const path = mkdtempSync(join(tmpdir(), 'signalpost-site-'));
   const all = {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-/** A mail as it came over the wire. */
+/** A received email. */
 export interface ReceivedMail {
   from: string;
   to: string[];
@@ -9,15 +9,15 @@ export interface ReceivedMail {
   source: string;
 }
 
-/** A mail server on loopback that keeps what it is sent. */
+/** A mail server on loopback that stores received emails. */
 export interface SmtpServer extends AsyncDisposable {
   url: string;
   received: ReceivedMail[];
-  /** Refuses every recipient with this reply from now on; null: takes them. */
+  /** Rejects every recipient with this reply from now on; null: accepts them. */
   refuseWith(reply: string | null): void;
 }
 
-/** Speaks as much of RFC 5321 as a client needs that offers no extensions. */
+/** Implements the parts of RFC 5321 that a client without extensions needs. */
 export async function startSmtpServer(): Promise<SmtpServer> {
   const received: ReceivedMail[] = [];
   const sockets = new Set<Socket>();

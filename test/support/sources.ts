@@ -4,7 +4,7 @@ import type { ClaimedSource, SourceRun } from '../../src/store/source-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { T0 } from './store.ts';
 
-/** An active feed of tenant `ten_a` that is due at once. */
+/** An active feed of tenant `ten_a` that is due immediately. */
 export function aSource(overrides: Partial<Source> = {}): Source {
   const id = overrides.id ?? 'src_1';
   return {
@@ -36,7 +36,7 @@ export function aSource(overrides: Partial<Source> = {}): Source {
   };
 }
 
-/** What a successful run of `claimed` is stored as, made at `T0` and due again 15 minutes later. */
+/** A successful run of `claimed`, at `T0`, with the next one due 15 minutes later. */
 export function aRun(claimed: ClaimedSource, overrides: Partial<SourceRun> = {}): SourceRun {
   return {
     sourceId: claimed.source.id,
@@ -58,7 +58,7 @@ export function aRun(claimed: ClaimedSource, overrides: Partial<SourceRun> = {})
   };
 }
 
-/** Claims what is due at `now`, of each tenant and host the longest waiting; the token is `token`. */
+/** Claims sources due at `now`, the longest due one of each tenant and host; the token is `token`. */
 export async function claimAt(
   store: Store,
   now: number,

@@ -4,7 +4,7 @@ import { BASE_URL, buildTestApp, type TestApp } from './app.ts';
 import { freePort } from './server-process.ts';
 
 const CONTENT_DIR = fileURLToPath(new URL('../../content', import.meta.url));
-/** Kept between runs, so that only the first one pays for shiki's grammars. */
+/** Cached between runs, so that only the first one pays for shiki's grammars. */
 const CACHE_FILE = fileURLToPath(new URL('../../node_modules/.cache/signalpost/code.json', import.meta.url));
 
 /** The site in `content/`, as a server at `baseUrl` would serve it. */
@@ -18,7 +18,7 @@ export interface RunningSite extends TestApp {
   content: SiteContent;
 }
 
-/** Serves the starter site under its own address, without a limit that a judge's many requests would meet. */
+/** Serves the starter site at its own address, without the rate limit that a tool's many requests would exceed. */
 export async function serveStarterSite(): Promise<RunningSite> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;

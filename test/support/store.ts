@@ -11,10 +11,10 @@ import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import type { OpenedStore } from '../../src/store/store.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
 
-/** Some moment; a whole second, so that it reads well in a failed test. */
+/** An arbitrary time; a whole second, so that it is readable in a failed test. */
 export const T0 = Date.UTC(2026, 0, 1);
 
-/** A store in memory under a manual clock; writes commit without the clock being moved. */
+/** An in-memory store with a manual clock; writes commit without advancing the clock. */
 export async function openTestStore(): Promise<{ store: OpenedStore; clock: ManualClock }>;
 export async function openTestStore<C extends Clock>(options: {
   clock: C;
@@ -26,7 +26,7 @@ export async function openTestStore(options: { clock?: Clock; file?: string } = 
   return { store, clock };
 }
 
-/** What `createTenant` takes: a tenant on Pro with its owner, its `Default` profile and a full-access key. */
+/** The input of `createTenant`: a tenant on Pro with its owner, its `Default` profile and a full-access key. */
 export interface TenantFixture {
   tenant: Tenant;
   owner: Owner;
@@ -34,7 +34,7 @@ export interface TenantFixture {
   key: ApiKey;
 }
 
-/** Every id follows from `id`: `aTenant('ten_a')` has profile `icp_ten_a`, owner `own_ten_a`, key `key_ten_a`. */
+/** Every ID is derived from `id`: `aTenant('ten_a')` has profile `icp_ten_a`, owner `own_ten_a`, key `key_ten_a`. */
 export function aTenant(id = newId('ten'), overrides: Partial<Tenant> = {}): TenantFixture {
   return {
     tenant: { id, name: `Tenant ${id}`, plan: 'pro', trialEndsAt: null, createdAt: T0, ...overrides },
@@ -69,7 +69,7 @@ export function aKey(tenantId: string, overrides: Partial<ApiKey> = {}): ApiKey 
   };
 }
 
-/** A hot intent post of the tenant's `Default` profile, causing no events. */
+/** A hot intent post for the tenant's `Default` profile that causes no events. */
 export function aSignal(tenantId: string, overrides: Partial<NewSignal> = {}): NewSignal {
   const id = overrides.id ?? newId('sig');
   return {
@@ -96,7 +96,7 @@ export function aSignal(tenantId: string, overrides: Partial<NewSignal> = {}): N
   };
 }
 
-/** An active endpoint with every setting at its default. */
+/** An active endpoint with default settings. */
 export function anEndpoint(tenantId: string, overrides: Partial<Endpoint> = {}): Endpoint {
   return {
     id: newId('whk'),

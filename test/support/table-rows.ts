@@ -1,6 +1,8 @@
 import Database from 'better-sqlite3';
 
-/** Every row of every table as text, in a fixed order; what tells of a key's use alone is left out, and the count that it moves. */
+/**
+ * Every row of every table as text, in a fixed order, without the last use of keys and the revision that it changes.
+ */
 export function readRows(file: string): Record<string, string[]> {
   const db = new Database(file, { readonly: true });
   try {

@@ -2,7 +2,7 @@ import type { Encoder } from '../../src/signals/encoder/encoder.ts';
 import type { Encoded, ModelName } from '../../src/signals/encoder/load-encoder.ts';
 import { createFakeEncoder } from './fake-encoder.ts';
 
-/** An encoder for which a text means those of `topics` that it names, and nothing else. */
+/** An encoder that represents a text by the `topics` it mentions. */
 export function createTopicEncoder(topics: readonly string[]) {
   const asked: { parts: readonly string[]; model: ModelName }[] = [];
   const numbersOf = (text: string) => {

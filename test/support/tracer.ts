@@ -6,18 +6,18 @@ import {
   type Tracer,
 } from '../../src/lib/tracing.ts';
 
-/** A span as it was begun, and as it ended. */
+/** A span at its start and at its end. */
 export interface RecordedSpan {
   name: string;
   kind: 'server' | 'client';
   parent: string | null;
   traceparent: string;
   attributes: SpanAttributes;
-  /** Null while it goes on. */
+  /** Null while it is open. */
   failed: boolean | null;
 }
 
-/** A tracer that keeps its spans. A span without a parent begins trace 1, 2, 3 … */
+/** A tracer that records its spans. Spans without a parent start traces 1, 2, 3 … */
 export function createRecordingTracer(): { tracer: Tracer; spans: RecordedSpan[] } {
   const spans: RecordedSpan[] = [];
   const tracer: Tracer = {

@@ -4,11 +4,11 @@ import type { Connection } from '../../src/store/postgres/connection.ts';
 type Row = Record<string, unknown>;
 type Rows = Record<string, string[]>;
 
-/** Tables of SQLite's index of words, and those that one of the two engines alone has. */
+/** Tables of SQLite's full-text index, and those that only one of the engines has. */
 const OTHER_TABLES = /^(?:sqlite_|signal_search|schema_version$|duties$|attempts_)/;
 const OTHER_COLUMNS = new Set(['leads.place', 'sources.due_at', 'sources.host']);
 
-/** Every row of every table of both engines, as text that is equal where the rows are. */
+/** Every row of every table of both engines, as text that is equal if the rows are. */
 export async function sameRows(
   sqlite: Database,
   postgres: Connection,
@@ -26,10 +26,10 @@ export async function sameRows(
   for (const name of new Set([...known, ...others].map((row) => String(row.name)).sort())) {
     if (OTHER_TABLES.test(name)) continue;
     const sql = `SELECT * FROM ${name}`;
-    // A process without a name is one of before there were names: a new database has none.
+    // A process without a name predates names: a new database has none.
     const rows = ofSqlite(sql).filter((row) => name !== 'processes' || row.name !== '');
     expected[name] = rows.map((row) => toText(name, row)).sort();
-    // A lease that was ended: PostgreSQL keeps what was held under it for the node that takes it over.
+    // An ended lease: PostgreSQL keeps what it held for the node that takes over.
     const isEnded = (row: Row) => name === 'lane_leases' && Number(row.until) === 0;
     found[name] = (await ofPostgres(sql))
       .filter((row) => !isEnded(row))
@@ -53,12 +53,12 @@ function byName([a]: unknown[], [b]: unknown[]): number {
 function plain(name: string, value: unknown): unknown {
   if (value === null) return null;
   if (typeof value === 'boolean') return Number(value);
-  // Which place a signal has in its millisecond is the engine's own affair.
+  // The number of a signal within its millisecond may differ between engines.
   if (name === 'seq') return inOrder(BigInt(value as number | string | bigint));
-  // Those that a number does not hold exactly are text, as the driver reads them.
+  // Integers beyond the exact range are text, as the driver reads them.
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
-  // SQLite writes 60.0 for a number that is bound to `json_set`.
+  // SQLite writes 60.0 for a number bound to `json_set`.
   if (name === 'settings' && typeof value === 'string') return JSON.stringify(JSON.parse(value));
   return typeof value === 'object' ? JSON.stringify(value) : value;
 }
@@ -67,7 +67,7 @@ function inOrder(seq: bigint): string {
   return String(seq > BigInt(Number.MAX_SAFE_INTEGER) ? seq >> 21n : seq);
 }
 
-/** A result whose bytes are text: SQLite returns a Buffer where the thread in between makes it a plain array. */
+/** A result with its bytes as text: SQLite returns a Buffer, which a worker thread turns into a plain array. */
 export function bytesAsHex(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
   if (Array.isArray(value)) return value.map(bytesAsHex);

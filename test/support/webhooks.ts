@@ -4,28 +4,28 @@ import type { TestRequest } from '../../src/webhooks/test-delivery.ts';
 import { anOutcome } from '../store/contract/claiming.ts';
 import { aPost, buildTestApp, type TestApp, type TestAppOptions } from './app.ts';
 
-/** An app with what tests of webhooks do again and again. */
+/** An app with helpers for tests of webhooks. */
 export interface WebhookApp extends TestApp {
-  /** A request of the tenant's full-access key, or of `headers`. */
+  /** Sends a request with the tenant's full-access key, or with `headers`. */
   call(
     method: NonNullable<InjectOptions['method']>,
     url: string,
     payload?: object,
     headers?: { authorization: string },
   ): Promise<LightMyRequestResponse>;
-  /** An endpoint of the tenant: its resource with its secret. */
+  /** Creates an endpoint of the tenant; returns the resource with its secret. */
   addWebhook(settings?: object): Promise<{ id: string; secret: string; [member: string]: unknown }>;
-  /** Posts so many signals; the ids of their deliveries, oldest first. */
+  /** Posts this many signals; returns the IDs of their deliveries, oldest first. */
   addDeliveries(count?: number): Promise<string[]>;
-  /** One failed or successful attempt of a delivery, and where it goes by it. */
+  /** Records one failed or successful attempt of a delivery, and its result. */
   attempt(deliveryId: string, next: DeliveryNext, number?: number): Promise<void>;
-  /** Tests that the dispatcher was asked to send. */
+  /** The requested test deliveries. */
   tests: TestRequest[];
 }
 
 export const TARGET = 'http://127.0.0.1:9/hook';
 
-/** A post like any other, which was not seen before. */
+/** An ordinary post that is new each time. */
 export function anotherPost(number: number) {
   return aPost({ platform: { name: 'reddit', post_url: `https://reddit.com/r/hvac/${number}` } });
 }

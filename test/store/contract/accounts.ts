@@ -6,7 +6,7 @@ const terms = { endpoints: 1, maxRatePerMinute: 60, now: T0 };
 
 export function describeAccounts(open: OpenStore): void {
   describe('tenants', () => {
-    test('a tenant is created whole: with owner, profile and key', async () => {
+    test('a tenant is created with its owner, profile and key, or not at all', async () => {
       const { store } = await open();
       const change = aTenant('ten_a', { trialEndsAt: T0 + 1, plan: 'trial' });
       await store.createTenant(change);
@@ -16,7 +16,7 @@ export function describeAccounts(open: OpenStore): void {
       expect(await store.findKey(change.key.hash)).toEqual({ key: change.key, tenant: change.tenant });
     });
 
-    test('a tenant whose key exists already leaves nothing behind', async () => {
+    test('creating a tenant with an existing key leaves nothing behind', async () => {
       const { store } = await open();
       await store.createTenant(aTenant('ten_a'));
       const clash = { ...aTenant('ten_b'), key: aKey('ten_b', { hash: aTenant('ten_a').key.hash }) };
@@ -25,7 +25,7 @@ export function describeAccounts(open: OpenStore): void {
       expect(await store.listProfiles('ten_b')).toEqual([]);
     });
 
-    test('the first tenant is founded whole, with a password and a session, and no second', async () => {
+    test('only the first tenant is founded, with a password and a session', async () => {
       const { store } = await open();
       const { key: _, ...change } = aTenant('ten_a');
       const session = {
@@ -46,7 +46,7 @@ export function describeAccounts(open: OpenStore): void {
       expect(await store.listTenants()).toHaveLength(1);
     });
 
-    test('the plan of a tenant can be changed, that of nobody cannot', async () => {
+    test('the plan of a tenant can be changed, that of an unknown tenant cannot', async () => {
       const { store } = await openWithTenants(open);
       const change = { plan: 'starter', trialEndsAt: null, terms } as const;
       expect(await store.setPlan('ten_a', change)).toEqual({ paused: [], resumed: [] });
@@ -56,7 +56,7 @@ export function describeAccounts(open: OpenStore): void {
   });
 
   describe('keys', () => {
-    test('keys are listed of one tenant or of all, in the order they were made', async () => {
+    test('keys of one tenant or of all are listed in order of creation', async () => {
       const { store } = await openWithTenants(open);
       await store.createKey(aKey('ten_a', { id: 'key_2', createdAt: T0 + 1 }), 100);
       const ids = async (tenantId: string | null) => (await store.listKeys(tenantId)).map((key) => key.id);
@@ -88,7 +88,7 @@ export function describeAccounts(open: OpenStore): void {
     });
   });
 
-  test('the probe passes on a working store', async () => {
+  test('the probe succeeds on a working store', async () => {
     const opened = await open();
     await expect(opened.store.probe()).resolves.toBeUndefined();
   });

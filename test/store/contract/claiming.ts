@@ -6,7 +6,7 @@ import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 
 export const LEASE_MS = 60_000;
 
-/** One delivery of its own event to `endpointId` for each id, due at `dueAt`. */
+/** Adds one delivery of its own event to `endpointId` per ID, due at `dueAt`. */
 export async function addDeliveries(
   store: Store,
   endpointId: string,
@@ -38,7 +38,7 @@ export async function claim(
   return lane;
 }
 
-/** A failed first attempt of `dlv_1` to `whk_a`, to be tried again at `T0 + 5000`. */
+/** A failed first attempt of `dlv_1` to `whk_a`, to be retried at `T0 + 5000`. */
 export function anOutcome(overrides: Partial<Outcome> = {}, attempt: Partial<AttemptRecord> = {}): Outcome {
   return {
     deliveryId: 'dlv_1',

@@ -4,8 +4,8 @@ import { addDeliveries, anOutcome, claim, LEASE_MS } from './claiming.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
 export function describeDeliveries(open: OpenStore): void {
-  describe('making deliveries', () => {
-    test('a new delivery is due at the moment of its event', async () => {
+  describe('creating deliveries', () => {
+    test('a new delivery is due at the time of its event', async () => {
       const opened = await openWithTenants(open);
       await addDeliveries(opened.store, 'whk_a', ['dlv_1'], T0 + 7);
       expect(await opened.store.getDelivery('ten_a', 'dlv_1')).toMatchObject({
@@ -29,7 +29,7 @@ export function describeDeliveries(open: OpenStore): void {
       expect(await store.getDelivery('ten_a', 'dlv_1')).toBeNull();
     });
 
-    test('for a paused endpoint it is held and not due', async () => {
+    test('for a paused endpoint, it is held and not due', async () => {
       const { store } = await openWithTenants(open);
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_p', status: 'paused' }), null);
       const event = aRoutedEvent('ten_a', ['whk_p'], { deliveryIds: ['dlv_1'] });
@@ -42,7 +42,7 @@ export function describeDeliveries(open: OpenStore): void {
       expect(await claim(store, 'whk_p')).toMatchObject({ deliveries: [], endpoint: 'gone' });
     });
 
-    test('one that is too large is logged as rejected and never due', async () => {
+    test('a delivery that is too large is logged as rejected and never due', async () => {
       const { store } = await openWithTenants(open);
       const event = aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_1'], status: 'rejected' });
       await store.commitSignals([aSignal('ten_a', { events: [event] })]);
@@ -63,7 +63,7 @@ export function describeDeliveries(open: OpenStore): void {
   });
 
   describe('recording outcomes', () => {
-    test('a failed attempt is logged whole, and the delivery waits for the next one', async () => {
+    test('a failed attempt is logged completely, and the delivery waits for the next one', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -106,7 +106,7 @@ export function describeDeliveries(open: OpenStore): void {
       expect(await claim(store, 'whk_a', { now: T0 + 10 * LEASE_MS })).toMatchObject({ deliveries: [] });
     });
 
-    test('failures add up, other outcomes keep the count, a success clears it; the version stays', async () => {
+    test('failures are counted, other outcomes keep the count, a success resets it; the version stays', async () => {
       const { store } = await openWithTenants(open);
       const counts: (number | undefined)[] = [];
       for (const [index, streak] of (['add', 'add', 'keep', 'reset'] as const).entries()) {
@@ -122,7 +122,7 @@ export function describeDeliveries(open: OpenStore): void {
       expect((await store.getEndpoint('ten_a', 'whk_a'))?.version).toBe(1);
     });
 
-    test('of two attempts of the same number the first to land counts; both are kept', async () => {
+    test('of two attempts with the same number, the first outcome counts; both are logged', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a', { token: 'old' });
@@ -139,7 +139,7 @@ export function describeDeliveries(open: OpenStore): void {
       expect((await store.getEndpoint('ten_a', 'whk_a'))?.consecutiveFailures).toBe(1);
     });
 
-    test('an outcome that comes twice is applied once', async () => {
+    test('a repeated outcome is applied once', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -148,7 +148,7 @@ export function describeDeliveries(open: OpenStore): void {
       expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({ attemptCount: 1 });
     });
 
-    test('what lands after its endpoint was deleted stays discarded', async () => {
+    test('an outcome after the endpoint was deleted leaves the delivery discarded', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');

@@ -21,7 +21,7 @@ const ANY: DeliveryQuery = {
   after: null,
 };
 
-/** Every page of a query, put together. */
+/** All pages of a query, concatenated. */
 async function walkPages(store: Store, query: Partial<DeliveryQuery>): Promise<string[]> {
   const ids: string[] = [];
   let after: (string | number)[] | null = null;
@@ -33,7 +33,7 @@ async function walkPages(store: Store, query: Partial<DeliveryQuery>): Promise<s
   return ids;
 }
 
-/** What stands behind a cursor in the order by commit, in pages of two, and the cursor behind it. */
+/** Everything after a cursor in commit order, in pages of two, and the cursor after it. */
 async function readOn(store: Store, query: Partial<DeliveryQuery>, from: DeliveryQuery['after'] = null) {
   const ids: string[] = [];
   let after = from;
@@ -64,7 +64,10 @@ const plan: fc.Arbitrary<Plan> = fc.record({
 
 const endpointIds = ['whk_a', 'whk_paused', 'whk_deleted'] as const;
 
-/** Makes the planned deliveries and brings each to its end; the second endpoint is then paused, the third deleted. */
+/**
+ * Creates the planned deliveries with their outcomes; afterwards, the second endpoint is paused and the third
+ * deleted.
+ */
 async function carryOut(store: Store, plans: readonly Plan[]): Promise<DeliverySummary[]> {
   for (const id of endpointIds.slice(1)) await store.createEndpoint(anEndpoint('ten_a', { id }), null);
   const events = plans.map(({ endpoint, at, ending, event }, index) => {
@@ -103,8 +106,8 @@ function expected(all: readonly DeliverySummary[], query: Partial<DeliveryQuery>
 }
 
 export function describeDeliveryLog(open: OpenStore): void {
-  describe('a list of deliveries', () => {
-    test('attempts are counted by speed and by day, also when their hours are merged, for a month', async () => {
+  describe('the delivery log', () => {
+    test('counts attempts by speed and day for a month, also after merging hours', async () => {
       const { store } = await openWithTenants(open);
       const [HOUR, DAY] = [3_600_000, 86_400_000];
       const noon = Math.floor(T0 / DAY) * DAY + 12 * HOUR;
@@ -129,7 +132,7 @@ export function describeDeliveryLog(open: OpenStore): void {
       await attempt(noon + HOUR, 900);
       await attempt(noon + HOUR, 7_000);
       await attempt(noon + 2 * HOUR, 40, false);
-      await attempt(noon + 2 * HOUR, 40, false, true); // the same attempt, told of twice
+      await attempt(noon + 2 * HOUR, 40, false, true); // the same attempt, recorded twice
       const since = (ms: number) => store.tallyAttempts('ten_a', { endpointId: null, since: ms });
       const summary = async (ms: number) => summaryOf(await since(ms));
       expect(await summary(noon)).toMatchObject({ attempts: 21, successRate: 20 / 21 });
@@ -144,7 +147,7 @@ export function describeDeliveryLog(open: OpenStore): void {
       const before = [await summary(0), await days()];
       expect(before[1]).toEqual([{ day, succeeded: 20, failed: 1 }]);
       await tidy(noon + DAY);
-      expect(await summary(noon + 2 * HOUR)).toMatchObject({ attempts: 1 }); // it may be of the last 24 hours
+      expect(await summary(noon + 2 * HOUR)).toMatchObject({ attempts: 1 }); // it may be within the last 24 hours
       await tidy(noon + 2 * DAY);
       expect(await summary(noon)).toMatchObject({ attempts: 0 });
       expect([await summary(0), await days()]).toEqual(before);
@@ -152,7 +155,7 @@ export function describeDeliveryLog(open: OpenStore): void {
       expect(await since(0)).toEqual([]);
     });
 
-    test('shows what each is about, where it stands, and how its last attempt ended', async () => {
+    test('shows the subject, status and last attempt of each delivery', async () => {
       const { store } = await openWithTenants(open);
       const event = aRoutedEvent('ten_a', ['whk_a'], { id: 'evt_1', deliveryIds: ['dlv_1'] });
       await store.commitSignals([aSignal('ten_a', { events: [event] })]);
@@ -187,7 +190,7 @@ export function describeDeliveryLog(open: OpenStore): void {
       ]);
     });
 
-    test('holds nothing of other tenants, also where their endpoint or event is asked for', async () => {
+    test('contains nothing of other tenants, even with a filter by their endpoint or event', async () => {
       const { store } = await openWithTenants(open);
       const event = aRoutedEvent('ten_b', ['whk_b'], { id: 'evt_b', deliveryIds: ['dlv_b'] });
       await store.commitSignals([aSignal('ten_b', { events: [event] })]);
@@ -201,7 +204,7 @@ export function describeDeliveryLog(open: OpenStore): void {
       }
     });
 
-    test('of one event holds its delivery to each endpoint', async () => {
+    test('of one event contains its delivery to each endpoint', async () => {
       const { store } = await openWithTenants(open);
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_2' }), null);
       const routed = (id: string) =>
@@ -212,7 +215,7 @@ export function describeDeliveryLog(open: OpenStore): void {
       expect(await walkPages(store, { eventId: 'evt_1', status: 'dead' })).toEqual([]);
     });
 
-    test('is, whatever the filter and the size of its pages, exactly what fits, newest first', async () => {
+    test('contains exactly the matches, newest first, with any filter and page size', async () => {
       const opened = await openWithTenants(open);
       const all = await carryOut(opened.store, fc.sample(plan, { numRuns: 120, seed: 7 }));
       expect(new Set(all.map((row) => row.status))).toEqual(
@@ -237,7 +240,7 @@ export function describeDeliveryLog(open: OpenStore): void {
       );
     });
 
-    test('finds the few that were delivered among thousands that wait, and the few that wait among delivered', async () => {
+    test('finds a few delivered ones among thousands waiting, and a few waiting ones among delivered', async () => {
       const { store } = await openWithTenants(open);
       const ids = Array.from({ length: 6_000 }, (_, i) => `dlv_${String(i).padStart(5, '0')}`);
       await addDeliveries(store, 'whk_a', ids.slice(0, 3_000));
@@ -255,7 +258,7 @@ export function describeDeliveryLog(open: OpenStore): void {
       expect(await walkPages(store, { status: 'pending' })).toEqual([]);
     });
 
-    test('goes on where it was while new ones are added', async () => {
+    test('continues at the same position while deliveries are added', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2', 'dlv_3']);
       const first = await store.listDeliveries('ten_a', { ...ANY, limit: 2 });
@@ -265,7 +268,7 @@ export function describeDeliveryLog(open: OpenStore): void {
       expect(second.last).toBeNull();
     });
 
-    test('is read on in the order of commits, whatever the times say, through events of many deliveries', async () => {
+    test('is read in commit order, whatever the times, across events with many deliveries', async () => {
       const { store } = await openWithTenants(open);
       const others = ['whk_2', 'whk_3'];
       for (const id of others) await store.createEndpoint(anEndpoint('ten_a', { id }), null);
@@ -286,7 +289,7 @@ export function describeDeliveryLog(open: OpenStore): void {
       expect(other).toMatchObject({ count: 0, hasMore: false });
     });
 
-    test('of dead letters is read on in the order in which they became dead', async () => {
+    test('of dead letters is read in the order in which they died', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2', 'dlv_3']);
       const die = (id: string, attempt = 1) =>

@@ -11,7 +11,7 @@ const terms = (endpoints: number | null, maxRatePerMinute = 60): PlanTerms => ({
   now: T0 + 100,
 });
 
-/** `ten_a` with its `whk_a` and two more endpoints, made one after the other. */
+/** `ten_a` with its `whk_a` and two further endpoints, created one after the other. */
 async function openWithThree(open: OpenStore) {
   const opened = await openWithTenants(open);
   for (const [index, id] of ['whk_a2', 'whk_a3'].entries()) {
@@ -24,7 +24,7 @@ async function statesOf(store: Store): Promise<(string | null)[]> {
   return (await store.listEndpoints('ten_a')).map(({ status, pausedReason }) => pausedReason ?? status);
 }
 
-/** Twenty failures in a row of `whk_a`, at `T0`. */
+/** Records twenty consecutive failures of `whk_a` at `T0`. */
 async function pauseByFailures(store: Store): Promise<void> {
   const ids = Array.from({ length: 20 }, (_, i) => `dlv_${i}`);
   await addDeliveries(store, 'whk_a', ids);
@@ -32,7 +32,7 @@ async function pauseByFailures(store: Store): Promise<void> {
     await store.recordOutcome(anOutcome({ deliveryId }, { id: `att_${deliveryId}` }));
 }
 
-/** Endpoints whose probe is due by `now`. */
+/** Endpoints with a probe due by `now`. */
 async function probed(store: Store, now = T0 + 86_400_000): Promise<string[]> {
   return (await store.listDueProbes(now, 10)).map(({ endpointId }) => endpointId);
 }
@@ -53,7 +53,7 @@ export function describeEndpointChanges(open: OpenStore): void {
       expect(await store.getEndpoint('ten_a', 'whk_a')).toEqual({ ...changed, version: 2 });
     });
 
-    test('is refused where another change came first, and for what is not there', async () => {
+    test('is refused after another change, and for unknown endpoints', async () => {
       const { store } = await openWithTenants(open);
       const endpoint = await store.getEndpoint('ten_a', 'whk_a');
       if (endpoint === null) throw new Error('whk_a is there from the start');
@@ -67,7 +67,7 @@ export function describeEndpointChanges(open: OpenStore): void {
   });
 
   describe('probes of a pause', () => {
-    test('end where auto_resume is switched off, and begin where it is switched on', async () => {
+    test('end when auto_resume is switched off, and start when it is switched on', async () => {
       const { store, clock } = await openWithTenants(open);
       await pauseByFailures(store);
       expect(await probed(store)).toEqual(['whk_a']);
@@ -85,7 +85,7 @@ export function describeEndpointChanges(open: OpenStore): void {
       expect((await store.getEndpoint('ten_a', 'whk_a'))?.status).toBe('paused');
     });
 
-    test('keep their time over a change of something else', async () => {
+    test('keep their time if something else changes', async () => {
       const { store, clock } = await openWithTenants(open);
       await pauseByFailures(store);
       clock.advance(60_000);
@@ -98,7 +98,7 @@ export function describeEndpointChanges(open: OpenStore): void {
       expect(await probed(store, T0 + 5 * 60_000)).toEqual(['whk_a']);
     });
 
-    test('end where the plan has no room for one more active endpoint', async () => {
+    test('end if the plan allows no further active endpoint', async () => {
       const { store } = await openWithThree(open);
       await pauseByFailures(store);
       await store.setPlan('ten_a', { plan: 'starter', trialEndsAt: null, terms: terms(1) });
@@ -107,7 +107,7 @@ export function describeEndpointChanges(open: OpenStore): void {
     });
   });
 
-  test('endpoints come in pages, oldest first, without the deleted', async () => {
+  test('endpoints are paged oldest first, without deleted ones', async () => {
     const { store } = await openWithThree(open);
     await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_a0', createdAt: T0 }), null);
     const page = async (after: (string | number)[] | null) =>
@@ -120,7 +120,7 @@ export function describeEndpointChanges(open: OpenStore): void {
   });
 
   describe('a smaller plan', () => {
-    test('pauses the newest endpoints over its limit, holds what waits for them, and deletes nothing', async () => {
+    test('pauses the newest endpoints over its limit, holds their deliveries, and deletes nothing', async () => {
       const { store } = await openWithThree(open);
       await addDeliveries(store, 'whk_a3', ['dlv_1'], T0, 'ten_a');
       const change = { plan: 'starter', trialEndsAt: null, terms: terms(1) } as const;
@@ -139,7 +139,7 @@ export function describeEndpointChanges(open: OpenStore): void {
       expect(await statesOf(store)).toEqual(['manual', 'active', 'plan']);
     });
 
-    test('slows down endpoints that are faster than it allows', async () => {
+    test('reduces rates above its limit', async () => {
       const { store } = await openWithTenants(open);
       const fast = anEndpoint('ten_a', { id: 'whk_fast' });
       fast.settings.rate_limit_per_minute = 1_000;
@@ -152,7 +152,7 @@ export function describeEndpointChanges(open: OpenStore): void {
       expect((await store.getEndpoint('ten_a', 'whk_a'))?.version).toBe(1);
     });
 
-    test('tells the owner in the same commit', async () => {
+    test('notifies the owner in the same commit', async () => {
       const { store } = await openWithThree(open);
       await store.setPlan('ten_a', { plan: 'starter', trialEndsAt: null, terms: terms(1) });
       expect((await store.listMail('ten_a', 10)).map(({ facts }) => facts)).toEqual([
@@ -162,7 +162,7 @@ export function describeEndpointChanges(open: OpenStore): void {
     });
   });
 
-  test('a larger plan resumes, oldest first, those that a plan had paused, and no others', async () => {
+  test('a larger plan resumes endpoints paused by a plan, oldest first, and no others', async () => {
     const { store } = await openWithThree(open);
     await store.pauseEndpoint('ten_a', 'whk_a2', T0);
     await store.setPlan('ten_a', { plan: 'starter', trialEndsAt: null, terms: terms(0) });
@@ -177,7 +177,7 @@ export function describeEndpointChanges(open: OpenStore): void {
   });
 
   describe('a trial', () => {
-    test('that has run out becomes the next plan once, and its endpoints are held to it', async () => {
+    test('that has expired changes to the next plan once, whose limits apply to its endpoints', async () => {
       const { store } = await open();
       await store.createTenant(aTenant('ten_a', { plan: 'trial', trialEndsAt: T0 + 100 }));
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_a' }), null);
@@ -190,7 +190,7 @@ export function describeEndpointChanges(open: OpenStore): void {
       expect(await store.getTenant('ten_a')).toMatchObject({ plan: 'starter', trialEndsAt: T0 + 100 });
     });
 
-    test('that still runs, or was bought out, is left alone', async () => {
+    test('that has not expired, or was upgraded, is unchanged', async () => {
       const { store } = await openWithTenants(open);
       await store.createTenant(aTenant('ten_t', { plan: 'trial', trialEndsAt: T0 + 101 }));
       expect(await store.endTrial('ten_t', 'starter', terms(1))).toBeNull();

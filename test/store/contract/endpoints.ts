@@ -5,7 +5,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 
 export function describeEndpoints(open: OpenStore): void {
   describe('webhook endpoints', () => {
-    test('an endpoint comes back as it was stored, secret box included', async () => {
+    test('an endpoint is returned as stored, including its encrypted secret', async () => {
       const { store } = await openWithTenants(open);
       const endpoint = anEndpoint('ten_a', {
         secretBox: Uint8Array.of(0, 1, 255),
@@ -17,15 +17,15 @@ export function describeEndpoints(open: OpenStore): void {
       expect(await store.getEndpoint('ten_b', endpoint.id)).toBeNull();
     });
 
-    test('a tenant gets no more endpoints than its limit, however many are asked for together', async () => {
+    test('a tenant gets no more endpoints than its limit, even with concurrent requests', async () => {
       const { store } = await openWithTenants(open);
       const asked = Array.from({ length: 5 }, () => store.createEndpoint(anEndpoint('ten_a'), 3));
-      expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(2); // one is there from the start
+      expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(2); // one exists from the start
       expect(await store.listEndpoints('ten_a')).toHaveLength(3);
       expect(await store.listEndpoints('ten_b')).toHaveLength(1);
     });
 
-    test('a deleted endpoint is gone, and makes room for another', async () => {
+    test('a deleted endpoint is gone, and no longer counts towards the limit', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.deleteEndpoint('ten_b', 'whk_a', T0)).toBe(false);
       const { version = 0 } = (await store.getEndpoint('ten_a', 'whk_a')) ?? {};
@@ -37,7 +37,7 @@ export function describeEndpoints(open: OpenStore): void {
       expect(await store.createEndpoint(anEndpoint('ten_a'), 1)).toBe(true);
     });
 
-    test('deleting an endpoint discards what waits for it, and nothing of others', async () => {
+    test('deleting an endpoint discards its waiting deliveries, and no others', async () => {
       const { store } = await openWithTenants(open);
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_held', status: 'paused' }), null);
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_other' }), null);

@@ -5,7 +5,7 @@ import { aLead, aLeadUpdate, aNewLead } from '../../support/leads.ts';
 import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
-/** Of a lead as it was made, that nothing else names. */
+/** The erasure of a newly created lead that nothing else names. */
 export function anErasure(overrides: Partial<LeadErasure> = {}): LeadErasure {
   return {
     tenantId: 'ten_a',
@@ -21,7 +21,10 @@ export function anErasure(overrides: Partial<LeadErasure> = {}): LeadErasure {
   };
 }
 
-/** Erases all of it; the endpoints whose waiting deliveries changed, null where what was found no longer holds. */
+/**
+ * Runs an erasure to its end; returns the endpoints whose waiting deliveries changed, or null if the data found has
+ * changed.
+ */
 export async function erase(store: Store, erasure: LeadErasure): Promise<string[] | null> {
   if (!(await store.eraseLead(erasure))) return null;
   const { tenantId, leadId } = erasure;
@@ -34,7 +37,7 @@ export async function erase(store: Store, erasure: LeadErasure): Promise<string[
   throw new Error('The erasure does not end.');
 }
 
-/** As much of a signal as is looked at. */
+/** The parts of a signal that the erasure reads. */
 const wireOf = (excerpt: string) =>
   JSON.stringify({
     prospect: { name: '', email: '', linkedin_url: '' },
@@ -47,7 +50,7 @@ const EXPLANATION = JSON.stringify({ score: 80, factors: [], negatives: [], summ
 
 export function describeErasure(open: OpenStore): void {
   describe('erasing a person', () => {
-    test('takes lead, identities, tags and history away, once', async () => {
+    test('deletes lead, identities, tags and history, once', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1', { tags: ['vip'] })));
       expect(await erase(store, anErasure({ tenantId: 'ten_b' }))).toBeNull();
@@ -58,7 +61,7 @@ export function describeErasure(open: OpenStore): void {
       expect(await erase(store, anErasure())).toBeNull();
     });
 
-    test('changes nothing where the lead was changed since it was read', async () => {
+    test('changes nothing if the lead has changed since it was read', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
       await store.commitLead(aLeadUpdate('ten_a', aLead('led_1', { title: 'CTO' })));
@@ -66,10 +69,10 @@ export function describeErasure(open: OpenStore): void {
       expect(await store.getLead('ten_a', 'led_1')).toMatchObject({ version: 2 });
     });
 
-    test('changes nothing where the person has a signal that was not read', async () => {
+    test('changes nothing if the person has a signal that was not read', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
-      // By a key that the lead itself does not have.
+      // Found by a key that the lead itself does not have.
       const keys = ['email:led_1@acme.com', 'linkedin:in/x'];
       const signal = aSignal('ten_a', {
         id: 'sig_1',
@@ -92,7 +95,7 @@ export function describeErasure(open: OpenStore): void {
       expect(await store.findSignalsOfPerson('ten_a', keys)).toEqual([]);
     });
 
-    test('goes in pieces, each of which is some posts, and is listed until the last', async () => {
+    test('runs in pieces of a few posts, and is listed until the last one', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
       const signals = Array.from({ length: 30 }, (_, n) => `sig_${n}`);
@@ -122,7 +125,7 @@ export function describeErasure(open: OpenStore): void {
       expect(again).toEqual({ endpointIds: [], isDone: true });
     });
 
-    test('discards what waits to be delivered of the person, and nothing else, whatever state it is in', async () => {
+    test('discards waiting deliveries about the person in any state, and no others', async () => {
       const { store, clock } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
       const events = [aRoutedEvent('ten_a', ['whk_a'], { id: 'evt_1', deliveryIds: ['dlv_1'] })];
@@ -141,11 +144,11 @@ export function describeErasure(open: OpenStore): void {
         leaseToken: 'lease',
       });
       expect(claim?.deliveries.map(({ id }) => id)).toEqual(['dlv_2']);
-      // Whoever had claimed ahead hears that what it has is old.
+      // A process that has claimed deliveries learns that they are outdated.
       expect(claim?.endpoint).toMatchObject({ version: 2 });
     });
 
-    test('a deleted signal takes what was said of it along, some deliveries at a time', async () => {
+    test('deleting a signal deletes everything about it, a few deliveries at a time', async () => {
       const { store } = await openWithTenants(open);
       const endpoints = Array.from({ length: 319 }, (_, n) => `whk_${n}`);
       for (const id of endpoints) await store.createEndpoint(anEndpoint('ten_a', { id }), null);
@@ -180,7 +183,7 @@ export function describeErasure(open: OpenStore): void {
       expect(await store.getSignal('ten_a', 'sig_2')).not.toBeNull();
     });
 
-    test("another tenant's events stay, even where they are named", async () => {
+    test("another tenant's events stay, even if they are named", async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
       const events = [aRoutedEvent('ten_b', ['whk_b'], { id: 'evt_b', deliveryIds: ['dlv_b'] })];
@@ -189,7 +192,7 @@ export function describeErasure(open: OpenStore): void {
       expect(await store.getDelivery('ten_b', 'dlv_b')).toMatchObject({ status: 'pending' });
     });
 
-    test("a mention in another's post is blacked out wherever it was told, and the post is still sent", async () => {
+    test("a mention in another person's post is redacted everywhere, and the post is still sent", async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
       const text = 'Ask\nLED_1@acme.com, not xled_1@acme.com.';
@@ -231,7 +234,7 @@ export function describeErasure(open: OpenStore): void {
       expect(await store.getSignal('ten_b', 'sig_2')).toEqual(signal);
     });
 
-    test('events are looked through in stretches, in the order of time', async () => {
+    test('events are scanned in ranges, in order of time', async () => {
       const { store } = await openWithTenants(open);
       const said = (id: string, data: string, createdAt: number) => {
         const routed = aRoutedEvent('ten_a', [], { id, createdAt });

@@ -27,7 +27,7 @@ async function ids(store: Store, query: Partial<EventQuery> = {}): Promise<strin
 
 export function describeEvents(open: OpenStore): void {
   describe('listing events', () => {
-    test('events about one subject, newest first, of its tenant alone', async () => {
+    test('events about one subject are newest first, of its tenant only', async () => {
       const opened = await openWithTenants(open);
       const about = (id: string, createdAt: number, subjectId: string) => {
         const routed = anEvent(id, { createdAt });
@@ -46,7 +46,7 @@ export function describeEvents(open: OpenStore): void {
       expect(await listed('ten_b', 10)).toEqual([]);
     });
 
-    test('an event comes with what each endpoint got of it', async () => {
+    test('an event has its outcome for each endpoint', async () => {
       const opened = await openWithTenants(open);
       for (const [id, status] of [
         ['whk_paused', 'paused'],
@@ -78,7 +78,7 @@ export function describeEvents(open: OpenStore): void {
       expect((await opened.store.listEvents('ten_b', ANY)).rows).toEqual([]);
     });
 
-    test('filters hold alone and together', async () => {
+    test('filters apply alone and combined', async () => {
       const opened = await openWithTenants(open);
       await store(
         opened.store,
@@ -97,7 +97,7 @@ export function describeEvents(open: OpenStore): void {
       expect(await ids(opened.store, { types: ['lead.enriched'], to: T0 + 4 })).toEqual(['evt_2']);
     });
 
-    test('paging sees every event exactly once, in order, whatever happens meanwhile', async () => {
+    test('paging returns every event exactly once, in order, despite concurrent changes', async () => {
       const opened = await openWithTenants(open);
       let run = 0;
       const event = fc.record({ at: fc.nat(2), type: fc.constantFrom(...EVENT_TYPES.slice(0, 3)) });

@@ -26,8 +26,8 @@ const keyIds = async (store: Store) =>
   (await store.pageKeys('ten_a', { limit: 100, after: null })).rows.map(({ id }) => id).sort();
 
 export function describeIdempotency(open: OpenStore): void {
-  describe('keys of requests', () => {
-    test('of many who ask at once, one may run', async () => {
+  describe('idempotency keys', () => {
+    test('of many concurrent requests, one may run', async () => {
       const { store } = await openWithTenants(open);
       const asked = Array.from({ length: 20 }, (_, i) =>
         store.reserveKey(aRequest(), terms({ token: `t${i}` })),
@@ -36,7 +36,7 @@ export function describeIdempotency(open: OpenStore): void {
       expect(states.sort()).toEqual(['held', ...Array(19).fill('running')].sort());
     });
 
-    test('an answer is kept as it was, until the key expires', async () => {
+    test('a response is stored unchanged until the key expires', async () => {
       const { store } = await openWithTenants(open);
       await hold(store);
       expect(await store.answerKey(aRequest(), 't1', ANSWER)).toBe(true);
@@ -45,7 +45,7 @@ export function describeIdempotency(open: OpenStore): void {
       expect((await again(T0 + 1_000)).state).toBe('held');
     });
 
-    test('another request under the key is told apart, running or answered', async () => {
+    test('another request with the key is detected, whether running or answered', async () => {
       const { store } = await openWithTenants(open);
       const other = () => store.reserveKey(aRequest({ fingerprint: 'f2' }), terms({ token: 't2' }));
       await hold(store);
@@ -54,7 +54,7 @@ export function describeIdempotency(open: OpenStore): void {
       expect(await other()).toEqual({ state: 'mismatch' });
     });
 
-    test('tenants and routes have keys of their own', async () => {
+    test('tenants and routes have separate keys', async () => {
       const { store } = await openWithTenants(open);
       await hold(store);
       for (const other of [aRequest({ tenantId: 'ten_b' }), aRequest({ route: 'POST /v1/keys' })]) {
@@ -62,7 +62,7 @@ export function describeIdempotency(open: OpenStore): void {
       }
     });
 
-    test('a key released with nothing done is free for any request; an answered one is not released', async () => {
+    test('a key released without a change is free for any request; an answered one is not released', async () => {
       const { store } = await openWithTenants(open);
       await hold(store);
       await store.releaseKey(aRequest(), 't1');
@@ -73,7 +73,7 @@ export function describeIdempotency(open: OpenStore): void {
       expect((await store.reserveKey(other, terms({ token: 't3' }))).state).toBe('answered');
     });
 
-    test('what a request has done is kept with it, and is not done again by its next run', async () => {
+    test('changes of a request are recorded with it, and not repeated by its next run', async () => {
       const { store } = await openWithTenants(open);
       const first = await hold(store);
       expect(first).toMatchObject({ startedAt: T0 + 10, steps: [] });
@@ -91,7 +91,7 @@ export function describeIdempotency(open: OpenStore): void {
       expect(await keyIds(store)).toEqual([...before, 'key_3'].sort());
     });
 
-    test('items of a batch have what they did each for itself', async () => {
+    test('items of a batch have separate records', async () => {
       const { store } = await openWithTenants(open);
       const first = await hold(store);
       await store.keeping(first, '7').createKey(aKey('ten_a', { id: 'key_1' }), 100);
@@ -104,7 +104,7 @@ export function describeIdempotency(open: OpenStore): void {
       expect(await keyIds(store)).toEqual([...before, 'key_3'].sort());
     });
 
-    test('what changed nothing, or failed, is not kept', async () => {
+    test('calls without effect, or that failed, are not recorded', async () => {
       const { store } = await openWithTenants(open);
       const held = await hold(store);
       const keeping = store.keeping(held);
@@ -113,7 +113,7 @@ export function describeIdempotency(open: OpenStore): void {
       expect((await hold(store, 't2')).steps).toEqual([]);
     });
 
-    test('reads and other changes of a keeping store are those of the store', async () => {
+    test('reads and other changes of a recording store are those of the store', async () => {
       const { store } = await openWithTenants(open);
       const held = await hold(store);
       expect(await store.keeping(held).getTenant('ten_a')).toEqual(await store.getTenant('ten_a'));

@@ -121,7 +121,7 @@ export function describeLeadList(open: OpenStore): void {
       },
     );
 
-    test('a position of another order is refused', async () => {
+    test('a position in another order is refused', async () => {
       const store = await openWithLeads(open);
       const page = store.listLeads('ten_a', { ...ANY, sort: '-icp_score', after: [1, 'led_1'] });
       await expect(page).rejects.toMatchObject({ code: 'INVALID_CURSOR' });
