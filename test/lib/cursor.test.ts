@@ -3,21 +3,21 @@ import { createCursors } from '../../src/lib/cursor.ts';
 
 const cursors = createCursors(Buffer.alloc(32, 1));
 
-test('a cursor gives back its position in the scope it was made for', () => {
+test('a cursor decodes to its position in its own scope', () => {
   const cursor = cursors.encode('ten_a|-timestamp', [1_700_000_000_000, 'sig_1']);
   expect(cursors.decode('ten_a|-timestamp', cursor)).toEqual([1_700_000_000_000, 'sig_1']);
 });
 
-test('a cursor of another scope is refused', () => {
+test('a cursor from another scope is rejected', () => {
   expect(cursors.decode('ten_b', cursors.encode('ten_a', [1]))).toBeNull();
 });
 
-test('a cursor of another key is refused', () => {
+test('a cursor signed with another key is rejected', () => {
   const other = createCursors(Buffer.alloc(32, 2));
   expect(cursors.decode('ten_a', other.encode('ten_a', [1]))).toBeNull();
 });
 
-test('a cursor with any character changed is refused', () => {
+test('a cursor with any character changed is rejected', () => {
   const cursor = cursors.encode('ten_a', [12345, 'sig_1']);
   for (let i = 0; i < cursor.length; i++) {
     const changed = `${cursor.slice(0, i)}${cursor[i] === 'A' ? 'B' : 'A'}${cursor.slice(i + 1)}`;
@@ -25,6 +25,6 @@ test('a cursor with any character changed is refused', () => {
   }
 });
 
-test('what is no cursor at all is refused', () => {
+test('text that is not a cursor is rejected', () => {
   for (const text of ['', 'x', '!!!!', 'a'.repeat(500)]) expect(cursors.decode('ten_a', text)).toBeNull();
 });

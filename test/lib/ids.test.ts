@@ -13,23 +13,23 @@ function idsAt(times: number[]) {
   return createIds(clock, systemRandom);
 }
 
-test('an id is its prefix and 25 characters that nobody misreads', () => {
+test('an ID is its prefix and 25 unambiguous characters', () => {
   expect(idsAt([1_800_000_000_000])('sig')).toMatch(/^sig_[0-9a-hjkmnp-tv-z]{25}$/);
 });
 
-test('ids sort by the time they were made in', () => {
+test('IDs sort by creation time', () => {
   const times = [1, 31, 32, 1023, 1_700_000_000_000, 1_700_000_000_001, 2_000_000_000_000];
   const newId = idsAt(times);
   const ids = times.map(() => newId('x'));
   expect([...ids].sort()).toEqual(ids);
 });
 
-test('ten thousand ids of one millisecond are all different', () => {
+test('ten thousand IDs of one millisecond are unique', () => {
   const newId = idsAt([]);
   expect(new Set(Array.from({ length: 10_000 }, () => newId('x'))).size).toBe(10_000);
 });
 
-test('the floor of a moment sorts before every id made at or after it, and after those made before', () => {
+test('the floor of a time sorts before every ID created from then on, and after earlier ones', () => {
   const newId = idsAt([1_000, 1_001]);
   const [before, at] = [newId('att'), newId('att')];
   const floor = idFloor('att', 1_001);

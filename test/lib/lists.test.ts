@@ -3,7 +3,7 @@ import { addAll, largestOf, smallestOf } from '../../src/lib/lists.ts';
 
 const million = Array.from({ length: 1_000_000 }, (_, i) => i);
 
-test('a list of a million is added to another, and its bounds are found', () => {
+test('a million items are appended, and their bounds found', () => {
   const list = [7];
   addAll(list, million);
   expect(list).toHaveLength(1_000_001);
@@ -11,7 +11,7 @@ test('a list of a million is added to another, and its bounds are found', () => 
   expect(smallestOf(million)).toBe(0);
 });
 
-test('bounds that are given hold where the values lie within them', () => {
+test('given bounds are returned if all values lie within them', () => {
   expect(largestOf([3, 5], 10)).toBe(10);
   expect(smallestOf([3, 5], 1)).toBe(1);
   expect(largestOf([], 1)).toBe(1);

@@ -20,7 +20,7 @@ test.each([
   ['a word of thanks', `${TEXT} Thanks a lot!`],
   ['a word that was mended', TEXT.replace('twelve', 'many')],
   ['a heading', `Booking system?\n\n${TEXT}`],
-])('a text is the same with %s', (_, other) => {
+])('a text is a near-duplicate with %s', (_, other) => {
   expect(areOne(TEXT, other)).toBe(true);
 });
 
@@ -29,33 +29,33 @@ test.each([
   ['the same words in another order', TEXT.split(' ').reverse().join(' ')],
   ['another text', 'Nice weather on site today, lads.'],
   ['nothing', ''],
-])('a text is another than %s', (_, other) => {
+])('a text is not a near-duplicate of %s', (_, other) => {
   expect(areOne(TEXT, other)).toBe(false);
 });
 
-test('texts that differ in a number are two', () => {
+test('texts with different numbers are different', () => {
   expect(areOne(`${TEXT} Street 5.`, `${TEXT} Street 6.`)).toBe(false);
 });
 
-test('a short text with another thing in it is another wish, with another spelling it is not', () => {
+test('a different word in a short text makes it different, a different spelling does not', () => {
   const wish = (thing: string) => `We are looking for a new ${thing} this month, any recommendations?`;
   expect(isNear(wish('CRM'), wish('van'))).toBe(false);
   expect(isNear(wish('dispatcher'), wish('dispacher'))).toBe(true);
 });
 
-test('a text of one word, and one without spaces, are known again', () => {
+test('texts of one word, and texts without spaces, are recognised', () => {
   expect(areOne('CRM?', 'crm')).toBe(true);
   expect(areOne('我们正在寻找新的软件系统请推荐', '我们正在寻找新的软件系统请推荐吧')).toBe(true);
 });
 
-test('of texts of fifty words with one that was changed nearly all are known again', () => {
+test('nearly all texts of fifty words are recognised after one word was changed', () => {
   const words = fc.array(fc.stringMatching(/^[a-z]{3,8}$/), { minLength: 50, maxLength: 50 });
   const texts = fc.sample(words, { numRuns: 300, seed: 1 });
   const found = texts.filter((text) => areOne(text.join(' '), text.with(20, 'changed').join(' ')));
   expect(found.length).toBeGreaterThanOrEqual(295);
 });
 
-test('a text of plain letters has the words that it has beside others', () => {
+test('plain ASCII text has the same words as in a mixed text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary-ascii' }), (text) => {
       expect([...readNearText(`${text} `).words, 'e']).toEqual(readNearText(`${text} \u00e9`).words);
@@ -63,7 +63,7 @@ test('a text of plain letters has the words that it has beside others', () => {
   );
 });
 
-test('keys are whole numbers of 48 bits at most', () => {
+test('keys are integers of at most 48 bits', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       for (const key of nearKeys(text)) {

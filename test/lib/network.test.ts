@@ -15,7 +15,7 @@ test.each([
   ['www.www.acme.com', 'acme.com'],
   ['www.com', 'www.com'],
   ['www.co.uk', 'www.co.uk'],
-])('%j is the company at %s', (written, domain) => {
+])('%j is normalised to %s', (written, domain) => {
   expect(normaliseDomain(written)).toBe(domain);
 });
 
@@ -36,11 +36,11 @@ test.each([
   'ftp://acme.com',
   `${'a'.repeat(64)}.com`,
   `${'a.'.repeat(126)}com`,
-])('%j names no domain', (written) => {
+])('%j contains no domain', (written) => {
   expect(normaliseDomain(written)).toBeNull();
 });
 
-test('what is normalised stays as it is', () => {
+test('normalising twice changes nothing', () => {
   fc.assert(
     fc.property(fc.oneof(fc.domain(), fc.webUrl(), fc.string()), (written) => {
       const domain = normaliseDomain(written);

@@ -29,7 +29,7 @@ async function advance(ms: number): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('every job runs a second after the start, and then at its own pace', async () => {
+test('every job runs a second after the start, and then at its own interval', async () => {
   start(job('fast', 10_000), job('slow', 25_000));
   await advance(999);
   expect(ran).toEqual([]);
@@ -39,7 +39,7 @@ test('every job runs a second after the start, and then at its own pace', async 
   expect(ran).toEqual(['fast', 'slow', 'fast', 'fast', 'slow']);
 });
 
-test('a job that fails is told, runs again at its time, and holds up no other', async () => {
+test('a failed job is reported, runs again at its next time, and delays no other', async () => {
   const bad = job('bad', 1_000, async () => {
     throw new Error('broken');
   });
@@ -51,7 +51,7 @@ test('a job that fails is told, runs again at its time, and holds up no other', 
   expect(ran).toEqual(['good', 'good']);
 });
 
-test('a job is not begun a second time while it runs, however long that takes', async () => {
+test('a job is not started again while it runs, however long it takes', async () => {
   let finish = () => {};
   const long = job('long', 1_000, () => {
     ran.push('long');
@@ -69,7 +69,7 @@ test('a job is not begun a second time while it runs, however long that takes', 
   expect(ran).toEqual(['long', 'long']);
 });
 
-test('stopping asks the job under way to end, waits for it, and begins no other', async () => {
+test('stopping interrupts the current job, waits for it, and starts no other', async () => {
   let asked = () => false;
   let finish = () => {};
   const long = job('long', 1_000, (isStopping) => {

@@ -7,14 +7,14 @@ function drained(turns: ReturnType<typeof createFairQueue<string>>): string[] {
   return all;
 }
 
-test('owners take turns, and of one owner the oldest comes first', () => {
+test('owners take turns, and the items of one owner are taken oldest first', () => {
   const turns = createFairQueue<string>();
   for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) turns.push(item.slice(0, 1), item);
   expect(drained(turns)).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3']);
   expect(turns.next()).toBeUndefined();
 });
 
-test('what an owner added while their last was under way comes after what others wait for', () => {
+test('items added while their owner was served come after those of other waiting owners', () => {
   const turns = createFairQueue<string>();
   turns.push('a', 'a1');
   expect(turns.next()).toBe('a1');

@@ -15,7 +15,7 @@ test('a cut that falls between two words keeps the word before it', () => {
   expect(excerpt('one two three', 8)).toBe('one two…');
 });
 
-test('a single endless word is cut in the word', () => {
+test('a single very long word is cut within the word', () => {
   expect(excerpt('a'.repeat(20), 5)).toBe('aaaa…');
 });
 
@@ -29,19 +29,19 @@ test.each([
   ['Thai', 'กำลังมองหาซอฟต์แวร์จัดตารางงาน'.repeat(30)],
   ['a long link', `See https://forum.example/${'a'.repeat(600)}`],
   ['a long link on a line of its own', `\n${'https://forum.example/'.repeat(40)}`],
-])('%s is cut at a character and fills the excerpt', (_what, text) => {
+])('%s is cut between graphemes and fills the excerpt', (_what, text) => {
   const cut = excerpt(text, 500);
   expect(codePointLength(cut)).toBeGreaterThan(495);
   expect(codePointLength(cut)).toBeLessThanOrEqual(500);
   expect(text.startsWith(cut.slice(0, -1))).toBe(true);
 });
 
-test('a character of several code points is left out rather than cut', () => {
+test('a grapheme of several code points is omitted rather than cut', () => {
   expect(excerpt('👩‍👩‍👧‍👦'.repeat(4), 10)).toBe('👩‍👩‍👧‍👦…');
   expect(excerpt('e\u0301'.repeat(10), 6)).toBe('e\u0301e\u0301…');
 });
 
-test('an excerpt never has more code points than asked for', () => {
+test('an excerpt never exceeds the maximum number of code points', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 2, max: 40 }), (text, max) => {
       const cut = excerpt(text, max);
@@ -65,7 +65,7 @@ test.each(['NFC', 'NFD', 'NFKC', 'NFKD'] as const)(
   },
 );
 
-test('the longest run of marks that is kept whole has 30', () => {
+test('a run of 30 combining marks is kept, longer runs are shortened', () => {
   const run = (marks: number) => `x${'\u0301'.repeat(marks)}y`;
   expect(normalised(run(30), 'NFD')).toBe(run(30));
   expect(normalised(run(31), 'NFD')).toBe(run(30));
@@ -85,12 +85,12 @@ test.each([
   expect(fold(text).replaceAll('a', '')).toBe('');
 });
 
-test('a path loses the slashes that it ends in, and no other', () => {
+test('only trailing slashes are removed from a path', () => {
   const paths = ['', '/', '//', '/a', '/a/', '/a///', '/a//b/', '//x'];
   expect(paths.map(withoutTrailingSlashes)).toEqual(['', '', '', '/a', '/a', '/a', '/a//b', '//x']);
 });
 
-test('a text of ligatures grows to four times its length at most, and Korean stays whole', () => {
+test('a text of ligatures grows at most fourfold, and Korean is not truncated', () => {
   expect(normalised('\ufdfa'.repeat(20_000), 'NFKD')).toHaveLength(80_000);
   const korean = '한'.repeat(20_000);
   expect(normalised(korean, 'NFKD')).toBe(korean.normalize('NFKD'));

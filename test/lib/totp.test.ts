@@ -3,7 +3,7 @@ import { base32, stepOf, stepOfCode, totpCode, totpUri } from '../../src/lib/tot
 
 const SECRET = Buffer.from('12345678901234567890');
 
-test('codes are those of RFC 6238, appendix B', () => {
+test('codes match RFC 6238, appendix B', () => {
   const vectors = [
     [59, '94287082'],
     [1_111_111_109, '07081804'],
@@ -16,7 +16,7 @@ test('codes are those of RFC 6238, appendix B', () => {
   expect(totpCode(SECRET, 1)).toBe('287082');
 });
 
-test('codes of counters are those of RFC 4226, appendix D', () => {
+test('codes of counters match RFC 4226, appendix D', () => {
   const codes = [
     '755224',
     '287082',
@@ -32,7 +32,7 @@ test('codes of counters are those of RFC 4226, appendix D', () => {
   expect(codes.map((_, i) => totpCode(SECRET, i))).toEqual(codes);
 });
 
-test('a code counts a step early or late, and only for a step after the last one', () => {
+test('a code is valid one step early or late, and only after the last accepted step', () => {
   const now = 1_000_000_000_000;
   const step = stepOf(now);
   const found = [-2, -1, 0, 1, 2].map((away) =>
@@ -45,7 +45,7 @@ test('a code counts a step early or late, and only for a step after the last one
   expect(stepOfCode(SECRET, '', { now, after: 0 })).toBeNull();
 });
 
-test('secrets are told in the base32 of RFC 4648, section 10, without padding', () => {
+test('secrets are encoded in base32 without padding (RFC 4648, section 10)', () => {
   const vectors = {
     '': '',
     f: 'MY',
@@ -58,7 +58,7 @@ test('secrets are told in the base32 of RFC 4648, section 10, without padding', 
   for (const [plain, coded] of Object.entries(vectors)) expect(base32(Buffer.from(plain))).toBe(coded);
 });
 
-test('an authenticator gets it all in one address', () => {
+test('the URI contains everything an authenticator needs', () => {
   const uri = new URL(totpUri(SECRET, { issuer: 'Signalpost', account: 'a b@example.com' }));
   expect([uri.protocol, uri.host, uri.pathname]).toEqual([
     'otpauth:',

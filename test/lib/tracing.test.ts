@@ -4,7 +4,7 @@ import { formatTraceparent, parseTraceparent } from '../../src/lib/tracing.ts';
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
 
-test('a traceparent is read and written as W3C Trace Context says', () => {
+test('a traceparent is parsed and formatted as in W3C Trace Context', () => {
   expect(parseTraceparent(`00-${TRACE}-${SPAN}-01`)).toEqual({ traceId: TRACE, spanId: SPAN, flags: 1 });
   expect(parseTraceparent(`00-${TRACE}-${SPAN}-02`)?.flags).toBe(0);
   // A later version may say more; what is known of it is read (section 3.2.2).
@@ -20,4 +20,4 @@ test.each([
   ['a trace of zeros', `00-${'0'.repeat(32)}-${SPAN}-01`],
   ['a span of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
   ['two of them', [`00-${TRACE}-${SPAN}-01`]],
-])('%s is none', (_, text) => expect(parseTraceparent(text)).toBeNull());
+])('%s is invalid', (_, text) => expect(parseTraceparent(text)).toBeNull());

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createYielder, lineWaitMs, standInLine } from '../../src/lib/yielding.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
-test('long work pauses when it has had its time, and not before', async () => {
+test('long work yields when its time is used up, and not before', async () => {
   const clock = createManualClock();
   const nextTurn = createYielder(clock, 10);
   let others = 0;
@@ -44,15 +44,15 @@ async function turnsOf(count: number, pieceMs: number): Promise<number[]> {
   return [...new Set(seen)].filter((n) => n > 0);
 }
 
-test('of several long works one goes on in each turn of the event loop', async () => {
+test('one of several long tasks continues in each turn of the event loop', async () => {
   expect(await turnsOf(3, 6)).toEqual([1, 2, 3]);
 });
 
-test('works whose pieces are short share a turn', async () => {
+test('tasks with short chunks share a turn', async () => {
   expect((await turnsOf(500, 0)).length).toBeLessThan(50);
 });
 
-test('what stands in line is estimated by what was before it', async () => {
+test('the wait in the queue is estimated from the previous turns', async () => {
   expect(lineWaitMs()).toBe(0);
   const going = Array.from({ length: 10 }, () => standInLine().then(() => work(6)));
   await going[0];

@@ -94,7 +94,7 @@ const list = (token: string, app = t.app) =>
     payload: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
   });
 
-test('the metadata name the authorization servers, and a refusal the scopes to ask for', async () => {
+test('the metadata names the authorization servers, and a 401 the scopes to request', async () => {
   const metadata = await t.app.inject({ url: '/.well-known/oauth-protected-resource/mcp' });
   expect(metadata.json()).toMatchObject({ resource: AUDIENCE, authorization_servers: [issuer.url] });
   const { headers } = await t.app.inject({ method: 'POST', url: '/mcp', payload: {} });
@@ -102,7 +102,7 @@ test('the metadata name the authorization servers, and a refusal the scopes to a
 });
 
 describe('a token of an authorization server', () => {
-  test('acts for its account with its scopes, beside API keys', async () => {
+  test('acts for its account with its scopes, alongside API keys', async () => {
     const client = await connectMcp(t.app, bearer(await aToken()));
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
@@ -118,7 +118,7 @@ describe('a token of an authorization server', () => {
     expect((await list(t.apiKey)).statusCode).toBe(200);
   });
 
-  test('of one client is limited by itself, whichever token it sends', async () => {
+  test('of one client has its own rate limit, shared by all its tokens', async () => {
     const remaining = async (claims: object) =>
       Number((await list(await aToken({ ...claims }))).headers['ratelimit-remaining']);
     expect([
@@ -128,7 +128,7 @@ describe('a token of an authorization server', () => {
     ]).toEqual([599, 598, 599]);
   });
 
-  test('may hold its scopes in a list, as presets of keys do, or none', async () => {
+  test('may list its scopes, name presets, or have none', async () => {
     const namesOf = async (claims: Record<string, unknown>) =>
       (await list(await aToken({ scope: undefined, ...claims }))).json().result.tools.length;
     expect(await namesOf({ scp: ['signals:read'] })).toBe(3);
@@ -153,7 +153,7 @@ describe('a token of an authorization server', () => {
     expect(answer.headers['www-authenticate']).toContain('error="invalid_token"');
   });
 
-  test('is refused with a signature that is not the issuer’s, or none', async () => {
+  test("is rejected with another issuer's signature, or none", async () => {
     const [header, payload] = (await aToken()).split('.');
     const unsigned = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${payload}.`;
     const shared = await new SignJWT({ iss: issuer.url })
@@ -173,7 +173,7 @@ describe('a token of an authorization server', () => {
     }
   });
 
-  test('opens nothing but MCP', async () => {
+  test('is valid for MCP only', async () => {
     const answer = await t.app.inject({ url: '/v1/me', headers: bearer(await aToken()) });
     expect(answer.statusCode).toBe(401);
   });
@@ -182,7 +182,7 @@ describe('a token of an authorization server', () => {
 describe('keys of an authorization server', () => {
   const keysAsked = () => issuer.asked.filter((path) => path === '/keys').length;
 
-  test('are read once for many tokens, and again for one that is not among them', async () => {
+  test('are read once for many tokens, and again for an unknown key', async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, async () => list(await aToken())));
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200, 200]);
     expect(issuer.asked).toEqual([
@@ -200,7 +200,7 @@ describe('keys of an authorization server', () => {
     expect(keysAsked()).toBe(2);
   });
 
-  test('that are withdrawn count no more after ten minutes', async () => {
+  test('are no longer valid ten minutes after they are withdrawn', async () => {
     const [old] = issuer.keys;
     expect((await list(await aToken())).statusCode).toBe(200);
     issuer.keys.splice(0, 1, await aKey('two'));
@@ -208,7 +208,7 @@ describe('keys of an authorization server', () => {
     expect((await list(await aToken({}, old))).statusCode).toBe(401);
   });
 
-  test('outlive an issuer that is away; without any, callers are asked to come back', async () => {
+  test('outlive an unreachable issuer; without any keys, callers are asked to retry', async () => {
     expect((await list(await aToken())).statusCode).toBe(200);
     issuer.close();
     t.clock.advance(601_000);
@@ -237,7 +237,7 @@ describe('keys of an authorization server', () => {
     expect(issuer.asked.filter((path) => path.endsWith('openid-configuration'))).toHaveLength(1);
   });
 
-  test('are not read at a private address unless that is allowed', async () => {
+  test('are not read from a private address unless it is allowed', async () => {
     const own = await openApp(issuer.url, '10.0.0.0/8');
     expect((await list(await aToken(), own.app)).statusCode).toBe(503);
     expect(issuer.asked).toEqual([]);
@@ -245,7 +245,7 @@ describe('keys of an authorization server', () => {
   });
 });
 
-test('a subscription made with a token belongs to its subject, survives renewed tokens, and ends with the last', async () => {
+test('a subscription created with a token belongs to its subject, survives renewed tokens, and ends with the last one', async () => {
   const subscribe = async (claims: Record<string, unknown>, ttlMs = 3_600_000) => {
     const client = await connectMcp(t.app, bearer(await aToken(claims)));
     const delivery = {

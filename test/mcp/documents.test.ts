@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.app.close());
 
-test('with the base address and a key alone, hot signals with reasons take 2 requests and under 4,000 tokens', async () => {
+test('with only the base URL and a key, hot signals with reasons take 2 requests and under 4,000 tokens', async () => {
   let tokens = 0;
   const llms = await t.app.inject('/llms.txt');
   tokens += estimateTokenCount(llms.body);
@@ -57,7 +57,7 @@ test('with the base address and a key alone, hot signals with reasons take 2 req
   expect(read.reduce((sum, each) => sum + each)).toBeLessThan(4_000);
 });
 
-test('llms.txt has under 1,500 tokens and leads to the page for agents, which names every tool', async () => {
+test('llms.txt has under 1,500 tokens and links to the page for agents, which names every tool', async () => {
   const { body: llms } = await t.app.inject('/llms.txt');
   expect(estimateTokenCount(llms)).toBeLessThan(1_500);
   const [, page = ''] = /\[For agents\]\((\S+)\) first/.exec(llms) ?? [];
@@ -70,7 +70,7 @@ test('llms.txt has under 1,500 tokens and leads to the page for agents, which na
   expect(estimateTokenCount(body)).toBeLessThan(2_000);
 });
 
-test('the server card leads to the MCP address, under both of its addresses', async () => {
+test('the server card contains the MCP URL, at both of its own URLs', async () => {
   const card = await t.app.inject('/.well-known/mcp');
   expect(card.json()).toMatchObject({
     name: 'com.example.signals/signalpost',

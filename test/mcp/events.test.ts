@@ -61,7 +61,7 @@ const deliveries = async () => {
   return (await t.store.listDeliveries(t.tenant.id, { ...filters, limit: 50, after: null })).rows;
 };
 
-test('both spellings of the capability are advertised, and events are listed with their schemas', async () => {
+test('both forms of the capability are advertised, and events are listed with their schemas', async () => {
   // As they stand on the wire: the official client drops what it does not know.
   const raw = async (method: string, params: object, headers: Record<string, string> = {}) => {
     const payload = { jsonrpc: '2.0', id: 1, method, params };
@@ -105,7 +105,7 @@ test('both spellings of the capability are advertised, and events are listed wit
 });
 
 describe('subscribing', () => {
-  test('sends a challenge, and an event that fits goes out in the form of SEP-3415, under its own id', async () => {
+  test('sends a challenge; a matching event is then delivered as in SEP-3415, with its own ID', async () => {
     const client = await connect();
     const made = await call(client, 'events/subscribe', request({ arguments: { min_score: 10 } }));
     expect(made).toMatchObject({
@@ -129,7 +129,7 @@ describe('subscribing', () => {
     expect(log?.body).not.toContain('"signature"');
   });
 
-  test('an account causes sixty challenges a minute, wherever they go', async () => {
+  test('an account causes at most sixty challenges per minute, to any URL', async () => {
     const client = await connect();
     const first = challenges.length;
     const outcomes: string[] = [];
@@ -150,7 +150,7 @@ describe('subscribing', () => {
     expect(await call(client, 'events/subscribe', request())).toMatchObject({ id: expect.any(String) });
   });
 
-  test('again is the same subscription, renewed without a challenge; another secret is challenged', async () => {
+  test('again renews the same subscription without a challenge; a new secret is challenged', async () => {
     const client = await connect();
     const first = await call(client, 'events/subscribe', request({ arguments: { min_score: 1 } }));
     t.clock.advance(60_000);
@@ -211,7 +211,7 @@ describe('subscribing', () => {
     expect(await deliveries()).toEqual([]);
   });
 
-  test('a key has at most 20', async () => {
+  test('is limited to 20 subscriptions per key', async () => {
     const client = await connect();
     for (let n = 0; n < 20; n++) await call(client, 'events/subscribe', request({}, { url: URL_OF(n) }));
     await expect(call(client, 'events/subscribe', request({}, { url: URL_OF(20) }))).rejects.toMatchObject({
@@ -223,7 +223,7 @@ describe('subscribing', () => {
   });
 });
 
-describe('the end', () => {
+describe('the end of a subscription', () => {
   /** Once the others see nothing of it: an end does not wait for it. */
   const sweep = () => endSubscriptions(t);
   const isDelivered = async () => {
@@ -232,7 +232,7 @@ describe('the end', () => {
     return (await deliveries()).length > before;
   };
 
-  test('unsubscribing ends it, and doing so again is no fault', async () => {
+  test('is requested by unsubscribing; doing so again is not an error', async () => {
     const client = await connect();
     await call(client, 'events/subscribe', request());
     const { name, arguments: args } = request();
@@ -245,7 +245,7 @@ describe('the end', () => {
     expect(await isDelivered()).toBe(true);
   });
 
-  test('comes when its time is over', async () => {
+  test('follows when it expires', async () => {
     await call(await connect(), 'events/subscribe', request({ ttlMs: 60_000 }));
     t.clock.advance(59_000);
     await sweep();
@@ -256,7 +256,7 @@ describe('the end', () => {
     expect(await isDelivered()).toBe(false);
   });
 
-  test('is final: to subscribe again afterwards is a new subscription, which is challenged', async () => {
+  test('is final: subscribing again creates a new subscription, which is challenged', async () => {
     const client = await connect();
     await call(client, 'events/subscribe', request({ ttlMs: 60_000 }));
     t.clock.advance(60_000);
@@ -273,7 +273,7 @@ describe('the end', () => {
     expect(await isDelivered()).toBe(true);
   });
 
-  test('comes with that of its key, and no other', async () => {
+  test('follows with that of its key, and no other', async () => {
     const key = await t.addKey({ scopes: ['signals:read'] });
     await call(await connectMcp(t.app, key.auth), 'events/subscribe', request());
     await call(await connect(), 'events/subscribe', request({}, { url: URL_OF(2) }));
@@ -286,7 +286,7 @@ describe('the end', () => {
   });
 });
 
-test('a key that loses the scope of an event gets no more of it', async () => {
+test('a key that loses the scope of an event no longer receives it', async () => {
   const key = await t.addKey({ scopes: ['signals:read', 'leads:write'] });
   const client = await connectMcp(t.app, key.auth);
   await call(client, 'events/subscribe', request());
@@ -307,7 +307,7 @@ test('a key that loses the scope of an event gets no more of it', async () => {
   expect(types.sort()).toEqual(['lead.created', 'signal.detected']);
 });
 
-test('a key without the scope is told of no such event, and another key ends no subscription but its own', async () => {
+test('without the scope, an event looks unknown, and a key cannot end the subscription of another key', async () => {
   const { auth } = await t.addKey({ scopes: ['leads:read'] });
   const other = await connectMcp(t.app, auth);
   const { events } = (await call(other, 'events/list')) as unknown as { events: { name: string }[] };
@@ -319,7 +319,7 @@ test('a key without the scope is told of no such event, and another key ends no 
   expect(await deliveries()).toHaveLength(1);
 });
 
-test("a tenant's subscriptions get nothing of another's, and count as no endpoints of its own", async () => {
+test("a tenant's subscriptions receive nothing of another tenant, and do not count as its endpoints", async () => {
   await call(await connect(), 'events/subscribe', request());
   const other = await t.addTenant();
   await t.app.inject({ method: 'POST', url: '/v1/signals', headers: other.auth, payload: aPost() });
@@ -333,7 +333,7 @@ test("a tenant's subscriptions get nothing of another's, and count as no endpoin
   expect(events.statusCode).toBe(200);
 });
 
-test('lead.created is sent once for each lead, enriched or not', async () => {
+test('lead.created is sent once per lead, enriched or not', async () => {
   const client = await connect();
   await call(client, 'events/subscribe', request({ name: 'lead.created' }));
   const polled = () => call(client, 'events/poll', { name: 'lead.created', cursor });
@@ -351,7 +351,7 @@ test('lead.created is sent once for each lead, enriched or not', async () => {
   });
 });
 
-test('events of leads are filtered by the signals that the lead has, delivered or polled', async () => {
+test("events of leads are filtered by the lead's signals, delivered or polled", async () => {
   const [signal] = (await post()).json().data.signals;
   const { icp_profile_id, icp_score } = signal;
   const profile = { name: 'Other', phrases: ['zebra crossing'] };
@@ -385,7 +385,7 @@ describe('polling', () => {
   const poll = async (client: Client, params: Record<string, unknown> = {}) =>
     (await call(client, 'events/poll', { name: 'signal.detected', ...params })) as unknown as Polled;
 
-  test('begins now, and goes on with what was stored since, under the ids of deliveries', async () => {
+  test('starts now, and continues with events stored since, with the IDs of deliveries', async () => {
     const client = await connect();
     await post();
     const { cursor, events, truncated } = await poll(client);
@@ -402,7 +402,7 @@ describe('polling', () => {
     expect((await poll(client, { cursor: next.cursor })).events).toEqual([]);
   });
 
-  test('lets through what fits its arguments, and says where it passed something by', async () => {
+  test('returns events that match the arguments, and reports skipped ones', async () => {
     const client = await connect();
     const none = await poll(client, { arguments: { min_score: 100 } });
     const all = await poll(client);
@@ -414,7 +414,7 @@ describe('polling', () => {
     expect(await poll(client, { cursor: all.cursor })).toMatchObject({ events: [], truncated: true });
   });
 
-  test('passes by every event of an erased person and of a deleted signal, and so does a feed', async () => {
+  test('skips all events of erased people and deleted signals, and so does a feed', async () => {
     const client = await connect();
     const names = ['signal.detected', 'signal.new_hot', 'lead.created', 'pipeline.stage_changed'];
     const event_types = ['signal.detected', 'signal.new_hot', 'lead.enriched', 'pipeline.stage_changed'];
@@ -451,7 +451,7 @@ describe('polling', () => {
   });
 });
 
-test('the numbers of SEP-3415 are a setting', async () => {
+test('the error codes of SEP-3415 are configurable', async () => {
   const own = await buildTestApp({ env: { MCP_EVENT_ERRORS: 'sep-3415' } });
   const client = await connectMcp(own.app, own.auth);
   await expect(call(client, 'events/subscribe', request({ name: 'no.such' }))).rejects.toMatchObject({
@@ -460,7 +460,7 @@ test('the numbers of SEP-3415 are a setting', async () => {
   await own.app.close();
 });
 
-test('what is signed for a subscription verifies by the Standard Webhooks library', async () => {
+test('signatures for subscriptions verify with the Standard Webhooks library', async () => {
   const { createStandardSigner } = await import('../../src/webhooks/signature.ts');
   const { toBodyBytes } = await import('../../src/model/delivery.ts');
   const body = '{"eventId":"evt_1","name":"signal.detected","data":{},"cursor":null}';

@@ -17,7 +17,7 @@ function post(headers: Record<string, string>, payload: object = LIST) {
 }
 
 describe('without a valid key', () => {
-  test('401 names the metadata of the resource, which answers', async () => {
+  test('a 401 names the metadata of the resource, which is served', async () => {
     const metadata = `${BASE_URL}/.well-known/oauth-protected-resource/mcp`;
     for (const headers of [{}, { authorization: 'Bearer sp_live_wrong' }]) {
       const answer = await post(headers);
@@ -55,7 +55,7 @@ test.each([
   expect((await post({ ...t.auth, ...headers })).statusCode).toBe(status);
 });
 
-test('a batch, a body that is no JSON-RPC and an unknown method are refused, and nothing fails', async () => {
+test('a batch, a body that is not JSON-RPC and an unknown method are rejected without failures', async () => {
   for (const batch of [[], [LIST], [LIST, { ...LIST, id: 2 }]]) {
     const answer = await post({ ...t.auth, 'mcp-protocol-version': '2025-03-26' }, batch);
     expect(answer.statusCode).toBe(400);
@@ -67,7 +67,7 @@ test('a batch, a body that is no JSON-RPC and an unknown method are refused, and
   expect(t.logLines.filter((line) => line.includes('tool failed'))).toEqual([]);
 });
 
-test('a refusal is short, whatever the arguments are', async () => {
+test('a rejection is short, whatever the arguments', async () => {
   const wide = Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`member_${n}`, 1]));
   for (const args of [wide, { ['a'.repeat(100_000)]: 1 }, { signal_id: 'a'.repeat(100_000) }]) {
     const params = { name: 'get_signal', arguments: args };
@@ -77,7 +77,7 @@ test('a refusal is short, whatever the arguments are', async () => {
   }
 });
 
-test('what fails is logged, and its message is kept from the client', async () => {
+test('a failure is logged, and its message is not sent to the client', async () => {
   const failing = await buildTestApp({
     wrapStore: (store) => ({
       ...store,
@@ -103,7 +103,7 @@ test('what fails is logged, and its message is kept from the client', async () =
 });
 
 describe('scopes', () => {
-  test('a key lists and runs the tools of its scopes alone', async () => {
+  test('a key lists and runs only the tools of its scopes', async () => {
     const { auth } = await t.addKey({ scopes: ['signals:read'] });
     const client = await connectMcp(t.app, auth);
     const { tools } = await client.listTools();
@@ -113,13 +113,13 @@ describe('scopes', () => {
     expect(resourceTemplates.map(({ name }) => name)).toEqual(['signal']);
   });
 
-  test('a key without any lists nothing', async () => {
+  test('a key without scopes lists nothing', async () => {
     const { auth } = await t.addKey({ scopes: [] });
     const client = await connectMcp(t.app, auth);
     expect((await client.listTools()).tools).toEqual([]);
   });
 
-  test('to move a lead takes the scope of the pipeline, too', async () => {
+  test('moving a lead also requires the scope of the pipeline', async () => {
     const lead = await t.app.inject({
       method: 'POST',
       url: '/v1/leads',
@@ -136,7 +136,7 @@ describe('scopes', () => {
   });
 });
 
-test('a request counts for the limit of its key, and a revoked key is refused at once', async () => {
+test("a request counts towards its key's rate limit, and a revoked key is rejected immediately", async () => {
   const { auth, id } = await t.addKey({ scopes: ['signals:read'], rateLimit: 2 });
   expect((await post(auth)).headers['ratelimit-remaining']).toBe('1');
   await post(auth);

@@ -44,7 +44,7 @@ const WITH_IDS = (): Record<string, Record<string, unknown>> => ({
   resend_delivery: { delivery_id: mine('deliveries') },
 });
 
-describe("another tenant's real id", () => {
+describe("another tenant's ID", () => {
   test('is unknown to every tool that takes one, and nothing changes', async () => {
     const { auth } = await t.addTenant('enterprise');
     const client = await connectMcp(t.app, auth);
@@ -63,7 +63,7 @@ describe("another tenant's real id", () => {
     expect(readRows(file)).toEqual(before);
   });
 
-  test('is in no list, and as a filter lets nothing through', async () => {
+  test('is in no list, and matches nothing as a filter', async () => {
     const { auth } = await t.addTenant('enterprise');
     const client = await connectMcp(t.app, auth);
     const filters: Record<string, object> = {
@@ -82,7 +82,7 @@ describe("another tenant's real id", () => {
     }
   });
 
-  test('is no resource, as an unknown one', async () => {
+  test('is no resource, like an unknown one', async () => {
     const { auth } = await t.addTenant('enterprise');
     const client = await connectMcp(t.app, auth);
     const { resourceTemplates } = await client.listResourceTemplates();
@@ -139,7 +139,7 @@ describe("another tenant's events", () => {
     return all.filter(({ endpointId }) => !webhooks.includes(endpointId));
   }
 
-  test('reach no subscription and no poll of any event; ids and cursors of others are no use', async () => {
+  test('reach no subscription and no poll; IDs and cursors of other tenants are useless', async () => {
     const digest = { store: t.store, clock: t.clock, newId: createIds(t.clock, systemRandom), baseUrl: '' };
     await makeDigests(digest);
     const home = await follow(t);
@@ -180,7 +180,7 @@ describe("another tenant's events", () => {
   });
 });
 
-test('a tool is closed to a key that has every scope but its own, and open to one with it alone', async () => {
+test('a tool requires exactly its own scope', async () => {
   for (const { listed, scope } of TOOLS) {
     const others = SCOPES.filter((one) => one !== scope && one !== scope.replace(/:read$/, ':write'));
     const shut = await connectMcp(t.app, (await t.addKey({ scopes: others })).auth);

@@ -39,7 +39,7 @@ function expected(
   return seen === undefined ? null : { source: 'signal', value: seen };
 }
 
-test('the last word of a caller is in force, else that of the signals', () => {
+test('the last manual value takes precedence over observed ones', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
       let facts = NO_FACTS;
@@ -61,7 +61,7 @@ test('the last word of a caller is in force, else that of the signals', () => {
   );
 });
 
-test('a value keeps the signal and the time it was first seen at', () => {
+test('a value keeps the signal and the time of its first observation', () => {
   const company = { domain: 'acme.com', name: 'Acme', industry: '', headcount: '', location: '' };
   const first = observeFacts(NO_FACTS, company, { signalId: 'sig_1', at: 1 });
   expect(observeFacts(first, company, { signalId: 'sig_2', at: 2 })).toBe(first);

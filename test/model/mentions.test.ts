@@ -18,7 +18,7 @@ test.each([
   expect(maskMentions(text, pattern)).toBe(masked);
 });
 
-test('in JSON only strings change, at any depth and behind any escape', () => {
+test('only strings of JSON are changed, at any depth and with any escapes', () => {
   const json = JSON.stringify({ a: ['\njane@acme.com', 1, null], b: { c: '"jane@acme.com"' } });
   expect(JSON.parse(maskJson(json, pattern))).toEqual({
     a: [`\n${'█'.repeat(13)}`, 1, null],
@@ -26,6 +26,6 @@ test('in JSON only strings change, at any depth and behind any escape', () => {
   });
 });
 
-test('no texts are no pattern', () => {
+test('an empty list of texts has no pattern', () => {
   expect(mentionPattern([])).toBeNull();
 });

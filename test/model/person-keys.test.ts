@@ -12,11 +12,11 @@ test.each([
   'https://www.linkedin.com/in/jane-doe/de',
   'https://www.linkedin.com/in/jane-doe/overlay/contact-info/',
   ' https://www.LinkedIn.com/in/jane%2Ddoe ',
-])('%j is one profile', (url) => {
+])('%j is a profile', (url) => {
   expect(linkedinProfile(url)).toBe('in/jane-doe');
 });
 
-test('letters are the same, percent-encoded or not', () => {
+test('percent-encoded letters are the same as literal ones', () => {
   expect(linkedinProfile('https://linkedin.com/in/j%C3%BCrgen')).toBe(
     linkedinProfile('https://linkedin.com/in/jürgen'),
   );
@@ -26,7 +26,7 @@ test('letters are the same, percent-encoded or not', () => {
 test.each([
   ['https://www.linkedin.com/pub/jane-doe/1a/2b3/45c', 'pub/jane-doe/1a/2b3/45c'],
   ['https://www.linkedin.com/pub/jane-doe/1a/2b3/45d', 'pub/jane-doe/1a/2b3/45d'],
-])('%s is an old profile of its own', (url, profile) => {
+])('%s is a different, old profile', (url, profile) => {
   expect(linkedinProfile(url)).toBe(profile);
 });
 
@@ -42,11 +42,11 @@ test.each([
   'javascript:alert(1)',
   'https://linkedin.com/in/a%00b',
   'https://linkedin.com/in/%0a',
-])('%j is no profile', (url) => {
+])('%j is not a profile', (url) => {
   expect(linkedinProfile(url)).toBeNull();
 });
 
-test('addresses are compared without case and white space; plus addresses stay apart', () => {
+test('addresses are compared without case and white space; plus addresses are different', () => {
   const key = (email: string) => personKeys({ email, linkedin_url: '' });
   expect(key(' Jane@ACME.com ')).toEqual(['email:jane@acme.com']);
   expect(key('sales+north@acme.com')).not.toEqual(key('sales+south@acme.com'));
@@ -68,15 +68,15 @@ test.each([
   ['???', 'acme.com'],
   ['Jane Doe', ''],
   ['Jane Doe', 'acme'],
-])('%j at %j is nobody', (name, domain) => {
+])('%j at %j has no key', (name, domain) => {
   expect(nameKey(name, domain)).toBeNull();
 });
 
-test('names that differ in vowel signs alone are two people', () => {
+test('names that differ only in vowel signs are different people', () => {
   expect(nameKey('राम', 'acme.in')).not.toBe(nameKey('रमा', 'acme.in'));
 });
 
-test('a profile found in any text is found again in its own address', () => {
+test('a profile found in any text has a URL that gives the same profile', () => {
   fc.assert(
     fc.property(
       fc.oneof(

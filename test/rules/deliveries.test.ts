@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { endUndelivered, replayRefusal } from '../../src/rules/deliveries.ts';
 import { T0 } from '../support/store.ts';
 
-test('what is not tried any more is a dead letter for its time where they are kept, else discarded', () => {
+test('a delivery out of retries becomes a dead letter if the endpoint keeps them, otherwise it is discarded', () => {
   expect(endUndelivered(true, T0)).toEqual({ status: 'dead', expiresAt: T0 });
   expect(endUndelivered(false, T0)).toEqual({ status: 'discarded' });
 });
@@ -17,6 +17,6 @@ test.each([
   ['whose body is not kept is not', { ...ended, hasBody: false }, 'no_body'],
   ['whose endpoint is deleted is not', { ...ended, endpointDeleted: true }, 'no_endpoint'],
   ['whose endpoint is read is not', { ...ended, isPull: true }, 'pull'],
-])('a delivery %s sent again', (_, delivery, refusal) => {
+])('a delivery %s replayed', (_, delivery, refusal) => {
   expect(replayRefusal(delivery)).toBe(refusal);
 });

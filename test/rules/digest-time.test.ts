@@ -16,12 +16,12 @@ describe('the hour of a digest', () => {
     expect(iso(nextDaily(at(now), NEW_YORK))).toBe(next);
   });
 
-  test('one that is left out in spring is struck when the clocks have gone on', () => {
+  test('an hour skipped in spring begins right after the clock change', () => {
     const daily = { timezone: 'America/New_York', hour: 2 };
     expect(iso(nextDaily(at('2026-03-08T00:00:00Z'), daily))).toBe('2026-03-08T07:00:00.000Z');
   });
 
-  test('one that is struck twice in autumn counts once, the first time', () => {
+  test('an hour repeated in autumn counts once, the first time', () => {
     const daily = { timezone: 'America/New_York', hour: 1 };
     for (const asked of ['2026-11-01T00:00:00Z', '2026-11-01T04:59:59Z']) {
       expect(iso(nextDaily(at(asked), daily))).toBe('2026-11-01T05:00:00.000Z');
@@ -32,7 +32,7 @@ describe('the hour of a digest', () => {
     }
   });
 
-  test('goes on by one each day of a year, whatever the zone', () => {
+  test('advances by one each day of a year, in any time zone', () => {
     for (const timezone of [
       'UTC',
       'Europe/Berlin',
@@ -52,18 +52,18 @@ describe('the hour of a digest', () => {
   });
 });
 
-test('full hours are those of the zone', () => {
+test('full hours are local', () => {
   expect(iso(lastHourly(at('2026-05-05T10:20:00Z'), 'Asia/Kolkata'))).toBe('2026-05-05T09:30:00.000Z');
 });
 
 describe('after a change of settings', () => {
   const now = at('2026-07-15T12:20:00Z');
-  test('a digest of the present hour is due at once, unless one was made today', () => {
+  test('a digest is due at once during its hour, unless one was created today', () => {
     expect(dueAfterChange(now, NEW_YORK, null)).toBe(now);
     expect(dueAfterChange(now, NEW_YORK, at('2026-07-14T12:00:00Z'))).toBe(now);
     expect(iso(dueAfterChange(now, NEW_YORK, at('2026-07-15T05:00:00Z')))).toBe('2026-07-16T12:00:00.000Z');
   });
-  test('any other waits for its hour', () => {
+  test('at any other time it waits for its hour', () => {
     expect(iso(dueAfterChange(now, { ...NEW_YORK, hour: 7 }, null))).toBe('2026-07-16T11:00:00.000Z');
     expect(iso(dueAfterChange(now, { ...NEW_YORK, hour: 9 }, null))).toBe('2026-07-15T13:00:00.000Z');
   });

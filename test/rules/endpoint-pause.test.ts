@@ -5,18 +5,18 @@ import { T0 } from '../support/store.ts';
 const MINUTE_MS = 60_000;
 const failed = { gone: false, at: T0 };
 
-describe('a pause', () => {
-  test('comes with the 20th failure in a row, and not before', () => {
+describe('pausing an endpoint', () => {
+  test('happens at the 20th consecutive failure, and not before', () => {
     expect(pauseAfterFailure(failed, { failures: 19, autoResume: true })).toBeNull();
     const pause = pauseAfterFailure(failed, { failures: 20, autoResume: true });
     expect(pause).toEqual({ reason: 'failures', probeAt: T0 + 5 * MINUTE_MS });
   });
 
-  test('is probed only where the endpoint resumes by itself', () => {
+  test('schedules probes only if auto_resume is on', () => {
     expect(pauseAfterFailure(failed, { failures: 20, autoResume: false })?.probeAt).toBeNull();
   });
 
-  test('comes at once with 410, and is not probed', () => {
+  test('happens immediately on a 410, without probes', () => {
     const pause = pauseAfterFailure({ gone: true, at: T0 }, { failures: 1, autoResume: true });
     expect(pause).toEqual({ reason: 'gone', probeAt: null });
   });
@@ -41,13 +41,13 @@ describe('a pause', () => {
     },
   );
 
-  test.each(['manual', 'plan'] as const)('for %s is told to nobody', (reason) => {
+  test.each(['manual', 'plan'] as const)('for the reason %s sends no mail', (reason) => {
     expect(pauseMail(endpoint, reason, T0)).toBeNull();
   });
 });
 
 describe('probes', () => {
-  test('come after 5, 10, 20, 40 minutes, and every hour from there on', () => {
+  test('follow after 5, 10, 20 and 40 minutes, then every hour', () => {
     const minutes = [0, 1, 2, 3, 4, 5, 100].map((probes) => (nextProbeAt(T0, probes) - T0) / MINUTE_MS);
     expect(minutes).toEqual([5, 10, 20, 40, 60, 60, 60]);
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { FAILED, speedOf, summaryOf } from '../../src/rules/deliveries.ts';
 
-test('a percentile is within a tenth of that of the attempts themselves', () => {
+test('a percentile is within a tenth of the exact value', () => {
   const times = fc.array(fc.double({ min: 1, max: 30_000, noNaN: true }), { minLength: 1, maxLength: 200 });
   fc.assert(
     fc.property(times, (ms) => {
@@ -16,7 +16,7 @@ test('a percentile is within a tenth of that of the attempts themselves', () => 
   );
 });
 
-test('failures have a share and no time; nothing has neither', () => {
+test('failures count towards the success rate only; without attempts, both are null', () => {
   const counts = [
     { speed: FAILED, count: 1 },
     { speed: speedOf(0.2), count: 3 },

@@ -9,7 +9,7 @@ const observed = (name: string) => ({
 });
 const signal = (id: string, timestamp: number) => ({ id, tenantId: 'ten_a', timestamp });
 
-test('a signal makes a company that is not known, and tells of one that is', () => {
+test('a signal creates an unknown company, and updates a known one', () => {
   const made = observeCompany(null, observed('Acme'), signal('sig_1', T0));
   expect(made).toMatchObject({
     id: 'cmp_1',
@@ -23,12 +23,12 @@ test('a signal makes a company that is not known, and tells of one that is', () 
   expect(told && factInForce(told.facts, 'name')?.value).toBe('Acme Ltd');
 });
 
-test('a signal that says nothing new changes nothing', () => {
+test('a signal without new facts changes nothing', () => {
   const made = observeCompany(null, observed('Acme'), signal('sig_1', T0));
   expect(observeCompany(made, observed('Acme'), signal('sig_2', T0 + 5))).toBeNull();
 });
 
-test('a burst of signals is one activity', () => {
+test('a burst of signals counts as one activity', () => {
   expect(activityOf(T0 + 3_599_999)).toBe(activityOf(T0));
   expect(activityOf(T0 + 3_600_000)).toBe(T0 + 3_600_000);
 });

@@ -3,17 +3,17 @@ import { expect, test } from 'vitest';
 import { fitToPlan, overPlanMail } from '../../src/rules/endpoints.ts';
 import { T0 } from '../support/store.ts';
 
-test('the newest of those over the limit are paused, and probes end where there is no room', () => {
+test('the newest endpoints over the limit are paused, and probes end if there is no room', () => {
   const fit = fitToPlan({ active: ['a', 'b', 'c'], pausedByPlan: ['d'] }, 2);
   expect(fit).toEqual({ pause: ['c'], resume: [], endsProbes: true });
 });
 
-test('where there is room the oldest that a plan had paused come back', () => {
+test('if there is room, the oldest endpoints paused by a plan are resumed', () => {
   const fit = fitToPlan({ active: ['a'], pausedByPlan: ['b', 'c', 'd'] }, 3);
   expect(fit).toEqual({ pause: [], resume: ['b', 'c'], endsProbes: false });
 });
 
-test('whatever the limit, no more are active than it allows, and no fewer than it could', () => {
+test('for any limit, exactly as many endpoints are active as it allows', () => {
   const names = fc.integer({ min: 0, max: 9 }).map((n) => Array.from({ length: n }, (_, i) => `whk_${i}`));
   fc.assert(
     fc.property(names, names, fc.option(fc.integer({ min: 0, max: 12 })), (active, pausedByPlan, limit) => {
@@ -24,7 +24,7 @@ test('whatever the limit, no more are active than it allows, and no fewer than i
   );
 });
 
-test('the owner is told of endpoints that a plan has paused, and of nothing else', () => {
+test('the owner is notified only of endpoints paused by a plan', () => {
   const change = { tenantId: 'ten_a', plan: 'starter', limit: 1, now: T0 } as const;
   expect(overPlanMail({ ...change, paused: [] })).toBeNull();
   expect(overPlanMail({ ...change, paused: ['whk_1'] })).toEqual({

@@ -12,11 +12,11 @@ test.each([
   expect(wordsOf(text)).toEqual(words);
 });
 
-test('a word of any length is cut, so that it fits into an index', () => {
+test('a very long word is truncated to fit the index', () => {
   expect(wordsOf('x'.repeat(100))).toEqual(['x'.repeat(40)]);
 });
 
-test('what is quoted or grown together is one phrase, what stands alone is one each', () => {
+test('quoted or joined words form a phrase, all others are separate', () => {
   expect(phrasesOf('"new crm" follow-up soon "open')).toEqual([
     ['new', 'crm'],
     ['follow', 'up'],
