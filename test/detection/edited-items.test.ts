@@ -20,14 +20,14 @@ async function readAgain(h: Harness, items: [id: string, text: string][]): Promi
   await h.pass(INTERVAL_MS);
 }
 
-test('an item whose author edited it updates its signal, and is counted once', async () => {
+test('an edited item updates its signal, and is counted once', async () => {
   const h = await readOnce([['1', wanting('CRM')]]);
   await readAgain(h, [['1', `${wanting('CRM')} The budget is approved.`]]);
   expect(await h.texts()).toEqual([`Post\n\n${wanting('CRM')} The budget is approved.`]);
   expect(await h.source('src_1')).toMatchObject({ itemsSeen: 1, itemsMatched: 1, signalsMade: 1 });
 });
 
-test('an item that was edited to be no request any more loses its class', async () => {
+test('an item edited to be no request any more loses its class', async () => {
   const h = await readOnce([['1', wanting('CRM')]]);
   const [before] = await h.store.listPosts('ten_a', 10);
   await readAgain(h, [['1', 'EDIT: solved, thanks everybody.']]);
@@ -36,7 +36,7 @@ test('an item that was edited to be no request any more loses its class', async 
   expect(after).toMatchObject([{ id: before?.id, classification: 'cold' }]);
 });
 
-test('an item that matched nothing makes a signal once it was edited to', async () => {
+test('an item without a match creates a signal once an edit matches', async () => {
   const h = await readOnce([['1', 'Cats are nice']]);
   expect(await h.texts()).toEqual([]);
   await readAgain(h, [['1', wanting('CRM')]]);
@@ -44,14 +44,14 @@ test('an item that matched nothing makes a signal once it was edited to', async 
   expect(await h.source('src_1')).toMatchObject({ itemsSeen: 1, signalsMade: 1 });
 });
 
-test('an item that reads as before is left alone', async () => {
+test('an unchanged item is left alone', async () => {
   const h = await readOnce([['1', wanting('CRM')]]);
   await readAgain(h, [['1', wanting('CRM')]]);
   expect(await h.source('src_1')).toMatchObject({ itemsSeen: 1, itemsMatched: 1, signalsMade: 1 });
   expect(await h.texts()).toHaveLength(1);
 });
 
-test('what was remembered before texts were is taken for unedited', () => {
+test('items remembered without their text count as unedited', () => {
   const item: SourceItem = {
     ...{ id: '1', platform: 'rss', url: '', postedAt: null },
     ...{ title: 'Post', body: 'a', author: '' },

@@ -47,7 +47,7 @@ async function expectNothingKept(h: Harness): Promise<void> {
   }
 }
 
-test.each(KINDS)('%s: a 429 with Retry-After is waited for, and told', async (kind, given) => {
+test.each(KINDS)('%s: Retry-After of a 429 is honoured and shown', async (kind, given) => {
   const { h, source } = await readFrom(kind, given, status(429, { 'retry-after': '7200' }));
   expect(source.lastError).toMatchObject({ code: 'rate_limited' });
   expect(source.nextPollAt).toBeGreaterThanOrEqual(T0 + 7_200_000);
@@ -55,16 +55,19 @@ test.each(KINDS)('%s: a 429 with Retry-After is waited for, and told', async (ki
   await expectNothingKept(h);
 });
 
-test.each(KINDS)('%s: a 403 is told with its status, and tried less and less often', async (kind, given) => {
-  const { h, source } = await readFrom(kind, given, status(403));
-  expect(source.lastError?.code).toMatch(/^(http_status|unauthorized)$/);
-  expect(source.lastError?.message).toContain('403');
-  expect(source).toMatchObject({ failures: 1, signalsMade: 0 });
-  await h.pass(source.nextPollAt ?? 0);
-  const again = await h.source('src_1');
-  expect((again.nextPollAt ?? 0) - h.clock.now()).toBeGreaterThan((source.nextPollAt ?? 0) - T0);
-  await expectNothingKept(h);
-});
+test.each(KINDS)(
+  '%s: a 403 is shown with its status, and retried less and less often',
+  async (kind, given) => {
+    const { h, source } = await readFrom(kind, given, status(403));
+    expect(source.lastError?.code).toMatch(/^(http_status|unauthorized)$/);
+    expect(source.lastError?.message).toContain('403');
+    expect(source).toMatchObject({ failures: 1, signalsMade: 0 });
+    await h.pass(source.nextPollAt ?? 0);
+    const again = await h.source('src_1');
+    expect((again.nextPollAt ?? 0) - h.clock.now()).toBeGreaterThan((source.nextPollAt ?? 0) - T0);
+    await expectNothingKept(h);
+  },
+);
 
 test.each(KINDS)(
   '%s: an answer that breaks off is a fault, and nothing of it is kept',

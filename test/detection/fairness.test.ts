@@ -6,7 +6,7 @@ import { createHarness, rss, settings, wanting } from './harness.ts';
 
 const FEED = rss([['1', wanting('CRM')]]);
 
-test('a host that hangs keeps nobody else waiting, however many of its sources are due', async () => {
+test('an unresponsive host delays nobody else, however many of its sources are due', async () => {
   const h = await createHarness();
   const dead = await startReceiver(hang);
   onTestFinished(() => dead.close());
@@ -19,7 +19,7 @@ test('a host that hangs keeps nobody else waiting, however many of its sources a
   expect(await h.source(quick)).toMatchObject({ lastSuccessAt: T0, signalsMade: 1 });
 });
 
-test('a run ends when its time is over, whatever its pages do', async () => {
+test('a run ends when its time is up, whatever its pages do', async () => {
   const h = await createHarness();
   let page = 0;
   h.pages['/api/v1/search_by_date'] = (response) => {
@@ -40,7 +40,7 @@ test('a run ends when its time is over, whatever its pages do', async () => {
   expect(lastError).toMatchObject({ code: 'timeout', message: expect.stringContaining('5 minutes') });
 });
 
-test('a very long feed is read in parts: no commit is long, nothing is lost, nothing comes twice', async () => {
+test('a very long feed is read in parts: no commit is long, nothing is lost or duplicated', async () => {
   let commits: number[] = [];
   const h = await createHarness({
     wrap: (store) => ({

@@ -84,17 +84,17 @@ test.each<[string, string, object]>([
     { id: '1', platform: 'github', title: '', body: 'Hi' },
   ],
   ['a feed inside a web page', `<html><body>${RSS.replace(/.*\?>/, '')}</body></html>`, { id: 'g-1' }],
-])('%s is read', (_, text, item) => {
+])('%s is parsed', (_, text, item) => {
   expect(read(text)).toEqual([expect.objectContaining(item)]);
 });
 
-test('an item that has neither title nor text is none', () => {
+test('an item without title and text is skipped', () => {
   expect(
     read('<rss version="2.0"><channel><title>t</title><item><guid>1</guid></item></channel></rss>'),
   ).toEqual([]);
 });
 
-test('a link that is no web address is left out', () => {
+test('a link that is not a web address is omitted', () => {
   const item = '<item><title>x</title><link>javascript:alert(1)</link></item>';
   expect(read(`<rss version="2.0"><channel><title>t</title>${item}</channel></rss>`)).toMatchObject([
     { url: '' },
@@ -126,11 +126,11 @@ test.each<[string, Uint8Array, string, string]>([
     '',
     'é',
   ],
-])('%s is understood', (_, bytes, contentType, title) => {
+])('%s is decoded', (_, bytes, contentType, title) => {
   expect(read(bytes, contentType).map((item) => item.title)).toEqual([title]);
 });
 
-test('entities of a DOCTYPE are not expanded, and none is fetched', () => {
+test('entities of a DOCTYPE are neither expanded nor fetched', () => {
   const item = '<item><title>a &b; c</title></item>';
   const bomb = `<!DOCTYPE rss [<!ENTITY a "boom"><!ENTITY b "&a;&a;">]>`;
   const body = `<rss version="2.0"><channel><title>t</title>${item}</channel></rss>`;
@@ -156,14 +156,14 @@ test.each([
   ['https://a.example.com/?p=1', undefined],
   ['tag:a.example.com,2026:1', undefined],
   ['t3_1', undefined],
-])('the id %s counts in %s', (id, scope) => {
+])('the ID %s is unique in %s', (id, scope) => {
   const body = RSS.trim().replace('g-1', id);
   const url = 'https://feeds.example.com/a?x=1';
   const [item] = readFeed(body, url);
   expect([item?.id, item?.idScope]).toEqual([id, scope]);
 });
 
-test('a post has what its form allows: a long text cut, a long id shortened, and no address that does not fit', () => {
+test('a post is limited to its schema: long texts and IDs are shortened, and invalid URLs omitted', () => {
   const item = {
     id: `urn:${'x'.repeat(400)}`,
     platform: 'reddit',
@@ -180,7 +180,7 @@ test('a post has what its form allows: a long text cut, a long id shortened, and
   expect(toPost({ ...item, title: '', body: '' })).toBeNull();
 });
 
-test('an author that is longer than any name is cut, and all else of the feed is read as ever', () => {
+test('a very long author name is truncated, and the rest of the feed is read as usual', () => {
   const item = (author: string) => `<item><title>t</title><author>${author}</author></item>`;
   const feed = [
     item('dana@a.example.com (Dana Doe)'),
@@ -200,7 +200,7 @@ test('an author that is longer than any name is cut, and all else of the feed is
   expect(performance.now() - startedAt).toBeLessThan(10_000);
 });
 
-test('the feed that a page names is found in time in proportion to its length', () => {
+test('the feed link in a page is found in linear time', () => {
   const startedAt = performance.now();
   const links = '<link '.repeat(30_000);
   expect(feedLinkIn(`<!doctype html><head>${links}`, URL)).toBeNull();

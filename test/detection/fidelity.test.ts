@@ -14,7 +14,7 @@ const feed = (body: string | Uint8Array, contentType = 'application/rss+xml') =>
 const channel = (items: string, more = '') =>
   `<rss version="2.0" ${more}><channel><title>t</title>${items}</channel></rss>`;
 
-test("where an item is talked about elsewhere, the talk is the post; a blog's own comments are not", () => {
+test('a discussion on another host is the post, comments on the same host are not', () => {
   const talk = '<comments>https://news.ycombinator.com/item?id=1</comments>';
   const own = '<comments>https://blog.example.com/a#comments</comments>';
   const [hn, blog] = feed(
@@ -26,7 +26,7 @@ test("where an item is talked about elsewhere, the talk is the post; a blog's ow
   expect(blog).toMatchObject({ url: 'https://blog.example.com/a' });
 });
 
-test('media and iTunes fields stand in for what an item does not say', () => {
+test('media and iTunes fields replace missing ones', () => {
   const media =
     'xmlns:media="http://search.yahoo.com/mrss/" xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"';
   const [video, podcast] = feed(
@@ -58,13 +58,13 @@ test.each([
   expect(unwrapLink(link)).toBe(target);
 });
 
-test('wrong labels of encodings do not garble', () => {
+test('wrong encoding labels do not garble text', () => {
   const xml = channel('<item><title>Grüße aus Köln</title></item>');
   expect(feed(Buffer.from(xml), 'text/xml; charset=iso-8859-1')[0]?.title).toBe('Grüße aus Köln');
   expect(feed(Buffer.from(xml, 'latin1'), 'text/xml; charset=utf-8')[0]?.title).toBe('Grüße aus Köln');
 });
 
-test('what was escaped twice is read twice, and what somebody wrote about tags stays', () => {
+test('text escaped twice is unescaped twice, and text about tags is kept', () => {
   const [twice, about] = feed(
     channel(
       `<item><title>R&amp;amp;D</title><description>&amp;lt;p&amp;gt;One&amp;lt;/p&amp;gt;&amp;lt;p&amp;gt;Two&amp;lt;/p&amp;gt;</description></item>
@@ -75,7 +75,7 @@ test('what was escaped twice is read twice, and what somebody wrote about tags s
   expect(about?.body).toBe('Use </p> to end');
 });
 
-test('a web page names its feed', () => {
+test('a web page links to its feed', () => {
   const page = (link: string) => `<!doctype html><html><head>${link}</head></html>`;
   const find = (link: string) => feedLinkIn(page(link), 'https://a.example.com/blog/');
   expect(find('<link rel="alternate" type="application/atom+xml" href="feed.xml?a=1&amp;b=2">')).toBe(
@@ -88,7 +88,7 @@ test('a web page names its feed', () => {
   expect(feedLinkIn('<rss><channel/></rss>', 'https://a.example.com/')).toBeNull();
 });
 
-test('a feed found from a page is read, remembered, and asked for with its validators', async () => {
+test('a feed found on a page is read, remembered, and requested with its validators', async () => {
   const h = await createHarness();
   const link = '<link rel="alternate" type="application/rss+xml" href="/real">';
   h.pages['/feed'] = status(200, {}, `<!doctype html><html><head>${link}</head></html>`);
@@ -104,7 +104,7 @@ test('a feed found from a page is read, remembered, and asked for with its valid
   expect((await h.source(id)).lastError).toBeNull();
 });
 
-test('Hacker News beyond a thousand results is read by windows', async () => {
+test('more than a thousand results of Hacker News are read in windows', async () => {
   const h = await createHarness();
   const hits = (from: number, count: number) =>
     Array.from({ length: count }, (_, n) => ({
@@ -127,7 +127,7 @@ test('Hacker News beyond a thousand results is read by windows', async () => {
   expect(await h.source(id)).toMatchObject({ lastError: null, itemsSeen: 1_500 });
 });
 
-test('what robots.txt forbids is refused with the way that there is, and what is not known is not', async () => {
+test('a URL that robots.txt disallows is rejected with an alternative, and accepted if the rules are unknown', async () => {
   const h = await createHarness();
   const answer = (fault: SourceFault | null) =>
     createRefusals(h.clock, { demand: async () => { if (fault !== null) throw fault; } }); // biome-ignore format: one line

@@ -14,7 +14,7 @@ function open() {
   return { clock, gate, hold, isHeld };
 }
 
-test('ten thousand hosts that ask for a pause make no other pause forgotten', async () => {
+test('ten thousand other paused hosts do not evict a pause', async () => {
   const { hold, isHeld } = open();
   hold('patient.example', 3_600_000);
   for (let i = 0; i < MOST + 5; i++) hold(`host-${i}.example`, 1_000 + i);
@@ -24,7 +24,7 @@ test('ten thousand hosts that ask for a pause make no other pause forgotten', as
   expect(await isHeld('host-0.example')).toBe(false);
 });
 
-test('pauses that are over make room first', async () => {
+test('expired pauses are evicted first', async () => {
   const { clock, hold, isHeld } = open();
   for (let i = 0; i < MOST - 1; i++) hold(`over-${i}.example`, 1_000);
   hold('short.example', 5_000);
@@ -33,7 +33,7 @@ test('pauses that are over make room first', async () => {
   expect([await isHeld('short.example'), await isHeld('new.example')]).toEqual([true, true]);
 });
 
-test('ten thousand paces make only those forgotten that were kept longest ago', async () => {
+test('ten thousand other paces evict only the oldest ones', async () => {
   const { gate, isHeld } = open();
   gate.pace('slow.example', 60_000);
   for (let i = 0; i < MOST - 1; i++) gate.pace(`host-${i}.example`, 60_000);

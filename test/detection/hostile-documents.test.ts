@@ -229,11 +229,11 @@ test('two ordinary feeds are read', async () => {
 
 const OPTIONS = { timeout: 60_000 };
 
-test.each(Object.entries(FEEDS))('a feed of %s holds nobody up', OPTIONS, async (_, body) => {
+test.each(Object.entries(FEEDS))('a feed of %s delays nobody', OPTIONS, async (_, body) => {
   await expectNobodyHeld(await readBeside('rss', (origin) => ({ url: `${origin}/feed` }), body()));
 });
 
-test.each(ANSWERS)('%s, as %s answers them, hold nobody up', OPTIONS, async (_, kind, given, body) => {
+test.each(ANSWERS)('%s, in a response of %s, delay nobody', OPTIONS, async (_, kind, given, body) => {
   await expectNobodyHeld(await readBeside(kind, given, body()));
 });
 
@@ -242,7 +242,7 @@ test.each([
   ['patterns', `User-agent: *\n${fill('Disallow:/x*a*b*c\n', 512_000)}`],
   ['one pattern of asterisks', `User-agent: *\nDisallow:/x${fill('*a', 500_000)}`],
   ['short lines', fill('\n\r', 512_000)],
-])('a robots.txt of %s holds nobody up', OPTIONS, async (_, robots) => {
+])('a robots.txt of %s delays nobody', OPTIONS, async (_, robots) => {
   const body = rss([['g', wanting('CRM')]]);
   await expectNobodyHeld(await readBeside('rss', (origin) => ({ url: `${origin}/feed` }), body, robots));
 });

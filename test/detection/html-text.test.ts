@@ -13,11 +13,11 @@ test.each([
   ['<script>never closed', ''],
   ['an <unclosed tag', 'an <unclosed tag'],
   ['bell\u0007 and\ttab', 'bell and tab'],
-])('%j reads %j', (html, text) => {
+])('%j becomes %j', (html, text) => {
   expect(htmlToText(html)).toBe(text);
 });
 
-test('whatever comes in, no tag, no control character and no more text than before comes out', () => {
+test('any input becomes text without tags or control characters, and no longer than before', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (inner) => {
       const text = htmlToText(`<p>${inner.replaceAll('&', '')}</p><em title="x">y</em>`);

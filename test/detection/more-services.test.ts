@@ -195,7 +195,7 @@ const ONE_EACH: [SourceKind, (origin: string) => Partial<SourceSettings>, Pages,
   ],
 ];
 
-test.each(ONE_EACH)('%s is read in the shape the service has', async (kind, given, pages, wire) => {
+test.each(ONE_EACH)('%s is read in the format of the service', async (kind, given, pages, wire) => {
   const h = await createHarness();
   Object.assign(h.pages, pages);
   expect(await readOnce(h, kind, given(h.origin))).toMatchObject({ lastError: null, signalsMade: 1 });
@@ -206,7 +206,7 @@ test.each(ONE_EACH)('%s is read in the shape the service has', async (kind, give
   expect(h.asked().length - asked).toBeLessThanOrEqual(asked); // what was read is not read again in detail
 });
 
-test('a job tells its department', async () => {
+test('a job includes its department', async () => {
   const h = await createHarness();
   Object.assign(h.pages, ONE_EACH[1]?.[2]);
   await readOnce(h, 'recruitee', { board: 'acme' });
@@ -252,7 +252,7 @@ test('discourse: newest posts, page by page until one is too old, and a search',
   expect(query(h.asked()[2] ?? { path: '' })).toMatchObject({ q: 'van after:2025-12-25 order:latest' });
 });
 
-test('GitHub: issues, with a token discussions too; the quota is shown, and a spent one binds who has the same token', async () => {
+test('GitHub: issues, and with a token discussions; a spent quota applies to all sources with the same token', async () => {
   const h = await createHarness();
   const issue = {
     html_url: 'https://github.com/a/b/issues/1',
@@ -289,7 +289,7 @@ test('GitHub: issues, with a token discussions too; the quota is shown, and a sp
   });
 });
 
-test('Reddit: by its OAuth API, as the app of the tenant, whose secret stands in no answer', async () => {
+test("Reddit: the OAuth API with the tenant's own app, whose secret is never returned", async () => {
   const h = await createHarness();
   h.pages['/api/v1/access_token'] = json({ access_token: 'tok', token_type: 'bearer', expires_in: 86_400 });
   const post = {
@@ -396,7 +396,7 @@ test('SEC Form D: who raised how much, and who runs it', async () => {
   expect((await read(true, 'robots')).items).toEqual([expect.objectContaining({ title: '', body: '' })]);
 });
 
-test('SmartRecruiters: a page that is shorter than asked for is followed by what comes after it', async () => {
+test('SmartRecruiters: after a short page, the next offset counts the jobs received', async () => {
   const h = await createHarness();
   const all = Array.from({ length: 100 }, (_, i) => ({ id: `${i}`, name: `Job ${i}`, releasedDate: OLD }));
   h.pages['/v1/companies/acme/postings'] = (response, request) => {
@@ -409,7 +409,7 @@ test('SmartRecruiters: a page that is shorter than asked for is followed by what
   expect(h.asked().map((request) => query(request).offset)).toEqual(['0', '40', '80']);
 });
 
-test('Mastodon: an id that is too long to be remembered or asked with is refused', async () => {
+test('Mastodon: an ID that is too long to store or send is rejected', async () => {
   const h = await createHarness();
   h.pages['*'] = json([{ id: '1'.repeat(301), content: wanting('CRM') }]);
   const source = await readOnce(h, 'mastodon', { url: `${h.origin}/`, tag: 'crm' });

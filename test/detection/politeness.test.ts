@@ -14,7 +14,7 @@ async function readOnce(h: Harness, url = `${h.origin}/feed`) {
   return h.source(id);
 }
 
-test('we say who we are and where to ask about it', async () => {
+test('the User-Agent names us and a contact', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(200, {}, FEED);
   await readOnce(h);
@@ -23,7 +23,7 @@ test('we say who we are and where to ask about it', async () => {
   }
 });
 
-test('robots.txt is asked first, obeyed, and not asked again for a day', async () => {
+test('robots.txt is requested first, obeyed, and cached for a day', async () => {
   const h = await createHarness();
   h.pages['/robots.txt'] = status(200, {}, 'User-agent: Signalpost\nDisallow: /private\n');
   h.pages['/private'] = status(200, {}, FEED);
@@ -37,7 +37,7 @@ test('robots.txt is asked first, obeyed, and not asked again for a day', async (
   expect(h.site.requests.map(({ path }) => path)).toEqual(['/robots.txt', '/feed']);
 });
 
-test('a robots.txt that the site cannot give forbids everything for now', async () => {
+test('a robots.txt that returns an error disallows everything for now', async () => {
   const h = await createHarness();
   h.pages['/robots.txt'] = status(500);
   h.pages['/feed'] = status(200, {}, FEED);
@@ -45,7 +45,7 @@ test('a robots.txt that the site cannot give forbids everything for now', async 
   expect(h.asked()).toEqual([]);
 });
 
-test('a robots.txt that redirects in a circle or for ever is none (RFC 9309, 2.3.1.2)', async () => {
+test('a robots.txt that redirects in a loop or forever counts as missing (RFC 9309, 2.3.1.2)', async () => {
   const h = await createHarness();
   h.pages['/robots.txt'] = status(301, { location: '/robots2.txt' });
   h.pages['/robots2.txt'] = status(301, { location: '/robots.txt' });
@@ -53,7 +53,7 @@ test('a robots.txt that redirects in a circle or for ever is none (RFC 9309, 2.3
   expect(await readOnce(h)).toMatchObject({ lastError: null, signalsMade: 1 });
 });
 
-test('while a robots.txt cannot be read anew, what it said before holds (RFC 9309, 2.4)', async () => {
+test('while robots.txt cannot be refreshed, its previous rules apply (RFC 9309, 2.4)', async () => {
   const h = await createHarness();
   h.pages['/robots.txt'] = status(200, {}, 'User-agent: *\nDisallow: /private\n');
   h.pages['/feed'] = status(200, {}, FEED);
@@ -69,7 +69,7 @@ test('while a robots.txt cannot be read anew, what it said before holds (RFC 930
   expect((await h.source('src_2')).lastError).toMatchObject({ code: 'robots_disallowed' });
 });
 
-test('a robots.txt of any length is read as far as 512,000 bytes', async () => {
+test('only the first 512,000 bytes of robots.txt are read', async () => {
   const h = await createHarness();
   const long = `User-agent: *\nDisallow: /private\n${'# nothing\n'.repeat(600_000)}`;
   h.pages['/robots.txt'] = status(200, {}, long);
@@ -80,7 +80,7 @@ test('a robots.txt of any length is read as far as 512,000 bytes', async () => {
   expect((await h.source('src_2')).lastError).toMatchObject({ code: 'robots_disallowed' });
 });
 
-test('the time that a site wants between two requests is kept, and holds up nobody else', async () => {
+test('the crawl delay of a site is honoured, and delays no other site', async () => {
   const h = await createHarness();
   h.pages['/robots.txt'] = status(200, {}, 'User-agent: *\nCrawl-delay: 30\n');
   h.pages['/feed'] = status(200, {}, FEED);
@@ -94,7 +94,7 @@ test('the time that a site wants between two requests is kept, and holds up nobo
   expect(await h.source(id)).toMatchObject({ lastError: null, signalsMade: 1 });
 });
 
-test('an address that redirects to an endless one is refused', async () => {
+test('a redirect to an extremely long URL is rejected', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(301, { location: `/${'a'.repeat(3_000)}` });
   expect((await readOnce(h)).lastError).toMatchObject({ code: 'blocked_target' });
@@ -103,7 +103,7 @@ test('an address that redirects to an endless one is refused', async () => {
 test.each<[string, Answer, number]>([
   ['429 with seconds', status(429, { 'retry-after': '7200' }), 7_200_000],
   ['503 with a date', status(503, { 'retry-after': new Date(T0 + 3_600_000).toUTCString() }), 3_600_000],
-])('%s: nobody reads the host before then, whoever asks', async (_, answer, pause) => {
+])('%s: no source reads the host during the pause', async (_, answer, pause) => {
   const h = await createHarness();
   h.pages['/feed'] = answer;
   const held = await readOnce(h);
@@ -134,7 +134,7 @@ test('a host gets one request at a time, however many of its sources are due', a
   expect([h.asked().length, h.site.mostAtOnce]).toEqual([5, 1]);
 });
 
-test('redirects are followed, five at most, and each is checked', async () => {
+test('at most five redirects are followed, and each is checked', async () => {
   const h = await createHarness();
   for (let n = 0; n < 6; n++) h.pages[`/hop${n}`] = status(302, { location: `hop${n + 1}` });
   h.pages['/hop6'] = status(200, {}, FEED);
@@ -152,7 +152,7 @@ test('redirects are followed, five at most, and each is checked', async () => {
   expect((await h.source(file)).lastError).toMatchObject({ code: 'blocked_target' });
 });
 
-test('a name that resolves into our own network is not dialled', async () => {
+test('a name that resolves to our own network is not contacted', async () => {
   const h = await createHarness({ allow: false, lookup: async () => ['127.0.0.1'] });
   const source = await readOnce(h, 'http://feeds.example.com/feed');
   expect(source.lastError).toMatchObject({ code: 'blocked_target' });
@@ -173,13 +173,13 @@ test.each<[string, Answer, string]>([
   ['nothing there', status(404), 'http_status'],
   ['a closed connection', close, 'connection_reset'],
   ['no HTTP', raw('SSH-2.0-OpenSSH\r\n\r\n', true), 'invalid_response'],
-])('%s is told apart', async (_, answer, code) => {
+])('%s has its own error code', async (_, answer, code) => {
   const h = await createHarness();
   h.pages['/feed'] = answer;
   expect((await readOnce(h)).lastError).toMatchObject({ code });
 });
 
-test('an answer that does not come whole in 30 seconds is given up', async () => {
+test('a response that is incomplete after 30 seconds is cancelled', async () => {
   const h = await createHarness();
   h.pages['/feed'] = hang;
   const id = await h.add();
@@ -190,7 +190,7 @@ test('an answer that does not come whole in 30 seconds is given up', async () =>
   expect((await h.source(id)).lastError).toMatchObject({ code: 'timeout' });
 });
 
-test('packed answers are read', async () => {
+test('compressed responses are read', async () => {
   const h = await createHarness();
   h.pages['/feed'] = (response) => {
     response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(FEED));

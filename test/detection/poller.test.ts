@@ -4,7 +4,7 @@ import { aSource } from '../support/sources.ts';
 import { anEndpoint, T0 } from '../support/store.ts';
 import { createHarness, rss, settings, wanting } from './harness.ts';
 
-test('what matches becomes a signal, what does not makes nothing, and the source tells of both', async () => {
+test('matching items create signals, others do not, and the source counts both', async () => {
   const h = await createHarness();
   await h.store.createEndpoint(anEndpoint('ten_a', { id: 'whk_a' }), null);
   h.pages['/feed'] = status(200, {}, rss([['1', wanting('CRM')], ['2', 'Cats are nice']])); // biome-ignore format: one line
@@ -23,7 +23,7 @@ test('what matches becomes a signal, what does not makes nothing, and the source
   expect(h.nudged).toEqual([{ endpointId: 'whk_a', tenantId: 'ten_a' }]);
 });
 
-test('a source is read again when its interval is over, with what the site gave it to ask by, and new items only count', async () => {
+test('a source is read again after its interval, with validators, and only new items count', async () => {
   const h = await createHarness();
   const headers = { etag: '"v1"', 'last-modified': 'Wed, 31 Dec 2025 00:00:00 GMT' };
   h.pages['/feed'] = status(200, headers, rss([['1', wanting('CRM')]]));
@@ -65,7 +65,7 @@ test('a paused source is not read', async () => {
   expect((await h.source(active)).lastSuccessAt).toBe(T0);
 });
 
-test('a source that fails waits twice as long each time, at most six hours, and keeps its place', async () => {
+test('the delay doubles with each failure, up to six hours, and the position is kept', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(200, { etag: '"v1"' }, rss([['1', wanting('CRM')]]));
   const id = await h.add({ intervalSeconds: 3_600 });
@@ -90,7 +90,7 @@ test('a source that fails waits twice as long each time, at most six hours, and 
   expect(await h.source(id)).toMatchObject({ failures: 0, lastError: null, signalsMade: 1 });
 });
 
-test('after the clock was set back a source is read soon, not when the clock has come so far again', async () => {
+test('after the clock was set back, a source is read soon, not after the clock has caught up', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(200, {}, rss([]));
   const id = await h.add();
@@ -103,7 +103,7 @@ test('after the clock was set back a source is read soon, not when the clock has
   expect(await h.source(id)).toMatchObject({ lastRunAt: T0 + 30_000, nextPollAt: T0 + 30_000 + 900_000 });
 });
 
-test('a pause that a host asked for does not grow when the clock is set back', async () => {
+test('a pause requested by a host does not grow when the clock is set back', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(429, { 'retry-after': '60' });
   const id = await h.add();
@@ -118,7 +118,7 @@ test('a pause that a host asked for does not grow when the clock is set back', a
   expect((await h.source(id)).lastError).toBeNull();
 });
 
-test('a process that dies before it could store a run makes it again, and a signal comes of it once', async () => {
+test('a run that could not be stored before a crash is repeated, and creates each signal once', async () => {
   let dying = true;
   const h = await createHarness({
     wrap: (store) => ({
@@ -141,7 +141,7 @@ test('a process that dies before it could store a run makes it again, and a sign
   expect(await h.source(id)).toMatchObject({ itemsSeen: 1, signalsMade: 1 });
 });
 
-test('a post that came by the API already makes no second signal', async () => {
+test('a post already received over the API creates no second signal', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(200, {}, rss([['1', wanting('CRM')]]));
   const id = await h.add();
@@ -152,7 +152,7 @@ test('a post that came by the API already makes no second signal', async () => {
   expect([made, (await h.texts()).length]).toEqual([1, 1]);
 });
 
-test('posts of one id in two feeds are two posts, and the id is told as the feed has it', async () => {
+test('posts with the same ID in two feeds are different, and the ID is shown as in the feed', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(200, {}, rss([['1', wanting('CRM')]]));
   h.pages['/other'] = status(200, {}, rss([['1', `${wanting('van')} Ours is at its end.`]]));
@@ -165,7 +165,7 @@ test('posts of one id in two feeds are two posts, and the id is told as the feed
   expect(posts.map(({ wire }) => JSON.parse(wire).external_id)).toEqual(['1', '1']);
 });
 
-test('only the profiles that a source names are matched; where none of them is active, nothing is passed over', async () => {
+test('only the profiles of a source are matched; if none is active, nothing is skipped', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(200, { etag: '"v1"' }, rss([['1', wanting('CRM')]]));
   const id = await h.add({ profileIds: ['icp_gone'] });
@@ -181,7 +181,7 @@ test('only the profiles that a source names are matched; where none of them is a
   expect(await h.texts()).toHaveLength(1);
 });
 
-test('a stop cuts off what is under way and keeps nothing of it', async () => {
+test('stopping cancels runs and stores nothing of them', async () => {
   const h = await createHarness();
   h.pages['/feed'] = () => {};
   const id = await h.add();

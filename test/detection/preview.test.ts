@@ -22,7 +22,7 @@ function answer(h: Harness, texts: readonly [text: string, ageMs: number][]): vo
   h.pages[HN] = status(200, { 'content-type': 'application/json' }, body);
 }
 
-test('a preview says how many posts of the last 24 hours a place would have brought, and stores nothing', async () => {
+test('a preview counts the posts of the last 24 hours in a place, and stores nothing', async () => {
   const h = await createHarness();
   answer(h, [
     [wanting('CRM'), HOUR_MS],
@@ -35,7 +35,7 @@ test('a preview says how many posts of the last 24 hours a place would have brou
   expect((await h.store.pageSources('ten_a', { limit: 10, after: null })).rows).toEqual([]);
 });
 
-test('a place that cannot be read says why in the place of a figure', async () => {
+test('a place that cannot be read shows the reason instead of a number', async () => {
   const h = await createHarness();
   expect(await h.preview(await profileOf(h), search)).toEqual({
     fault: 'There is nothing at this address (status 404).',

@@ -41,14 +41,14 @@ test.each<[string, string, string, boolean]>([
   expect(allowed(text, target)).toBe(expected);
 });
 
-test('the time between two requests that a site wants is known, and bounded', () => {
+test('the crawl delay of a site is read, and limited', () => {
   expect(read('User-agent: *\nCrawl-delay: 2.5').delayMs).toBe(2_500);
   expect(read('User-agent: *\nCrawl-delay: 86400').delayMs).toBe(600_000);
   expect(read('User-agent: *\nCrawl-delay: soon').delayMs).toBe(0);
   expect(read('User-agent: other\nCrawl-delay: 5').delayMs).toBe(0);
 });
 
-test('patterns made to be slow are not, and forbid rather than allow where they are too much', () => {
+test('patterns designed to be slow are fast, and disallow rather than allow above the limits', () => {
   const target = `/${'a'.repeat(2_000)}`;
   const wild = `/${'*a'.repeat(2_000)}b`;
   const text = `User-agent: *\n${`Disallow: ${wild}\n`.repeat(100)}${`Disallow: /*${'a'.repeat(900)}b\n`.repeat(400)}`;
@@ -59,13 +59,13 @@ test('patterns made to be slow are not, and forbid rather than allow where they 
   expect((process.cpuUsage().user - start) / 1_000).toBeLessThan(2_000);
 });
 
-test('a pattern too long to compare forbids all that begins like it, and allows nothing', () => {
+test('a pattern that is too long disallows everything with the same prefix, and allows nothing', () => {
   const start = `/a${'b'.repeat(3_000)}`;
   expect(allowed(`User-agent: *\nDisallow: ${start}`, start.slice(0, 2_048))).toBe(false);
   expect(allowed(`User-agent: *\nDisallow: /a\nAllow: ${start}`, start.slice(0, 2_048))).toBe(false);
 });
 
-test("what is kept is our group's alone", () => {
+test('only the rules of our group are kept', () => {
   const others = `User-agent: other\n${'Disallow: /something/or/other\n'.repeat(10_000)}`;
   expect(read(`${others}User-agent: *\nDisallow: /a`).bytes).toBeLessThan(500);
 });

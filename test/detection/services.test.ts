@@ -18,7 +18,7 @@ async function readOnce(h: Harness, kind: SourceKind, given: Parameters<typeof s
 const HN = '/api/v1/search_by_date';
 const hit = (id: string, more: object) => ({ objectID: id, created_at: '2025-12-31T12:00:00Z', ...more });
 
-test('Hacker News: stories and comments of the last week, page by page, and then only what is new', async () => {
+test('Hacker News: stories and comments of the last week, page by page, and then only new ones', async () => {
   const h = await createHarness();
   const pages = [
     {
@@ -69,7 +69,7 @@ const question = (id: number, title: string) => ({
   owner: { display_name: 'Sam &amp; Co' },
 });
 
-test('Stack Exchange: questions by tag, oldest first, and the backoff that it asks for', async () => {
+test('Stack Exchange: questions by tag, oldest first, honouring the backoff', async () => {
   const h = await createHarness();
   h.pages[SE] = json({ items: [question(1, wanting('CRM &quot;x&quot;'))], has_more: true, backoff: 1_200 });
   const source = await readOnce(h, 'stackexchange', { site: 'softwarerecs', tagged: ['crm', 'mac'] });
@@ -94,7 +94,7 @@ test('Stack Exchange: questions by tag, oldest first, and the backoff that it as
   expect(await h.source('src_1')).toMatchObject({ itemsSeen: 2, signalsMade: 2 });
 });
 
-test('Stack Exchange: a throttle is waited for, another refusal is told of in its words', async () => {
+test('Stack Exchange: throttling is waited for, and other errors are shown with their reason', async () => {
   const h = await createHarness();
   const throttled = {
     error_id: 502,
@@ -206,7 +206,7 @@ test.each<[SourceKind, string, string, Parameters<typeof settings>[0]]>([
   ['hackernews', HN, '<html>', { query: 'x' }],
   ['stackexchange', SE, '{"items": 1}', { site: 'x', query: 'x' }],
   ['lever', '/v0/postings/acme', '{"ok": false}', { board: 'acme' }],
-])('%s: an answer of another form is a fault, and nothing is stored', async (kind, path, body, given) => {
+])('%s: a response in another format is an error, and nothing is stored', async (kind, path, body, given) => {
   const h = await createHarness();
   h.pages[path] = status(200, {}, body);
   expect((await readOnce(h, kind, given)).lastError).toMatchObject({ code: 'invalid_answer' });

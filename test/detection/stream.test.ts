@@ -83,7 +83,7 @@ function read(origin: string, cursor: string | null) {
   });
 }
 
-test('Bluesky: what holds the words, from where the last run ended until now', async () => {
+test('Bluesky: posts with the words, from the end of the last run until now', async () => {
   const { asked, origin } = await startStream([
     post('1', US - 9_000_000, 'Which CRM for field service?'),
     post('2', US - 8_000_000, 'Field of cats'),
@@ -113,7 +113,7 @@ test('Bluesky: what holds the words, from where the last run ended until now', a
   expect(asked[0]?.agent).toMatch(/^Signalpost\/1\.0 /);
 });
 
-test('a stream that cannot be opened is a fault', async () => {
+test('a stream that cannot be opened is an error', async () => {
   const { origin } = await startStream(null);
   await expect(read(origin, null)).rejects.toMatchObject({ code: 'network' });
 });

@@ -10,13 +10,13 @@ test('a delivery out of retries becomes a dead letter if the endpoint keeps them
 const ended = { status: 'dead', hasBody: true, endpointDeleted: false, isPull: false } as const;
 
 test.each([
-  ['that has ended is', ended, null],
-  ['that was delivered is', { ...ended, status: 'delivered' } as const, null],
-  ['that waits is not', { ...ended, status: 'retrying' } as const, 'waiting'],
-  ['that a filter rejected is not', { ...ended, status: 'rejected' } as const, 'rejected'],
-  ['whose body is not kept is not', { ...ended, hasBody: false }, 'no_body'],
-  ['whose endpoint is deleted is not', { ...ended, endpointDeleted: true }, 'no_endpoint'],
-  ['whose endpoint is read is not', { ...ended, isPull: true }, 'pull'],
+  ['that has ended can be', ended, null],
+  ['that was delivered can be', { ...ended, status: 'delivered' } as const, null],
+  ['that is waiting cannot be', { ...ended, status: 'retrying' } as const, 'waiting'],
+  ['that was rejected as too large cannot be', { ...ended, status: 'rejected' } as const, 'rejected'],
+  ['without a stored body cannot be', { ...ended, hasBody: false }, 'no_body'],
+  ['to a deleted endpoint cannot be', { ...ended, endpointDeleted: true }, 'no_endpoint'],
+  ['to a pull endpoint cannot be', { ...ended, isPull: true }, 'pull'],
 ])('a delivery %s replayed', (_, delivery, refusal) => {
   expect(replayRefusal(delivery)).toBe(refusal);
 });

@@ -23,7 +23,7 @@ function searchPlainly(all: readonly number[][], text: readonly number[]): [numb
   );
 }
 
-test('it finds what a search at every place finds, in the same order', () => {
+test('it finds the same as a search at every position, in the same order', () => {
   fc.assert(
     fc.property(sequences, texts, (all, text) => {
       const found: [number, number][] = [];
@@ -34,7 +34,7 @@ test('it finds what a search at every place finds, in the same order', () => {
   );
 });
 
-test('fifty thousand sequences are found among themselves', () => {
+test('fifty thousand sequences are found in a text of all of them', () => {
   const all = Array.from({ length: 50_000 }, (_, i) => [(i % 250) + 1, Math.floor(i / 250) + 1, 1]);
   const found = new Set<number>();
   buildAutomaton(all).scan(Int32Array.from(all.flat()), (sequence) => found.add(sequence));

@@ -11,7 +11,7 @@ function total(question: (typeof QUESTIONS)[number], buys: number, wants: number
   return buys + wants + bias[question];
 }
 
-test('how surely somebody buys does not make up for wanting something else, nor the other way round', () => {
+test('strong intent does not make up for wanting something else, nor a strong match for a lack of intent', () => {
   fc.assert(
     fc.property(odds, odds, (buys, wants) => {
       for (const question of QUESTIONS) {
@@ -23,7 +23,7 @@ test('how surely somebody buys does not make up for wanting something else, nor 
   );
 });
 
-test('more of either half never scores lower', () => {
+test('more intent or a better match never lowers the score', () => {
   const more = fc.double({ min: 0, max: 10, noNaN: true });
   fc.assert(
     fc.property(odds, odds, more, (buys, wants, rise) => {

@@ -32,22 +32,22 @@ const PROFILES = [
   aProfile('excluding', { excludedPhrases: ['CRM'] }),
 ];
 
-test('a post is scored with the profiles whose phrases it holds and with those that ask for none', () => {
+test('a post is scored with the profiles whose phrases it contains, and with those that need none', () => {
   expect(chosen(PROFILES, 'a CRM')).toEqual(['crm', 'open']);
 });
 
-test('a rule or the post itself says which profiles count', () => {
+test('a rule or the post itself selects the profiles', () => {
   expect(chosen(PROFILES, 'a CRM', { profileIds: ['crm', 'paused'] })).toEqual(['crm']);
   expect(chosen(PROFILES, 'a CRM', { wanted: 'paused' })).toEqual(['paused']);
   expect(chosen(PROFILES, 'a CRM', { wanted: 'unknown' })).toEqual([]);
 });
 
-test('where a post holds nothing that anybody looks for, some of the oldest stand in', () => {
+test('if a post contains no phrase of any profile, some of the oldest stand in', () => {
   const profiles = Array.from({ length: 1_000 }, (_, i) => aProfile(`icp_${i}`));
   expect(chosen(profiles, 'small talk')).toEqual(profiles.slice(0, 16).map(({ id }) => id));
 });
 
-test('an event is for the profiles that it fits, without any of their phrases', () => {
+test('an event is scored with the profiles it fits, without any of their phrases', () => {
   const profiles = [
     aProfile('logistics', { industries: ['Logistics'] }),
     aProfile('banks', { industries: ['Banking'] }),

@@ -13,7 +13,7 @@ test.each([
   ['https://news.ycombinator.com/item?id=1&ref=x', 'https://news.ycombinator.com/item?id=1'],
   ['https://x.example/p?b=2&a=1', 'https://x.example/p?a=1&b=2'],
   ['https://x.example:443/', 'https://x.example'],
-])('%s is known as %s', (url, canonical) => {
+])('%s has the canonical URL %s', (url, canonical) => {
   expect(canonicalUrl(url)).toBe(canonical);
 });
 
@@ -21,15 +21,15 @@ test('different posts stay different', () => {
   expect(canonicalUrl('https://x.example/item?id=1')).not.toBe(canonicalUrl('https://x.example/item?id=2'));
 });
 
-test('two posts on one page are told apart by the fragment', () => {
+test('two posts on one page are distinguished by the fragment', () => {
   expect(canonicalUrl('https://x.example/thread#1')).not.toBe(canonicalUrl('https://x.example/thread#2'));
 });
 
-test('no URL has no canonical one', () => {
+test('text that is not a URL has no canonical URL', () => {
   expect(canonicalUrl('')).toBeNull();
 });
 
-test('an address of 2,000 slashes takes no time, five hundred times over', () => {
+test('canonicalising a URL with 2,000 slashes five hundred times is fast', () => {
   const address = `https://example.com/${'/'.repeat(2_000)}x`;
   const ms = cpuMsOf(() => {
     for (let i = 0; i < 2_000; i++) canonicalUrl(address);

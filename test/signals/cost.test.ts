@@ -21,7 +21,7 @@ function fullProfiles(count: number) {
 }
 
 // A pattern a phrase, compiled for texts of two bytes a character, took the process 4 GB and then its life.
-test('a post with a curly quote costs no more memory than another, at a hundred full profiles', () => {
+test('a post with a curly quote takes no more memory than others, with a hundred full profiles', () => {
   const before = process.memoryUsage().rss;
   const profiles = fullProfiles(100);
   const matcher = compilePhrases(profiles.map(({ phrases }) => phrases));

@@ -25,7 +25,7 @@ function aQueue() {
 
 const many = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name}${i}`);
 
-test('tenants take turns, and of one tenant what was begun first is finished first', () => {
+test('tenants take turns, and the work of one tenant is finished in order', () => {
   const { begin, takeAll } = aQueue();
   begin('a', 'batch', ['a1', 'a2']);
   begin('a', 'batch', ['later']);
@@ -33,7 +33,7 @@ test('tenants take turns, and of one tenant what was begun first is finished fir
   expect(takeAll()).toEqual(['a1', 'b1', 'a2', 'b2', 'later']);
 });
 
-test('a single post comes next, however many texts of batches wait', () => {
+test('a single post is next, however many texts of batches are waiting', () => {
   const { queue, begin, takeAll } = aQueue();
   begin('a', 'batch', many('a', 100));
   for (let i = 0; i < 10; i++) {
@@ -44,7 +44,7 @@ test('a single post comes next, however many texts of batches wait', () => {
   expect(takeAll().indexOf('single')).toBe(0);
 });
 
-test('batches and sources go on while single posts never end', () => {
+test('batches and sources progress while single posts keep arriving', () => {
   const { begin, takeAll } = aQueue();
   begin('a', 'batch', many('batch', 100));
   begin('a', 'source', many('source', 100));
@@ -56,7 +56,7 @@ test('batches and sources go on while single posts never end', () => {
   expect(count('source')).toBe(10);
 });
 
-test('what a kind did not use is not made up for later', () => {
+test('unused shares of a kind are not made up for later', () => {
   const { begin, takeAll } = aQueue();
   begin('a', 'batch', many('a', 100));
   takeAll();
@@ -69,7 +69,7 @@ test('what a kind did not use is not made up for later', () => {
   ).toBeLessThan(4);
 });
 
-test('work is refused by how long it would wait, which follows from the pace that was measured', () => {
+test('work is rejected by its expected wait, which depends on the measured time per text', () => {
   const { begin, takeAll } = aQueue();
   begin('a', 'batch', many('warm', 500));
   takeAll(100); // 100 ms a text from now on
@@ -84,7 +84,7 @@ test('work is refused by how long it would wait, which follows from the pace tha
   expect(begin('b', 'batch').expect(20)).toBeNull();
 });
 
-test('work that needs no text is always taken on, and what was taken on may grow', () => {
+test('work without texts is always accepted, and accepted work may grow', () => {
   const { begin } = aQueue();
   begin('a', 'batch').expect(10_000);
   const other = begin('a', 'batch');
@@ -92,13 +92,13 @@ test('work that needs no text is always taken on, and what was taken on may grow
   expect(other.expect(1_000)).toBeNull();
 });
 
-test('a source waits as long as it takes', () => {
+test('sources wait as long as necessary', () => {
   const { begin } = aQueue();
   begin('a', 'source').expect(100_000);
   expect(begin('a', 'source').expect(100_000)).toBeNull();
 });
 
-test('ended work no longer counts, and its texts still have their turn', () => {
+test('ended work no longer counts, but its texts are still encoded', () => {
   const { begin, takeAll } = aQueue();
   const work = begin('a', 'batch', ['left']);
   work.expect(5_000);
@@ -107,7 +107,7 @@ test('ended work no longer counts, and its texts still have their turn', () => {
   expect(takeAll()).toEqual(['left']);
 });
 
-test('every text comes out once, whatever is begun, ended and taken between', () => {
+test('every text is taken exactly once, whatever is begun, ended and taken in between', () => {
   const kinds = ['single', 'batch', 'source'] as const;
   const act = fc.oneof(
     fc.record({

@@ -26,7 +26,7 @@ async function explain(text: string, given: Pick<Encoder, 'encode'> | null) {
   return scorePost(reading, compiled, []);
 }
 
-test('the same text gives the same numbers, whatever is asked beside it', async () => {
+test('the same text gives the same vector, whatever is encoded concurrently', async () => {
   expect(whyNoEncoder()).toBeNull();
   const alone = await encoder.encode(['Which help desk would you recommend?']);
   const texts = ['A', 'longer text about nothing in particular', 'Which help desk would you recommend?'];
@@ -35,7 +35,7 @@ test('the same text gives the same numbers, whatever is asked beside it', async 
   expect(Math.hypot(...alone.numbers)).toBeCloseTo(1, 5);
 });
 
-test('the parts of a text bring what they bring to its numbers', async () => {
+test('the contributions of the parts add up to the vector of a text', async () => {
   const parts = ['We are a clinic.', 'Which help desk would you recommend?'];
   const { numbers, shares } = await encoder.encode(parts);
   expect((await encoder.encode([parts.join(' ')])).numbers).toEqual(numbers);
@@ -45,14 +45,14 @@ test('the parts of a text bring what they bring to its numbers', async () => {
   expect(likeness).toBeGreaterThan(0.98);
 });
 
-test('a text is read up to 128 tokens, and the rest changes nothing', async () => {
+test('a text is read up to 128 tokens, and the rest has no effect', async () => {
   const words = (count: number, last: string) => `${'house '.repeat(count)}${last}`;
   const full = await encoder.encode([words(126, 'invoice')]);
   expect(await encoder.encode([words(126, 'elephant swims')])).toEqual(full);
   expect(await encoder.encode([words(125, 'invoice')])).not.toEqual(full);
 });
 
-test('its share is one part of the score, with a sentence of the post as evidence', async () => {
+test('its contribution is one part of the score, with a sentence of the post as evidence', async () => {
   const explanation = await explain(POST.text, encoder);
   const part = [...explanation.factors, ...explanation.negatives].filter(({ key }) => key === 'meaning');
   expect(part).toHaveLength(1);
@@ -71,7 +71,7 @@ test('a post whose class it cannot change is not encoded', async () => {
   expect(score).toBeLessThan(40);
 });
 
-test('it tells nobody: no telemetry is prepared in the temporary folder', () => {
+test('no telemetry is written to the temporary folder', () => {
   using folder = temporaryFolder();
   const script =
     "import('./src/signals/encoder/encoder.ts').then(async ({ createEncoder }) => { const e = createEncoder(); await e.encode(['x']); await e.close(); })";
@@ -82,7 +82,7 @@ test('it tells nobody: no telemetry is prepared in the temporary folder', () => 
   expect(readdirSync(folder.path)).toEqual([]);
 });
 
-test('a text that is asked for again is encoded once', async () => {
+test('a repeated text is encoded once', async () => {
   const own = createEncoder();
   const work = own.begin({ owner: 'ten_a', kind: 'batch' });
   const [first, second] = await Promise.all([work.encode(['one']), work.encode(['one'])]);
@@ -93,7 +93,7 @@ test('a text that is asked for again is encoded once', async () => {
   await own.close();
 });
 
-test('work that would wait too long is UNAVAILABLE at once, and says when to come again', async () => {
+test('work that would wait too long is immediately UNAVAILABLE, with the time to retry', async () => {
   const own = createEncoder();
   own.begin({ owner: 'ten_a', kind: 'batch' }).expect(1_500);
   const late = own.begin({ owner: 'ten_b', kind: 'batch' });
@@ -108,7 +108,7 @@ test('work that would wait too long is UNAVAILABLE at once, and says when to com
   await own.close();
 });
 
-test('what waits when it is closed is UNAVAILABLE', async () => {
+test('work waiting at shutdown is UNAVAILABLE', async () => {
   const own = createEncoder();
   const asked = ['one', 'two', 'three', 'four'].map((text) => own.encode([text]));
   const settled = Promise.allSettled(asked);
@@ -116,7 +116,7 @@ test('what waits when it is closed is UNAVAILABLE', async () => {
   for (const { status } of await settled) expect(status).toBe('rejected');
 });
 
-test('where it is switched off or its files are missing, the log says so', async () => {
+test('if the encoder is turned off or its files are missing, the log says so', async () => {
   const lines: string[] = [];
   const log = {
     info: (text: string) => void lines.push(text),

@@ -46,7 +46,7 @@ test('an unsupported group is rejected', () => {
 });
 
 // Texts made from each cue's own pattern, so that its branches are met.
-test('every cue that matches a sentence is among those that are tried', () => {
+test('every cue that matches a sentence is selected', () => {
   const gate = createGate(CUES);
   const met = new Set<Cue>();
   const aside = /\(\?[=!](?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/g;
@@ -63,7 +63,7 @@ test('every cue that matches a sentence is among those that are tried', () => {
   expect(met.size).toBe(CUES.length);
 });
 
-test('few of them are tried', () => {
+test('few cues are selected', () => {
   const gate = createGate(CUES);
   expect(gate('nothing else is told by this line.').size).toBeLessThan(CUES.length / 4);
 });

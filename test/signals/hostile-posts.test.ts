@@ -119,7 +119,7 @@ test.each(Object.entries(PIECES))(
   },
 );
 
-test('a post that a hundred profiles match lets others in between', async () => {
+test('scoring a post that a hundred profiles match yields to other work', async () => {
   let now = 0;
   // Each look at the clock finds that a turn's time is over.
   const slow = { ...clock, monotonic: () => (now += 10) };
@@ -141,7 +141,7 @@ test('a post that a hundred profiles match lets others in between', async () => 
   expect(others).toBeGreaterThan(1);
 });
 
-test('posts that many profiles match are stored in several commits, whole posts each', async () => {
+test('posts that many profiles match are stored in several commits, without splitting a post', async () => {
   const opened = await openTestStore();
   await opened.store.createTenant(aTenant('ten_1'));
   const commits: string[][] = [];

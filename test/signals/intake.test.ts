@@ -68,7 +68,7 @@ function deliveriesOf(id: string) {
   );
 }
 
-test('a post makes a signal with every member of the documented shape, unknown facts as empty strings', async () => {
+test('a post creates a signal with every documented member, unknown facts as empty strings', async () => {
   const [result] = await observe({ text: HOT });
   if (result?.status !== 'created') throw new Error('not created');
   const signal = signalSchema.parse(JSON.parse(result.signals[0] ?? ''));
@@ -83,7 +83,7 @@ test('a post makes a signal with every member of the documented shape, unknown f
   });
 });
 
-test('a cold post makes one signal all the same', async () => {
+test('a cold post creates a signal, too', async () => {
   const [result] = await observe({ text: COLD });
   expect(result).toMatchObject({
     status: 'created',
@@ -91,7 +91,7 @@ test('a cold post makes one signal all the same', async () => {
   });
 });
 
-test('the same post again is a duplicate that answers the first signal and sends nothing', async () => {
+test('the same post again is a duplicate that returns the first signal and sends nothing', async () => {
   await addEndpoint('whk_1');
   const post = {
     text: HOT,
@@ -107,13 +107,13 @@ test('the same post again is a duplicate that answers the first signal and sends
   expect(nudges.map(({ endpointIds }) => endpointIds)).toEqual([['whk_1']]);
 });
 
-test('an unknown profile rejects that post alone, with a pointer to the fault', async () => {
+test('an unknown profile rejects only that post, with a pointer to the error', async () => {
   const results = await observe({ text: HOT, icp_profile_id: 'icp_nobody' }, { text: COLD });
   expect(results.map((result) => result.status)).toEqual(['rejected', 'created']);
   expect(results[0]).toMatchObject({ errors: [{ pointer: '/icp_profile_id' }] });
 });
 
-test('signal.detected delivers the payload of the specification, in its members and no others', async () => {
+test('signal.detected delivers exactly the members of the payload in the specification', async () => {
   await addEndpoint('whk_1');
   await observe({ text: HOT, external_id: 'x1' });
   expect(deliveriesOf('whk_1').map(({ type, body }) => [type, Object.keys(body)])).toEqual([
@@ -136,7 +136,7 @@ test('signal.detected delivers the payload of the specification, in its members 
   ]);
 });
 
-test('a hot signal also makes signal.new_hot, in the documented envelope', async () => {
+test('a hot signal also creates signal.new_hot, in the documented envelope', async () => {
   await addEndpoint('whk_1', { event_types: ['signal.new_hot'] });
   await observe({ text: HOT, prospect: { name: 'Ann Bly' } }, { text: COLD });
   expect(deliveriesOf('whk_1')).toEqual([
@@ -159,14 +159,14 @@ test('a hot signal also makes signal.new_hot, in the documented envelope', async
   ]);
 });
 
-test('an endpoint that filters an event out leaves a reason, and its lane is not told of', async () => {
+test('an endpoint whose filters exclude an event records a reason, and its lane is not woken', async () => {
   await addEndpoint('whk_1', { classifications: ['cold'] });
   await observe({ text: HOT });
   expect(nudges.flatMap(({ endpointIds }) => endpointIds)).toEqual([]);
   expect(committed[0]?.events[0]?.skipped).toEqual([{ endpointId: 'whk_1', reason: 'classification' }]);
 });
 
-test('the excerpt has at most 500 characters and the stored text is whole', async () => {
+test('the excerpt has at most 500 characters, and the stored text is complete', async () => {
   const text = `${HOT} ${'and so on '.repeat(100)}`;
   const [result] = await observe({ text });
   if (result?.status !== 'created') throw new Error('not created');
@@ -176,12 +176,12 @@ test('the excerpt has at most 500 characters and the stored text is whole', asyn
   expect((await store.getSignal('ten_a', signal.signal_id))?.text).toBe(text);
 });
 
-test('where nothing can be stored nothing is answered as accepted', async () => {
+test('if nothing can be stored, nothing is reported as accepted', async () => {
   store.commitSignals = () => Promise.reject(new Error('disk full'));
   await expect(observe({ text: HOT })).rejects.toThrow('disk full');
 });
 
-test('a batch is stored in several commits, so that nobody waits for all of it', async () => {
+test('a batch is stored in several commits, so that other changes do not wait for all of it', async () => {
   const posts = Array.from({ length: 60 }, (_, n) => ({
     text: `Wish ${n}: a CRM`,
     platform: { name: 'Reddit', post_url: `https://r.example/${n}` },
@@ -191,7 +191,7 @@ test('a batch is stored in several commits, so that nobody waits for all of it',
   expect(results.map(({ status }) => status)).toEqual([...posts.map(() => 'created'), 'duplicate']);
 });
 
-test('the dispatcher is told of each commit of a batch as soon as it is made', async () => {
+test('the dispatcher is notified of each commit of a batch immediately', async () => {
   await addEndpoint('whk_1');
   await observe(
     ...Array.from({ length: 60 }, (_, n) => ({

@@ -31,7 +31,7 @@ const postLater = (signals: object[], headers: Record<string, string> = {}) =>
 const jobOf = async (id: string) => (await t.call('GET', `/v1/jobs/${id}`)).json().data;
 const countSignals = async () => (await t.call('GET', '/v1/signals?limit=100')).json().data.length;
 
-test('a batch that may be done later is answered with its job, and nothing is stored yet', async () => {
+test('an asynchronous batch returns its job before anything is stored', async () => {
   const answer = await postLater(posts(3));
   expect(answer.statusCode).toBe(202);
   const job = answer.json().data;
@@ -42,7 +42,7 @@ test('a batch that may be done later is answered with its job, and nothing is st
   expect(await countSignals()).toBe(0);
 });
 
-test('its job comes to what the answer would have been', async () => {
+test('the job has the result that a synchronous response would have', async () => {
   const items = [
     ...posts(60),
     { platform: { name: 'reddit' }, text: '' },
@@ -69,7 +69,7 @@ test('its job comes to what the answer would have been', async () => {
   expect(alike(job.results)).toEqual(alike(now.results));
 });
 
-test('cut off anywhere it goes on with nothing done twice and nothing left out', async () => {
+test('an interrupted job continues without duplicates or omissions', async () => {
   const { id } = (await postLater(posts(60))).json().data;
   let left = 1;
   const dying: Store = {
@@ -87,7 +87,7 @@ test('cut off anywhere it goes on with nothing done twice and nothing left out',
   expect(await countSignals()).toBe(60);
 });
 
-test('an account has 20 that are not done, and a key replays the first answer', async () => {
+test('an account has at most 20 unfinished jobs, and an idempotency key replays the first response', async () => {
   const key = { 'idempotency-key': 'a-key' };
   const first = await postLater(posts(1), key);
   const again = await postLater(posts(1), key);
@@ -101,7 +101,7 @@ test('an account has 20 that are not done, and a key replays the first answer', 
   expect((await postLater(posts(1), auth)).statusCode).toBe(202);
 });
 
-test('a finished job is removed after 7 days, one that waits is not', async () => {
+test('a finished job is removed after 7 days, a pending one is not', async () => {
   const { id } = (await postLater(posts(1))).json().data;
   const before = t.clock.now() + 1;
   expect(await t.store.pruneJobs(before, 10)).toBe(0);

@@ -73,7 +73,7 @@ const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', locat
 const FLORIST = wishOf('florist');
 const CLINIC = wishOf('clinic');
 
-test('after ten judgements posts like those that were not relevant score lower, and say why', async () => {
+test('after ten judgements, posts like the irrelevant ones score lower, and the explanation says so', async () => {
   const { learner, explain, judge } = await openSeller();
   const before = await explain(CLINIC);
   await judgeTen(judge, 9);
@@ -90,7 +90,7 @@ test('after ten judgements posts like those that were not relevant score lower, 
   expect(points.reduce((sum, each) => sum + each, 0)).toBe(clinic.score);
 });
 
-test('what no offer names but was found relevant scores higher, and says why', async () => {
+test('posts like relevant ones score higher even if no offer names them, and the explanation says so', async () => {
   const { learner, explain, judge } = await openSeller();
   const tills = (who: string, i = 0) => wishOf(who, i).replace('help desk', 'till');
   const before = await explain(tills('florist'));
@@ -102,7 +102,7 @@ test('what no offer names but was found relevant scores higher, and says why', a
   expect((await explain(tills('clinic'))).score).toBeLessThan(florist.score);
 });
 
-test('what was learned is listed with its effect, can be undone, and undone again', async () => {
+test('a lesson is listed with its effect; it can be undone, and the undo can be undone', async () => {
   const { learner, explain, judge, deps, tenant } = await openSeller();
   const plain = await explain(CLINIC);
   await judgeTen(judge, 12);
@@ -135,7 +135,7 @@ test('what was learned is listed with its effect, can be undone, and undone agai
   expect((await explain(CLINIC)).score).toBeLessThan(plain.score);
 });
 
-test('a profile learns again when its offer changes, from posts that were read for the new one', async () => {
+test('a profile learns again when its offer changes, from posts encoded for the new one', async () => {
   const { store, encoder, learner, judge } = await openSeller();
   await judgeTen(judge);
   await learner.run();
@@ -168,7 +168,7 @@ test('a lesson of another model is not used, and is learned again after the next
   expect((await explain(CLINIC)).score).toBeLessThan(plain.score);
 });
 
-test('feedback that comes while a lesson is worked out makes the profile due again', async () => {
+test('feedback given while a lesson is computed makes the profile due again', async () => {
   const { store, judge } = await openSeller();
   await judge(FLORIST, true);
   const [due] = await store.listDueLessons(10);
@@ -178,7 +178,7 @@ test('feedback that comes while a lesson is worked out makes the profile due aga
   expect(await store.listDueLessons(10)).toHaveLength(1);
 });
 
-test('what failed is tried again after a minute, and others learn meanwhile', async () => {
+test('a failed lesson is retried after a minute, while other profiles learn', async () => {
   const { store, learner, encoder, judge } = await openSeller();
   await judgeTen(judge);
   const { begin } = encoder;
@@ -202,7 +202,7 @@ function unit(numbers: number[]): Float32Array {
   return Float32Array.from(numbers, (number) => number / length);
 }
 
-test('a lesson is finite and within its reach, whatever was judged and in whatever order', () => {
+test('a lesson is finite and bounded, for any judgements in any order', () => {
   fc.assert(
     fc.property(fc.array(judged, { minLength: 1, maxLength: 100 }), judged, (all, other) => {
       const odds = lessonOdds(learn(all), other.numbers);
@@ -214,7 +214,7 @@ test('a lesson is finite and within its reach, whatever was judged and in whatev
   );
 });
 
-test('judgements that agree with the odds they had teach next to nothing', () => {
+test('judgements that agree with the previous odds teach almost nothing', () => {
   const sure = (odds: number): Judged => ({
     numbers: unit([1, 2, 3, 4, 5, 6, 7, 8]),
     odds,

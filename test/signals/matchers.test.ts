@@ -19,13 +19,13 @@ function aProfile(id: string, overrides: Partial<IcpProfile> = {}): IcpProfile {
   return { ...defaultProfile(id, 'ten_a', 1), name: id, ...overrides };
 }
 
-test('a tenant’s profiles are compiled once for each state of them', async () => {
+test('the profiles of a tenant are compiled once per version', async () => {
   const matchers = createMatchers(store);
   const first = await matchers.of('ten_a');
   expect(await matchers.of('ten_a')).toBe(first);
 });
 
-test('a change counts at once, and what did not change is not compiled again', async () => {
+test('a change takes effect immediately, and unchanged profiles are not compiled again', async () => {
   await store.createProfile(aProfile('icp_x', { phrases: ['crm'] }), 10);
   const matchers = createMatchers(store);
   const before = await matchers.of('ten_a');
@@ -37,7 +37,7 @@ test('a change counts at once, and what did not change is not compiled again', a
   expect(unchanged(after)).toBe(unchanged(before));
 });
 
-test('a deleted profile is found no more', async () => {
+test('a deleted profile is not matched any more', async () => {
   await store.createProfile(aProfile('icp_x', { phrases: ['crm'] }), 10);
   const matchers = createMatchers(store);
   await matchers.of('ten_a');
@@ -45,7 +45,7 @@ test('a deleted profile is found no more', async () => {
   expect((await matchers.of('ten_a')).match(tokenize('a crm')).size).toBe(0);
 });
 
-test('what was asked for longest ago is forgotten where more is kept than the bound', async () => {
+test('the least recently used tenants are evicted above the limit', async () => {
   const matchers = createMatchers(store, 1);
   const first = await matchers.of('ten_a');
   await matchers.of('ten_b');
@@ -56,7 +56,7 @@ test('what was asked for longest ago is forgotten where more is kept than the bo
   );
 });
 
-test('profiles that ask for no phrase are open to every post', () => {
+test('profiles that need no phrase are open to every post', () => {
   const { open } = compileTenant([
     aProfile('icp_1', { phrases: ['crm'] }),
     aProfile('icp_2'),
@@ -75,7 +75,7 @@ function fullProfiles(): IcpProfile[] {
   );
 }
 
-test('a great many phrases are compiled in pieces, and after a change only those near to it', async () => {
+test('large numbers of phrases are compiled in chunks, and after a change only the parts next to it', async () => {
   const profiles = fullProfiles();
   let stamp = 0;
   const matchers = createMatchers({
@@ -97,7 +97,7 @@ test('a great many phrases are compiled in pieces, and after a change only those
   expect([...match(tokenize(text)).keys()].sort((a, b) => a - b)).toEqual([0, 100, 124]);
 });
 
-test('however many phrases a tenant has, a post is searched by few automata', () => {
+test('a post is searched by few automata, whatever the number of phrases', () => {
   const profiles = Array.from({ length: 4_000 }, (_, i) => ({
     ...aProfile(`icp_${i}`),
     phrases: Array.from({ length: 20 }, (_, j) => `phrase ${i} ${j}`),
@@ -105,7 +105,7 @@ test('however many phrases a tenant has, a post is searched by few automata', ()
   expect(compileTenant(profiles).compiled.parts.length).toBeLessThanOrEqual(16);
 });
 
-test('parts find what one automaton finds, at the same places', () => {
+test('several parts find the same as a single automaton, at the same offsets', () => {
   const profiles = fullProfiles().slice(0, 30);
   const phrases = profiles.flatMap((profile) => profile.phrases);
   const text = Array.from({ length: 300 }, (_, n) => phrases[(n * 37) % phrases.length]).join('. ');
@@ -116,7 +116,7 @@ test('parts find what one automaton finds, at the same places', () => {
   expect(sorted(parts.match(tokenize(text)))).toEqual(sorted(whole));
 });
 
-test('who asks while a tenant is compiled waits for the same', async () => {
+test('concurrent callers share a compilation in progress', async () => {
   const profiles = fullProfiles().slice(0, 30);
   let listed = 0;
   const matchers = createMatchers({

@@ -40,7 +40,7 @@ async function explain(
 const HELP_DESK = profileOf('icp_desk', { name: 'Desk', offer: 'A help desk for online shops' });
 const PAYROLL = profileOf('icp_pay', { name: 'Pay', offer: 'Payroll for small firms' });
 
-test('a post that wants what a profile offers scores higher than one that wants something else, and the sentence says why', async () => {
+test('a post that wants the offer of a profile scores higher than one that wants something else, and the sentence says why', async () => {
   const [desk, pay] = await explain(ASKS, [HELP_DESK, PAYROLL], topicEncoder());
   expect(desk?.score).toBeGreaterThan((pay?.score ?? 100) + 30);
   const match = desk?.factors.find(({ key }) => key === 'offer');
@@ -50,14 +50,14 @@ test('a post that wants what a profile offers scores higher than one that wants 
   expect(pay?.score).toBeLessThan(40);
 });
 
-test('points add up to the score, with an offer too', async () => {
+test('the points add up to the score, with an offer, too', async () => {
   for (const { score, factors, negatives } of await explain(ASKS, [HELP_DESK, PAYROLL], topicEncoder())) {
     const points = [...factors, ...negatives].reduce((sum, { points: each }) => sum + each, 0);
     expect(points).toBe(score);
   }
 });
 
-test('adding a profile changes no other profile’s explanation', async () => {
+test('adding a profile does not change the explanations of other profiles', async () => {
   const alone = await explain(ASKS, [HELP_DESK], topicEncoder());
   const others = Array.from({ length: 20 }, (_, i) =>
     profileOf(`icp_${i}`, { name: `P ${i}`, offer: `Pallets of kind ${i}` }),
@@ -73,7 +73,7 @@ test('a post is encoded once for all offers', async () => {
   expect(posts.map(({ model }) => model)).toEqual(['intent', 'offers']);
 });
 
-test('an offer is encoded once for each version of its profile', async () => {
+test('an offer is encoded once per version of its profile', async () => {
   const encoder = topicEncoder();
   const { profiles: compiled } = compileTenant([HELP_DESK]);
   for (const text of [ASKS, `${ASKS} Thank you!`]) {
@@ -83,7 +83,7 @@ test('an offer is encoded once for each version of its profile', async () => {
   expect(encoder.asked.filter(({ parts }) => parts[0] === HELP_DESK.offer)).toHaveLength(1);
 });
 
-test('what the encoder failed to make of an offer is asked for again', async () => {
+test('an offer that the encoder failed on is encoded again', async () => {
   const encoder = topicEncoder();
   let fails = true;
   const flaky: Pick<Encoder, 'encode'> = {
@@ -100,7 +100,7 @@ test('what the encoder failed to make of an offer is asked for again', async () 
   expect((await read()).matches.size).toBe(1);
 });
 
-test('without the encoder the words of a profile decide, and an offer alone makes no topic', async () => {
+test('without the encoder, the words of a profile decide, and an offer alone is not a topic', async () => {
   const [plain, worded] = await explain(
     ASKS,
     [HELP_DESK, profileOf('icp_words', { name: 'Words', offer: HELP_DESK.offer, phrases: ['help desk'] })],
@@ -110,13 +110,13 @@ test('without the encoder the words of a profile decide, and an offer alone make
   expect(worded?.score).toBeGreaterThanOrEqual(40);
 });
 
-test('a weight of 0 for the topic leaves the offer out', async () => {
+test('a weight of 0 for the topic disables the offer', async () => {
   const weights = { ...PAYROLL.weights, topic: 0 };
   const [pay] = await explain(ASKS, [{ ...PAYROLL, weights }], topicEncoder());
   expect([...(pay?.factors ?? []), ...(pay?.negatives ?? [])].map(({ key }) => key)).not.toContain('offer');
 });
 
-test('an observed post becomes a signal of the profile whose offer it wants, though no phrase names it', async () => {
+test('a post becomes a signal of the profile whose offer it wants, without containing its phrases', async () => {
   const { store, clock } = await openTestStore();
   await store.createTenant(aTenant('ten_a'));
   for (const profile of [PAYROLL, HELP_DESK]) await store.createProfile(profile, 10, 1_000);
@@ -135,7 +135,7 @@ test('an observed post becomes a signal of the profile whose offer it wants, tho
   expect(profiles).not.toContain('icp_pay');
 });
 
-test('a post is held against the phrases of a profile by meaning, too, and these are read in one piece', async () => {
+test('a post is compared with the phrases of a profile by meaning, too, in a single text', async () => {
   const encoder = topicEncoder();
   const offer = 'Software for support teams';
   const bare = profileOf('icp_bare', { name: 'Bare', offer });
@@ -156,7 +156,7 @@ test('a post is held against the phrases of a profile by meaning, too, and these
   ]);
 });
 
-test('a post that is as like other things is less of a match, and what is of the same kind is no rival', () => {
+test('a post that is similar to other offers matches less, unless they are of the same kind', () => {
   const at = (...numbers: number[]) => Float32Array.from(numbers);
   const known = [at(1, 0), at(0, 1)];
   const post = at(0.6, 0.8);
@@ -167,6 +167,6 @@ test('a post that is as like other things is less of a match, and what is of the
   expect(rivals([0, 1])).toBe(0);
 });
 
-test('a profile that says nothing of what is sold has no offer', () => {
+test('a profile without a description of what is sold has no offer', () => {
   expect(createOffer({ offer: '', phrases: ['help desk'] })).toBeNull();
 });

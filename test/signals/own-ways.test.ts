@@ -71,7 +71,7 @@ test.each<[string, string, Partial<ScoredPost>]>([
     { industry: 'Logistics' },
   ],
   ['a seller who compares', 'We built a Shelfbot alternative. Try Stackr, our new tool!', {}],
-])('%s is no event', (_what, text, facts) => {
+])('%s is not an event', (_what, text, facts) => {
   expect(tell(text, facts).told).toBe('cold');
 });
 
@@ -85,16 +85,16 @@ test.each<[string, string, Partial<ScoredPost>]>([
   expect(tell(text, facts).told).not.toBe('hot');
 });
 
-test('a new head is at least warm where a profile asks for nobody', () => {
+test('a new executive is at least warm if a profile has no job titles', () => {
   expect(tell(NEW_JOB, {}, {}).told).not.toBe('cold');
 });
 
-test('an excluded phrase still counts against an event', () => {
+test('an excluded phrase counts against an event, too', () => {
   const facts = { industry: 'Logistics' };
   expect(tell(ROUND, facts, { ...PROFILE, excludedPhrases: ['Northern Ventures'] }).told).toBe('cold');
 });
 
-test('a type that the profile switched off counts for nothing, and the explanation says so', () => {
+test('a signal type that the profile turned off scores nothing, and the explanation says so', () => {
   const { told, negatives, score } = tell(
     LEAVING,
     {},
@@ -105,7 +105,7 @@ test('a type that the profile switched off counts for nothing, and the explanati
   expect(tell(LEAVING, {}, { ...PROFILE, signalTypes: ['intent_post', 'review'] }).told).toBe('hot');
 });
 
-test('news whose sentence is one word of capital letters costs no more than other news', () => {
+test('news with a sentence of one word in capitals takes no longer than other news', () => {
   const text = `${'É'.repeat(4_500)} and it has raised $12M in Series A funding, warehouse robots`;
   tell(text, { type: 'funding_event' });
   const took = cpuMsOf(() => {

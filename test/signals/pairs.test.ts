@@ -165,13 +165,13 @@ async function confused(given: Encoder | null): Promise<string[]> {
   return wrong;
 }
 
-test('of forty pairs that sound alike the encoder and the words tell at least 38 apart', async () => {
+test('the encoder and the words distinguish at least 38 of forty pairs of similar posts', async () => {
   expect(PAIRS).toHaveLength(40);
   const wrong = await confused(encoder);
   expect(wrong.length, wrong.join('\n')).toBeLessThanOrEqual(2);
 }, 30_000);
 
-test('words alone tell at least 38 apart', async () => {
+test('words alone distinguish at least 38', async () => {
   const wrong = await confused(null);
   expect(wrong.length, wrong.join('\n')).toBeLessThanOrEqual(2);
 });

@@ -53,7 +53,7 @@ test.each([
   expect(found(phrase, text)).toEqual([]);
 });
 
-test('each profile is told of its own phrases, by kind and place, and others cost nothing', () => {
+test('each profile gets its own hits, by kind and offset, and profiles without hits cost nothing', () => {
   const matcher = matcherOf(
     { phrases: ['scaffolding', 'CRM'], excludedPhrases: ['class project'] },
     { phrases: ['nothing of this'] },
@@ -72,7 +72,7 @@ test('each profile is told of its own phrases, by kind and place, and others cos
   ]);
 });
 
-test('phrases that overlap are all found', () => {
+test('overlapping phrases are all found', () => {
   const matcher = matcherOf({
     phrases: ['field service software', 'service software', 'software', 'field service'],
   });
@@ -80,12 +80,12 @@ test('phrases that overlap are all found', () => {
   expect(hits.map(({ phrase }) => phrase).sort()).toEqual([0, 1, 2, 3]);
 });
 
-test('a word that is repeated ten thousand times is told of a few times', () => {
+test('a word repeated ten thousand times is reported a few times', () => {
   const matcher = matcherOf({ phrases: ['a', 'a a', 'A b'], excludedPhrases: ['a'] });
   expect(matcher.match(tokenize('a '.repeat(10_000))).get(0)?.length).toBe(9);
 });
 
-test('an exclusion is told of however many other phrases a post is full of', () => {
+test('an exclusion is reported however many other phrases a post contains', () => {
   const phrases = Array.from({ length: 200 }, (_, i) => `word${i}x`);
   const hits = matcherOf({ phrases, excludedPhrases: ['stop'] }).match(tokenize(`${phrases.join(' ')} stop`));
   expect(hits.get(0)?.at(-1)).toMatchObject({ kind: 'excluded' });

@@ -16,7 +16,7 @@ const profileFor = (offer: string): IcpProfile => {
 const propose = (offer: string, encoder: Encoder | null = null, sources = [] as never[]) =>
   proposePlaces(profileFor(offer), { encoder, sources, count: 6 });
 
-test('the catalogue has at least 300 places, each once, of kinds that are read, as a source takes them', () => {
+test('the catalogue has at least 300 distinct places of readable kinds with valid settings', () => {
   const places = readPlaces();
   expect(places.length).toBeGreaterThanOrEqual(300);
   expect(new Set(places.map(({ name }) => name.toLowerCase())).size).toBe(places.length);
@@ -40,7 +40,7 @@ test.each([
   ['Kubernetes cost monitoring for platform teams', /kubernetes|cloud|devops/i],
   ['Heat pump installation, for homes and businesses', /heat ?pump|heating|HVAC|plumb/i],
   ['Accounting software for bakeries', /account|bookkeep|quickbooks/i],
-])('%s is offered places by its words where there is no encoder', async (offer, fitting) => {
+])('without an encoder, %s is offered places by words', async (offer, fitting) => {
   const places = await propose(offer);
   expect(places.length).toBeGreaterThanOrEqual(4);
   const catalogued = places.filter(({ about }) => !about.startsWith('people who want to leave'));
@@ -55,14 +55,14 @@ test.each([
   ['Scheduling and dispatch app for plumbing companies', /plumb|field service|construction/i],
   ['Payroll for restaurants', /restaurant|payroll|onboarding/i],
   ['AI meeting notes for lawyers', /lawyer|meeting|notes/i],
-])('%s is offered no place that only shares words of trade with it', async (offer, fitting) => {
+])('%s is not offered places that share only business words with it', async (offer, fitting) => {
   for (const { name, about } of await propose(offer)) {
     if (about.startsWith('people who want to leave')) continue;
     expect(`${name} ${about}`).toMatch(fitting);
   }
 });
 
-test('with an encoder the meaning of what is sold chooses', async () => {
+test('with an encoder, places are chosen by the meaning of the offer', async () => {
   const wanted = 'dentists and dental practices';
   const encode = async ([text = '']: readonly string[]) => ({
     numbers: Float32Array.from(text === wanted || text === 'Chairs' ? [1, 0] : [0, 1]),
@@ -73,7 +73,7 @@ test('with an encoder the meaning of what is sold chooses', async () => {
   expect(first?.about).toBe(wanted);
 });
 
-test('of one kind at most two are proposed, none that is read already, and first those who leave a competitor', async () => {
+test('at most two unread places of one kind are suggested, and first those of people who leave a competitor', async () => {
   const offer = 'Help desk for online shops';
   const places = await propose(offer);
   expect(places[0]?.name).toBe('Hacker News: Zendesk alternative');
@@ -84,7 +84,7 @@ test('of one kind at most two are proposed, none that is read already, and first
   expect(again.map(({ name }) => name)).not.toContain(places[1]?.name);
 });
 
-test('a site of many questions is searched for what the profile looks for', () => {
+test('a site with many questions is searched for the phrases of the profile', () => {
   const place = placeNamed('Software Recommendations (Stack Exchange)', profileFor('Help desk'));
   expect(place?.settings).toMatchObject({ site: 'softwarerecs', query: 'help desk' });
 });

@@ -10,7 +10,7 @@ const judged = (daysAgo: number, relevant: boolean, classification = 'hot') => (
   createdAt: NOW - daysAgo * DAY_MS,
 });
 
-test('precision by week counts what was shown, in the week of its judgement, with its interval', () => {
+test('weekly precision counts shown signals in the week of their judgement, with a confidence interval', () => {
   const posts = [
     judged(0, true),
     judged(1, false, 'warm'),

@@ -8,7 +8,7 @@ test.each([
   ['There is no budget for a new ERP.', 'budget'],
   ['We have no plans to hire a bookkeeper.', 'hire_supplier'],
   ['We decided against switching from Shopify.', 'switch'],
-])('"%s" denies: %s', (text, cue) => {
+])('"%s" negates: %s', (text, cue) => {
   const names = namesIn(text);
   expect(names).toContain(`${cue}.denied`);
   expect(names).not.toContain(cue);
@@ -20,7 +20,7 @@ test.each([
   ['Which email platform should our agency choose?', 'which'],
   ['I need an accountant for my bakery.', 'business'],
   ['Our project management software helps 10,000 engineers.', 'seller'],
-])('"%s" is read as %s', (text, name) => {
+])('"%s" has the feature %s', (text, name) => {
   expect(namesIn(text)).toContain(name);
 });
 
@@ -33,7 +33,7 @@ test.each([
   ['Glad we did not look elsewhere, we stay.', 'first_plural.told', 'first_plural'],
   ["We're an agency that does rebrands.", 'seller', 'thing'],
   ['Time to shop around, our contract ends in June.', 'seek.implied', 'seek.denied'],
-])('"%s" is read as %s, not as %s', (text, name, other) => {
+])('"%s" has the feature %s, not %s', (text, name, other) => {
   expect(namesIn(text)).toContain(name);
   expect(namesIn(text)).not.toContain(other);
 });
@@ -42,7 +42,7 @@ test.each([
   'Which host is good for a shop?\n\nEdit: went with the one from Lyon.',
   'Which host is good for a shop?\n\nThanks all. I ended up switching to another one.',
   'Need a bookkeeper.\n\nUpdated 3 May\nThanks.\nWe asked around.\nDecided to move forward with a neighbour.\nCheers.\nBye.\nBye.',
-])('what was asked and is chosen after it is settled: %j', (text) => {
+])('a choice after a request settles it: %j', (text) => {
   const { features } = readFeatures(text);
   const { start = 0, end = 0 } = features.get('settled_after')?.place ?? {};
   expect(text.slice(start, end).toLowerCase()).toMatch(/^(?:went|ended|decided)\b/);
@@ -52,14 +52,14 @@ test.each([
   'Looking for a booking tool for our firm. EDIT: solved, went with Jobber.',
   'Looking for a booking tool for our firm.\n\nEDIT: solved',
   'Need a CRM for 12 people. Which one?\n\nUpdate: found one, thanks all!',
-])('an author who closes the thread asks for nothing more, also where all stands in one line: %j', (text) => {
+])('an author who closes the thread asks for nothing more, even in a single line: %j', (text) => {
   expect(readFeatures(text).features.has('settled_after')).toBe(true);
 });
 
 test.each([
   'Need a CRM for 12 people. Which one? Edit: we have 3k and need to find one this week',
   'Need a CRM for 12 people. Which one?\n\nEdit: still not solved, please help',
-])('an edit that goes on asking settles nothing: %j', (text) => {
+])('an edit that continues to ask settles nothing: %j', (text) => {
   expect(readFeatures(text).features.has('settled_after')).toBe(false);
 });
 
@@ -67,7 +67,7 @@ test.each([
   'We went with a cheap host and regret it. Which host is good for a shop?',
   'Which host is good for a shop?\n\nWe went with a cheap one. It failed. So did the next. And the next. And that was that.',
   'We settled on a host. It is good.',
-])('what was chosen before, or where nothing is asked, settles nothing: %j', (text) => {
+])('a choice before the request, or without one, settles nothing: %j', (text) => {
   expect(readFeatures(text).features.has('settled_after')).toBe(false);
 });
 
@@ -84,11 +84,11 @@ test.each([
   'Looking for a CRM. Our agency needs one by May.',
   'Need a bookkeeper? Who does not. Our team is drowning in receipts.',
   'Anyone looking for a CRM too? We are ten people.',
-])('no pitch: %j', (text) => {
+])('not a pitch: %j', (text) => {
   expect(readFeatures(text).features.has('pitch')).toBe(false);
 });
 
-test('what is said beside the topic counts beside the topic alone', () => {
+test('features next to the topic only count if there is a topic', () => {
   const post = readFeatures('We need a booking system for our team, budget $500.');
   const hit = { kind: 'phrase' as const, phrase: 0, start: 10, end: 24 };
   const beside = (hits: Parameters<typeof topicFeatures>[1]) =>

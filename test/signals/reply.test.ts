@@ -17,14 +17,14 @@ const VALUES: ReplyValues = {
   sender: 'Acme',
 };
 
-test('the template of the house greets, names the need and the offer, and signs', () => {
+test('the default template greets, names the need and the offer, and signs', () => {
   expect(draftReply(DEFAULT_REPLY, VALUES)).toBe(
     'Hi Jane,\n\nI saw that you are looking for a help desk.\nAcme is a help desk for small teams.\n\n' +
       'Happy to answer questions here or show you how it would work for you.\n\nAcme',
   );
 });
 
-test('a line that has nothing to say is left out, a name alone', () => {
+test('a line without a value is omitted, a missing name only itself', () => {
   expect(draftReply(DEFAULT_REPLY, { ...VALUES, first_name: '', need: '', offer: '' })).toBe(
     'Hi,\n\nHappy to answer questions here or show you how it would work for you.\n\nAcme',
   );
@@ -33,7 +33,7 @@ test('a line that has nothing to say is left out, a name alone', () => {
   );
 });
 
-test('what stands in a post is never a placeholder of its own', () => {
+test('a placeholder in the text of a post is not replaced', () => {
   expect(draftReply('{{headline}}', { ...VALUES, headline: '{{sender}} $& $1' })).toBe('{{sender}} $& $1');
 });
 
@@ -46,11 +46,11 @@ test.each([
   ['Acme is a help desk for small teams.', 'Acme is a help desk for small teams.'],
   ['Fractional CFO services for startups', 'We offer fractional CFO services for startups.'],
   ['', ''],
-])('an offer is put as a sentence: %s', (offer, sentence) => {
+])('an offer becomes a sentence: %s', (offer, sentence) => {
   expect(offerSentence(offer)).toBe(sentence);
 });
 
-test('a need is put to its author', () => {
+test('a need is expressed in the second person', () => {
   const reason = { text: 'Looking for a CRM for their agency', quote: 'We need a CRM.' };
   expect(needOf({ sentence: '', reasons: [reason], against: [] })).toBe('looking for a CRM for your agency');
   expect(needOf({ sentence: '', reasons: [{ ...reason, quote: null }], against: [] })).toBe('');

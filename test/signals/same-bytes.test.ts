@@ -11,7 +11,7 @@ const TEXTS = [
   'Small talk, nothing else.',
 ];
 
-test('posts scored in two processes give the same bytes', { timeout: 60_000 }, () => {
+test('scoring posts in two processes gives identical bytes', { timeout: 60_000 }, () => {
   const input = TEXTS.map((text) => `${JSON.stringify(text)}\n`).join('');
   const run = () => spawnSync(process.execPath, ['scripts/quality/explain.ts'], { input, encoding: 'utf8' });
   const [first, second] = [run(), run()];

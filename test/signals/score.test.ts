@@ -20,7 +20,7 @@ const HOT =
   'Looking for a booking system for our repair firm, recommendations? We are 12 people and have outgrown our ' +
   'spreadsheet. Budget is $500 a month and we need to choose one by Friday. Which tool would you recommend?';
 
-test('a dated, funded request is hot for the default profile, and says why', () => {
+test('a request with a deadline and a budget is hot for the default profile, and the explanation says why', () => {
   const explanation = score(HOT);
   expect(classOf(explanation)).toBe('hot');
   expect(keysOf(explanation.factors)).toContain('intent');
@@ -44,7 +44,7 @@ test.each([
   expect(classOf(score(text))).toBe('cold');
 });
 
-test('a cold post tells the strongest reason against it, also where it had no point to lose', () => {
+test('a cold post names the strongest reason against it, even without points to lose', () => {
   const explanation = score(
     'I built a side project over the weekend. Feedback is welcome, sign up for the wait list.',
   );
@@ -53,7 +53,7 @@ test('a cold post tells the strongest reason against it, also where it had no po
   expect(explanation.summary).not.toContain('nothing speaks');
 });
 
-test('a competitor’s own staff counts against, whatever they write', () => {
+test('working for a competitor counts against a post, whatever it says', () => {
   const explanation = score(
     HOT,
     { competitors: ['Acme'], phrases: ['booking system'] },
@@ -63,14 +63,14 @@ test('a competitor’s own staff counts against, whatever they write', () => {
   expect(classOf(explanation)).toBe('cold');
 });
 
-test('an excluded phrase counts against and is quoted', () => {
+test('an excluded phrase counts against a post and is quoted', () => {
   const explanation = score(`${HOT} For my class project.`, { excludedPhrases: ['class project'] });
   const found = explanation.negatives.find(({ key }) => key === 'excluded_phrase');
   expect(found?.evidence[0]?.text).toBe('class project');
   expect(classOf(explanation)).toBe('cold');
 });
 
-test('what is quoted ends with its word or number: no "$4" of $400', () => {
+test('quotes end with their word or number: not "$4" of $400', () => {
   const text =
     'Looking for scheduling software. The budget is approved ($400 a month, up to $1,200.50) and we need it by December.';
   const explanation = score(text);
@@ -85,12 +85,12 @@ test('what is quoted ends with its word or number: no "$4" of $400', () => {
   }
 });
 
-test('a request for something else stays below warm where the profile names its topic', () => {
+test('a request for something else stays below warm if the profile names its topic', () => {
   expect(classOf(score(HOT, { phrases: ['scaffolding'] }))).toBe('cold');
   expect(classOf(score(HOT, { phrases: ['booking system'] }))).toBe('hot');
 });
 
-test('facts that are not known change nothing; those that fit add, those that differ take', () => {
+test('unknown facts change nothing; matching ones add points, others take points away', () => {
   const asking = { phrases: ['booking system'], industries: ['Plumbing'], locations: ['UK'] };
   const silent = score(HOT, asking);
   expect(silent.score).toBe(score(HOT, { phrases: ['booking system'] }).score);
@@ -102,7 +102,7 @@ test('facts that are not known change nothing; those that fit add, those that di
   expect(differing.score).toBeLessThanOrEqual(silent.score);
 });
 
-test('of a German post the profile’s phrases count, the cues of English do not', () => {
+test('in a German post, the phrases of the profile count, but English cues do not', () => {
   const german =
     'Wir suchen ein neues Buchungssystem für unseren Betrieb mit zwölf Leuten. Wer hat Erfahrung?';
   const weights = { ...base.weights, topic: 100 };
@@ -112,7 +112,7 @@ test('of a German post the profile’s phrases count, the cues of English do not
   expect(named.factors.map(({ key }) => key)).not.toContain('intent');
 });
 
-test('a post of 2012 is cold, one of an hour ago is as hot as one without a time', () => {
+test('a post from 2012 is cold, and one from an hour ago is as hot as one without a time', () => {
   expect(classOf(score(HOT, {}, { ageMs: 14 * 365 * DAY_MS }))).toBe('cold');
   expect(score(HOT, {}, { ageMs: 3_600_000 }).score).toBe(score(HOT).score);
 });
@@ -137,7 +137,7 @@ const words = fc.constantFrom(
 );
 const texts = fc.array(words, { minLength: 1, maxLength: 40 }).map((list) => list.join(' '));
 
-test('for any text the points add up to a score within 0 and 100, and each quote stands where it says', () => {
+test('for any text, the points add up to a score from 0 to 100, and each quote is at its offsets', () => {
   fc.assert(
     fc.property(texts, fc.boolean(), fc.option(fc.nat(5_000)), (text, withTopic, days) => {
       const ageMs = days === null ? null : days * DAY_MS;
@@ -157,7 +157,7 @@ test('for any text the points add up to a score within 0 and 100, and each quote
   );
 });
 
-test('older is never hotter', () => {
+test('a higher age never raises the score', () => {
   fc.assert(
     fc.property(texts, fc.nat(4_000), fc.nat(4_000), (text, a, b) => {
       const at = (days: number) => score(text, {}, { ageMs: days * DAY_MS }).score;
@@ -167,7 +167,7 @@ test('older is never hotter', () => {
   );
 });
 
-test('an excluded phrase more never raises a score', () => {
+test('another excluded phrase never raises a score', () => {
   fc.assert(
     fc.property(texts, fc.constantFrom('CRM', 'budget', 'asap', 'for hire'), (text, phrase) => {
       expect(score(text, { excludedPhrases: [phrase] }).score).toBeLessThanOrEqual(score(text).score);
@@ -176,7 +176,7 @@ test('an excluded phrase more never raises a score', () => {
   );
 });
 
-test('a profile that asks about author and company finds a post without facts in the same class', () => {
+test('a profile with criteria for author and company puts a post without facts in the same class', () => {
   const asking = {
     titles: ['Owner'],
     industries: ['Roofing'],

@@ -40,7 +40,7 @@ const aPost = (i: number, text = `${DOUBTFUL} Number ${i}.`): ObservedPost => ({
 });
 const observe = (...posts: ObservedPost[]) => observePosts(deps, 'ten_a', posts);
 
-test('posts that are stored already are answered as before without being encoded', async () => {
+test('posts that are stored already get the same response without being encoded', async () => {
   const posts = [1, 2, 3].map((i) => aPost(i));
   const first = await observe(...posts);
   expect(first.map(({ status }) => status)).toEqual(['created', 'created', 'created']);
@@ -51,7 +51,7 @@ test('posts that are stored already are answered as before without being encoded
   expect(again).toEqual(first.map((result) => ({ ...result, status: 'duplicate' })));
 });
 
-test('a post that is stored in other words is not encoded either', async () => {
+test('a near-duplicate of a stored post is not encoded either', async () => {
   const [first] = await observe(aPost(1, DOUBTFUL));
   encoder.texts.length = 0;
   const [again] = await observe(aPost(2, DOUBTFUL.replace('answers.', 'answers!!')));
@@ -60,7 +60,7 @@ test('a post that is stored in other words is not encoded either', async () => {
   expect(again).toMatchObject({ signalIds: first?.status === 'rejected' ? [] : first?.signalIds });
 });
 
-test('a stored post is read again for a profile that does not know it', async () => {
+test('a stored post is encoded again for a profile that has no signal of it', async () => {
   await observe(aPost(1));
   const profile = { ...defaultProfile('icp_new', 'ten_a', 1), name: 'New' };
   await store.createProfile(profile, 10);
@@ -69,7 +69,7 @@ test('a stored post is read again for a profile that does not know it', async ()
   expect(encoder.texts.length).toBeGreaterThan(0);
 });
 
-test('a batch that the encoder cannot take soon is refused whole, with nothing stored', async () => {
+test('a batch that the encoder cannot accept is rejected as a whole, and nothing is stored', async () => {
   deps.encoder = createFakeEncoder({
     expect: () => {
       throw new DomainError('UNAVAILABLE', 'busy');
@@ -80,7 +80,7 @@ test('a batch that the encoder cannot take soon is refused whole, with nothing s
   expect(await store.listPosts('ten_a', 10)).toEqual([]);
 });
 
-test('a batch says at once how many texts it will come to, and less as it goes on', async () => {
+test('a batch announces the number of its texts, and lower numbers as it progresses', async () => {
   await observe(...Array.from({ length: 75 }, (_, i) => aPost(i)));
   expect(encoder.expected).toEqual([75, 50, 25]);
 });

@@ -32,7 +32,7 @@ async function suggest(
 const ASK =
   'We are looking for a new depot scanner for our team, which would you recommend? Budget is approved.';
 
-test('a phrase that relevant posts share is added, and brings them back', async () => {
+test('a phrase shared by relevant posts is suggested, and shows them', async () => {
   const profile = { ...base, phrases: ['barcode'] };
   const posts = [
     { text: ASK, relevant: true },
@@ -47,7 +47,7 @@ test('a phrase that relevant posts share is added, and brings them back', async 
   });
 });
 
-test('a phrase that shows no more of what is relevant is no suggestion', async () => {
+test('a phrase that shows no further relevant posts is not suggested', async () => {
   const text = `${ASK} We decide next month.`;
   const posts = [
     { text, relevant: true },
@@ -58,7 +58,7 @@ test('a phrase that shows no more of what is relevant is no suggestion', async (
   expect(found.filter(({ kind }) => kind === 'add_phrase')).toEqual([]);
 });
 
-test('a threshold is moved down to relevant posts just below it, and up past others', async () => {
+test('a lower threshold is suggested for relevant posts just below it, and a higher one to hide irrelevant ones', async () => {
   const low = await suggest(base, [
     { text: 'one of them', relevant: true, score: 36 },
     { text: 'another here', relevant: true, score: 34 },
@@ -75,7 +75,7 @@ test('a threshold is moved down to relevant posts just below it, and up past oth
   ]);
 });
 
-test('a weight is moved where that parts relevant posts from others, and does what it said', async () => {
+test('a change of a weight is suggested if it separates relevant posts from others, and has the stated effect', async () => {
   const complaints = [
     'It is a mess, our team is drowning.',
     'It is a mess and our team is fed up.',

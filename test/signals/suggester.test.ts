@@ -44,7 +44,7 @@ async function openJudged(count: number, textOf: (i: number) => string) {
 
 const ask = (i: number) => `We look for a depot scanner, number ${i}. Which one do you recommend?`;
 
-test('suggestions are worked out once for all who ask, and again after other feedback', async () => {
+test('suggestions are computed once for all concurrent callers, and again after new feedback', async () => {
   const { store, profile, judge, readsSoFar } = await openJudged(4, ask);
   const suggester = createSuggester(store, systemClock);
   const [first, second] = await Promise.all([suggester.suggest(profile), suggester.suggest(profile)]);
@@ -58,7 +58,7 @@ test('suggestions are worked out once for all who ask, and again after other fee
   expect(readsSoFar()).toBe(12);
 });
 
-test('a failed reading is not kept', async () => {
+test('a failure to read is not cached', async () => {
   const { store, profile } = await openJudged(1, ask);
   let fails = true;
   const broken: Store = {
@@ -71,7 +71,7 @@ test('a failed reading is not kept', async () => {
   expect(await suggester.suggest(profile)).toEqual([]);
 });
 
-test('who asks beyond what can be worked out soon comes again later', async () => {
+test('callers beyond the maximum queue are asked to retry later', async () => {
   const { store, profile } = await openJudged(1, ask);
   const gates: (() => void)[] = [];
   const held: Store = {
@@ -92,7 +92,7 @@ test('who asks beyond what can be worked out soon comes again later', async () =
   expect(await others).toHaveLength(17);
 });
 
-test('suggestions of 500 posts of the greatest length let others in', async () => {
+test('computing suggestions from 500 very long posts yields to other work', async () => {
   const words = Array.from({ length: 2_400 }, (_, i) => `word${i}`).join(' ');
   const { store, profile } = await openJudged(500, (i) =>
     `${ask(i)} ${i} ${words.slice((i * 37) % 5_000)}`.padEnd(19_990, ' scanner depot'),

@@ -17,7 +17,7 @@ function clauses(text: string): string {
   return words.map((word, i) => (i > 0 && breaks[i] !== breaks[i - 1] ? `| ${word}` : word)).join(' ');
 }
 
-test('case, diacritics and the shape of an apostrophe tell no words apart', () => {
+test('case, diacritics and the form of apostrophes do not distinguish words', () => {
   expect(wordsOf('Café CAFE\u0301 cafe')).toBe('cafe cafe cafe');
   expect(wordsOf('doesn’t DOESN\u02bcT doesn\uff07t')).toBe("doesn't doesn't doesn't");
   expect(wordsOf('Straße ﬁnance')).toBe('strasse finance');
@@ -42,7 +42,7 @@ test.each([
   ['apis', 'API'],
   ['CMSs', 'cms'],
   ['women', 'woman'],
-])('%s and %s come to the same', (plural, singular) => {
+])('%s and %s have the same stem', (plural, singular) => {
   expect(stemsOf(plural)).toBe(stemsOf(singular));
 });
 
@@ -52,18 +52,18 @@ test.each([
   ['business', 'busines'],
   ['ATS', 'AT'],
   ['this', 'thi'],
-])('%s is no plural of %s', (word, other) => {
+])('%s is not a plural of %s', (word, other) => {
   expect(stemsOf(word)).not.toBe(stemsOf(other));
 });
 
-test('a possessive is not part of the word that is quoted', () => {
+test('a possessive is not part of the quoted word', () => {
   const { words, stems, starts, ends, text } = tokenize('Acme’s offer, what’s new?');
   expect(words).toEqual(["acme's", 'offer', "what's", 'new']);
   expect(stems).toEqual(['acme', 'offer', 'what', 'new']);
   expect(text.slice(starts[0], ends[0])).toBe('Acme');
 });
 
-test('an article that is elided is a word of its own, a name with an apostrophe is one', () => {
+test('an elided article is a separate word, a name with an apostrophe is a single one', () => {
   expect(wordsOf("l'entreprise qu’un O'Reilly rock'n'roll")).toBe("l entreprise qu un o'reilly rock'n'roll");
   expect(stemsOf("O'Reilly")).toBe(stemsOf('OReilly'));
 });
@@ -72,7 +72,7 @@ test('scripts without spaces are read character by character', () => {
   expect(wordsOf('我们要CRM软件')).toBe('我 们 要 crm 软 件');
 });
 
-test('what ends a clause parts words, what joins or sets them does not', () => {
+test('ends of clauses separate words, joiners and quotes do not', () => {
   expect(clauses('help-desk node.js 24/7 the "best" **CRM** software')).toBe(
     'help desk node js 24 7 the best crm software',
   );
@@ -82,7 +82,7 @@ test('what ends a clause parts words, what joins or sets them does not', () => {
   expect(clauses('one\nline')).toBe('one line');
 });
 
-test('every word stands where its offsets say', () => {
+test('every word is at its offsets', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (text) => {
       const { words, starts, ends, breaks } = tokenize(text);

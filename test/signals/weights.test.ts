@@ -21,11 +21,11 @@ function score(profile: Partial<IcpProfile>) {
   );
 }
 
-test('the default weights share out 100 points as they stand', () => {
+test('the default weights divide 100 points exactly', () => {
   expect(share(100, DEFAULT_WEIGHTS)).toEqual(DEFAULT_WEIGHTS);
 });
 
-test.each(WEIGHT_KEYS)('a weight of 0 leaves %s out', (key) => {
+test.each(WEIGHT_KEYS)('a weight of 0 removes %s', (key) => {
   const { factors, negatives } = score({
     titles: ['Head of Sales'],
     weights: { ...DEFAULT_WEIGHTS, [key]: 0 },
@@ -40,7 +40,7 @@ test('a greater weight gives more of the points', () => {
   expect(points(80)).toBeGreaterThan(points(10));
 });
 
-test('without a weight for the topic a post on something else is not off topic', () => {
+test('without a weight for the topic, a post about something else is not off topic', () => {
   const off = { phrases: ['scaffolding'] };
   expect(score(off).negatives.map(({ key }) => key)).toContain('off_topic');
   const open = score({ ...off, weights: { ...DEFAULT_WEIGHTS, topic: 0 } });

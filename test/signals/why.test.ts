@@ -75,7 +75,7 @@ test.each([
   expect(whyOfPost(text).sentence).toBe(sentence);
 });
 
-test('what is taken for a review says first what its author does next', () => {
+test('for a review, the sentence starts with what its author does next', () => {
   const text = 'Looking to replace Housecall Pro before spring. 14 trucks.';
   const rival = compileProfile({ ...defaultProfile('icp_1', 'ten_1', 0), competitors: ['Housecall Pro'] });
   const explanation = scoreAlone({ ...UNKNOWN, text }, rival);
@@ -86,7 +86,7 @@ test.each([
   ['Show HN: we built a CRM for plumbers. Pricing from $9 per month.', 'Promotes its own product'],
   ['We already switched to Acme last month and are so happy with it.', 'Already decided'],
   ['Are you looking for a CRM? Our agency can help, book a call.', 'Promotes its own product'],
-])('a cold post says what decided against it: %s', (text, against) => {
+])('a cold post names the deciding reason against it: %s', (text, against) => {
   expect(whyOfPost(text)).toMatchObject({ sentence: against, against: [against] });
 });
 
@@ -97,7 +97,7 @@ test.each([
   ['Looking for feedback on my landing page.', /looking for/i],
   ['We have budget, and there are companies that are crashing because of AI. Need a CRM.', /unhappy/i],
   ['I am looking for a job in sales, any recommendations for recruiters?', /looking for a job/i],
-])('what the author does not say of themselves is not said of them: %s', (text, wrong) => {
+])('nothing is attributed to the author that they did not say: %s', (text, wrong) => {
   expect(whyOfPost(text).sentence).not.toMatch(wrong);
 });
 
@@ -116,7 +116,7 @@ const explained = (score: number, factors: Factor[], negatives: Factor[] = []): 
   negatives,
 });
 
-test('a negative is named where the class would be better without it, and only then', () => {
+test('a negative is named only if the class would be better without it', () => {
   const against = (negatives: Factor[]) =>
     whyOf({ text: 'Hm.', type: 'intent_post', explanation: explained(60, [factor('offer', 70)], negatives) })
       .against;
@@ -126,7 +126,7 @@ test('a negative is named where the class would be better without it, and only t
   expect(whyOf({ text: 'Hm.', type: 'intent_post', explanation: hot }).against).toEqual([]);
 });
 
-test('there are at most three reasons, each with the words that say it, and none twice', () => {
+test('there are at most three reasons, each with a quote, and none twice', () => {
   const why = whyOfPost(
     'We are leaving Zendesk: it is expensive. Looking for a shared inbox this month, budget is $90 a month. We use Jira.',
   );
@@ -138,7 +138,7 @@ test('there are at most three reasons, each with the words that say it, and none
   expect(why.reasons[0]?.quote).toBe('We are leaving Zendesk: it is expensive.');
 });
 
-test('events say who and what', () => {
+test('events name the person or company and what happened', () => {
   const round = explained(80, [factor('trigger', 80, 'Buying trigger', ['raised'])]);
   const text = 'Acme raised a $12M Series A round to grow its support team.';
   expect(whyOf({ text, type: 'funding_event', explanation: round }).sentence).toBe(
@@ -151,7 +151,7 @@ test('events say who and what', () => {
   expect(hire.sentence).toBe('Ida Brandt started at Acme as Head of Support');
 });
 
-test('where the post says it in no words that are known, the parts of its score do', () => {
+test('without recognised words in the post, the parts of its score explain it', () => {
   const parts = [
     factor('offer', 50),
     factor('pain', 12, 'pain', ['Shopify']),
@@ -164,7 +164,7 @@ test('where the post says it in no words that are known, the parts of its score 
   expect(nothing.sentence).toBe('Nothing in the post asks to buy anything');
 });
 
-test('any text has a sentence of one line', () => {
+test('any text has a sentence on one line', () => {
   const words = fc.constantFrom(
     'leaving ',
     'We ',
@@ -224,7 +224,7 @@ test.each([
     'Thanks for all. We switched to another tool in spring.',
   ],
   ['', 'Untitled post'],
-])('a post is called by its title or by the sentence that asks: %s', (text, headline) => {
+])('the headline of a post is its title or the sentence that asks: %s', (text, headline) => {
   expect(headlineOf(text)).toBe(headline);
 });
 
@@ -236,7 +236,7 @@ test.each([
   ['snake_case_name and 2 * 3 * 4 and 5*6*7', 'snake_case_name and 2 * 3 * 4 and 5*6*7'],
   ['AT&amp;T \\~600 people \\_ `code`', 'AT&T ~600 people _ code'],
   ['[not a link] (really) **open', '[not a link] (really) **open'],
-])('markdown is shown as text: %s', (text, shown) => {
+])('Markdown is converted to plain text: %s', (text, shown) => {
   expect(plainText(text)).toBe(shown);
 });
 
@@ -250,11 +250,11 @@ test.each([
   ['stackexchange', 'https://stackoverflow.com/q/1', 'stackoverflow.com'],
   ['my-forum', 'https://forum.acme.example/1', 'forum.acme.example'],
   ['my-forum', 'not an address', 'My forum'],
-])('a post on %s at %s stands in “%s”', (name, post_url, where) => {
+])('a post on %s at %s is shown as “%s”', (name, post_url, where) => {
   expect(whereOf({ name, post_url })).toBe(where);
 });
 
-test('text of nothing but marks takes no time worth naming', () => {
+test('text of nothing but markup is converted fast', () => {
   const started = performance.now();
   for (const mark of ['*a', '[', '[a](', '_a ', '`', '\\', '> ', '&', 'vs A ', 'leaving ', 'A, ', 'a-'])
     whyOf({ text: mark.repeat(20_000 / mark.length), type: 'intent_post', explanation: explained(50, []) });

@@ -13,7 +13,7 @@ const anItem = (overrides: Partial<SourceItem> = {}): SourceItem => ({
   ...overrides,
 });
 
-test('an ordinary item stays as it is', () => {
+test('an ordinary item is unchanged', () => {
   const item = anItem({
     company: { name: 'Acme', location: 'Berlin' },
     idScope: 'a',
@@ -22,7 +22,7 @@ test('an ordinary item stays as it is', () => {
   expect(boundedItem(item)).toEqual(item);
 });
 
-test('texts are cut between two characters, a long id is known by its digest, a long address is left out', () => {
+test('texts are cut between characters, a long ID becomes its digest, a long URL is omitted', () => {
   const long = '🚀'.repeat(30_000);
   const item = anItem({
     id: long,
@@ -38,7 +38,7 @@ test('texts are cut between two characters, a long id is known by its digest, a 
   });
 });
 
-test('the first items are kept, as far as their texts are not too much together', () => {
+test('the first items are kept, up to a total length of their texts', () => {
   const numbered = (count: number, body: string) =>
     Array.from({ length: count }, (_, i) => anItem({ id: String(i), body }));
   expect(boundedItems(numbered(600, 'x')).map(({ id }) => id)).toEqual(
@@ -49,7 +49,7 @@ test('the first items are kept, as far as their texts are not too much together'
   expect(kept.length).toBeLessThan(320);
 });
 
-test('what tools a job names is found in all of its text', () => {
+test('tools are found in the whole text of a job', () => {
   const body = `${'Duties. '.repeat(3_000)}You know Salesforce.`;
   expect(boundedItem(anItem({ department: '', body }))).toMatchObject({ tools: ['Salesforce'] });
 });

@@ -26,7 +26,7 @@ function open(options: Parameters<typeof createDocuments>[0] = {}) {
 /** Far above what starting takes, far below what the endless document would. */
 const DEADLINE = { deadlineMs: 500 };
 
-test('a document that takes too long is given up, says so, and the next one is read', async () => {
+test('a document that takes too long is cancelled with an error, and the next one is parsed', async () => {
   const { read } = open(DEADLINE);
   const spoilt = read(ENDLESS);
   const next = read(ORDINARY);
@@ -37,7 +37,7 @@ test('a document that takes too long is given up, says so, and the next one is r
   expect((await next).items).toMatchObject([{ id: 'g', title: 'Which CRM?' }]);
 }, 30_000);
 
-test('so is one that takes too much memory', async () => {
+test('a document that takes too much memory is cancelled, too', async () => {
   const { read } = open({ deadlineMs: 60_000, maxHeapMb: 32 });
   await expect(read(CROWDED)).rejects.toMatchObject({
     code: 'document_too_costly',
@@ -59,14 +59,14 @@ test('tenants take turns: the second bad document of one waits for the first of 
   expect(order).toEqual(['bad 1', 'good', 'bad 2', 'bad 3']);
 }, 30_000);
 
-test('what a parser refuses is a fault with its own code', async () => {
+test('an error of a parser keeps its code', async () => {
   const { read } = open();
   const fault = await read('<!doctype html><html></html>').catch((error: unknown) => error);
   expect(fault).toBeInstanceOf(SourceFault);
   expect(fault).toMatchObject({ code: 'invalid_feed' });
 });
 
-test('the document of the caller stays whole', async () => {
+test("the caller's document is not detached", async () => {
   const { documents } = open();
   const body = Buffer.from(ORDINARY);
   const document = { body, contentType: '', url: 'https://a.example.com/feed' };
@@ -74,7 +74,7 @@ test('the document of the caller stays whole', async () => {
   expect(body.toString()).toBe(ORDINARY);
 });
 
-test('closed, it gives up what is under way and takes nothing more', async () => {
+test('closing cancels all work and accepts no more', async () => {
   const { documents, read } = open();
   const outcomes = [read(ENDLESS), read(ORDINARY)].map((work) =>
     work.catch((error: SourceFault) => error.code),

@@ -67,18 +67,18 @@ test.each([
   ['<50', { min: 1, max: 50 }],
   ['self-employed', { min: 1, max: 1 }],
   ['a few', null],
-])('a headcount of %s is read as %j', (text, range) => {
+])('a headcount of %s is parsed as %j', (text, range) => {
   expect(readHeadcount(text)).toEqual(range);
 });
 
-test('a headcount fits where it and a range have a number in common', () => {
+test('a headcount fits if it overlaps a range', () => {
   const headcountRanges = [{ min: 100, max: 500 }];
   expect(judge({ headcountRanges }, { headcount: '51-200' }).verdicts).toEqual({ headcount: 'fits' });
   expect(judge({ headcountRanges }, { headcount: '1,000+' }).verdicts).toEqual({ headcount: 'does_not_fit' });
   expect(judge({ headcountRanges }, { headcount: 'many' }).verdicts).toEqual({ headcount: 'unknown' });
 });
 
-test('one term that fits is enough, and words that are no known kind fit where they stand', () => {
+test('one matching term is enough, and terms of no known kind match literally', () => {
   const profile = {
     industries: ['Falconry', 'Software'],
     locations: ['Springfield', 'UK'],
@@ -88,7 +88,7 @@ test('one term that fits is enough, and words that are no known kind fit where t
   expect(judge(profile, facts).verdicts).toEqual({ title: 'fits', industry: 'fits', location: 'fits' });
 });
 
-test('what is not known is no mismatch, and coverage tells how much is known', () => {
+test('unknown facts are not a mismatch, and coverage is the share of known ones', () => {
   const profile = { industries: ['Software'], locations: ['UK'] };
   expect(judge(profile, {})).toMatchObject({
     verdicts: { industry: 'unknown', location: 'unknown' },
@@ -98,7 +98,7 @@ test('what is not known is no mismatch, and coverage tells how much is known', (
   expect(judge({}, {}).coverage).toBe(1);
 });
 
-test('a competitor is known whatever its legal form', () => {
+test('a competitor is recognised with any legal form', () => {
   expect(judge({ competitors: ['Acme'] }, { companyName: 'ACME, Inc.' }).vendor).toBe(true);
   expect(judge({ competitors: ['Acme GmbH'] }, { companyName: 'Acme' }).vendor).toBe(true);
   expect(judge({ competitors: ['Acme'] }, { companyName: 'Acme Tools' }).vendor).toBe(false);
