@@ -6,7 +6,7 @@ import { createManualClock } from '../support/manual-clock.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-test('each alarm rings at its own moment, whatever the order in which they were set', () => {
+test('each alarm rings at its time, in whatever order they were set', () => {
   const clock = createManualClock();
   const rung: string[] = [];
   const alarms = createAlarms<string>(clock, (due) => rung.push(...due));
@@ -21,7 +21,7 @@ test('each alarm rings at its own moment, whatever the order in which they were 
   expect(rung).toEqual(['soon', 'late']);
 });
 
-test('any alarms, set, moved and taken away in any order, ring once each, in the order of time, on one timer', () => {
+test('any alarms, set, moved and removed in any order, ring once each, in order of time, on one timer', () => {
   const change = fc.record({
     which: fc.nat(19),
     at: fc.oneof(fc.integer({ min: 10, max: 5_000 }), fc.constant(NEVER)),
@@ -55,7 +55,7 @@ test('any alarms, set, moved and taken away in any order, ring once each, in the
   );
 });
 
-test('nothing rings once they are stopped', () => {
+test('no alarm rings after stopping', () => {
   const clock = createManualClock();
   const rung: string[] = [];
   const alarms = createAlarms<string>(clock, (due) => rung.push(...due));
@@ -66,7 +66,7 @@ test('nothing rings once they are stopped', () => {
   expect([rung, clock.pending()]).toEqual([[], 0]);
 });
 
-test('after the process stood still, replies that came meanwhile are read before deadlines are looked at', async () => {
+test('after the process was suspended, responses that arrived meanwhile are read before deadlines are checked', async () => {
   let elapsed = 0;
   let fire = () => {};
   const clock: Clock = {

@@ -14,8 +14,8 @@ afterEach(async () => {
   await receiver.close();
 });
 
-describe('an endpoint that is changed while deliveries are claimed ahead', () => {
-  it('is sent the rest by its new settings, and nothing twice', async () => {
+describe('an endpoint changed while deliveries are claimed ahead', () => {
+  it('is sent the rest with its new settings, and nothing twice', async () => {
     const second = await startReceiver();
     const open: ServerResponse[] = [];
     receiver.answer = (response) => void open.push(response);
@@ -36,7 +36,7 @@ describe('an endpoint that is changed while deliveries are claimed ahead', () =>
     await second.close();
   });
 
-  it('is sent nothing more once it was paused by hand, and the rest when it is resumed', async () => {
+  it('is sent nothing after it was paused manually, and the rest when it is resumed', async () => {
     const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 20 });
     await harness.enqueue(id, 40);
     await harness.dispatcher.start();
@@ -53,13 +53,13 @@ describe('an endpoint that is changed while deliveries are claimed ahead', () =>
     expect(receiver.requests).toHaveLength(40);
   });
 
-  it('means nothing to an endpoint that is not known here', () => {
+  it('is ignored if the endpoint has no lane', () => {
     expect(() => harness.dispatcher.endpointChanged('whk_unknown')).not.toThrow();
   });
 });
 
 describe('a delivery that cannot be prepared', () => {
-  it('goes to the dead letters with its reason at once, counts for nothing, and holds nobody up', async () => {
+  it('becomes a dead letter immediately with its reason, does not count as a failure, and delays nothing', async () => {
     const bad = await harness.endpoint({ url: receiver.url });
     const good = await harness.endpoint({ url: receiver.url });
     const [poison = ''] = await harness.enqueue(bad.id);
@@ -91,7 +91,7 @@ describe('test deliveries', () => {
     return await harness.dispatcher.sendTest({ endpoint, deliveryId: `dlv_test${++sent}`, body: '{"a":1}' });
   };
 
-  it('go out signed, are answered for, and touch neither count nor pause', async () => {
+  it('are sent signed, return their result, and affect neither failure count nor pause', async () => {
     receiver.answer = status(503, {}, 'busy');
     const { id } = await harness.endpoint({ url: receiver.url });
     await harness.store.pauseEndpoint(TENANT, id, harness.clock.now());
@@ -110,7 +110,7 @@ describe('test deliveries', () => {
     });
   });
 
-  it('take a place in the throttle, of this process and the next', async () => {
+  it('count towards the rate limit, in this process and the next', async () => {
     const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 2 });
     await harness.dispatcher.start();
     expect([(await send(id)).kind, (await send(id)).kind]).toEqual(['sent', 'sent']);
@@ -130,7 +130,7 @@ describe('test deliveries', () => {
     await next.stop(0);
   });
 
-  it('are refused by a dispatcher that does not run', async () => {
+  it('are rejected by a dispatcher that is not running', async () => {
     const { id } = await harness.endpoint({ url: receiver.url });
     await expect(send(id)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });

@@ -20,7 +20,7 @@ describe.each([
   ['forward', HOUR],
   ['back', -HOUR],
 ])('when the clock is set %s by an hour', (_, stepMs) => {
-  it('a planned retry comes when it was planned, not at once and not an hour late', async () => {
+  it('a retry happens when it was scheduled, not immediately and not an hour late', async () => {
     const { id } = await harness.endpoint({ url: receiver.url, retry_interval_seconds: 600 });
     await harness.enqueue(id);
     harness.clock.advance(15_000);
@@ -37,7 +37,7 @@ describe.each([
     expect(receiver.requests).toHaveLength(2);
   });
 
-  it('what is new goes out at once', async () => {
+  it('new deliveries are sent immediately', async () => {
     receiver.answer = status(200);
     const { id } = await harness.endpoint({ url: receiver.url });
     harness.clock.stepWall(stepMs);
@@ -47,7 +47,7 @@ describe.each([
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it('a paused endpoint is probed five minutes after its pause, not at once and not an hour late', async () => {
+  it('a paused endpoint is probed five minutes after its pause, not immediately and not an hour late', async () => {
     const { id } = await harness.endpoint({ url: receiver.url });
     await harness.enqueue(id, 21);
     harness.clock.advance(15_000);
@@ -66,7 +66,7 @@ describe.each([
     expect(receiver.requests).toHaveLength(21);
   });
 
-  it('what waited for the throttle goes out at its pace', async () => {
+  it('deliveries waiting for the rate limit are sent within it', async () => {
     receiver.answer = status(200);
     const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 10 });
     await harness.enqueue(id, 25);

@@ -39,7 +39,7 @@ function dial(connect: Connect, options: { hostname: string; protocol?: string }
 }
 
 describe('a connection', () => {
-  it('goes to the address that was checked, under the name’s own SNI, and tries the next one on failure', async () => {
+  it('is made to the address that was checked, with the SNI of the name, and to the next one on failure', async () => {
     names = [];
     const connect = connectWith(async () => ['127.0.0.2', '127.0.0.1']); // nothing listens on the first
     const socket = (await dial(connect, { hostname: 'receiver.example.com' })) as TLSSocket;
@@ -50,7 +50,7 @@ describe('a connection', () => {
     socket.destroy();
   });
 
-  it('is refused to a certificate of another name', async () => {
+  it('is refused if the certificate is for another name', async () => {
     expect(
       await dial(
         connectWith(async () => ['127.0.0.1']),
@@ -59,7 +59,7 @@ describe('a connection', () => {
     ).toBe('tls');
   });
 
-  it('is not dialled where one address of the name is forbidden', async () => {
+  it('is not made if one address of the name is forbidden', async () => {
     const connect = connectWith(async () => ['127.0.0.1', '10.0.0.1']);
     expect(await dial(connect, { hostname: 'receiver.example.com' })).toBe('blocked_target');
     expect(receiver.connections).toBe(0);
@@ -72,7 +72,7 @@ describe('a connection', () => {
     );
   });
 
-  it('ends when its request is too late, though the name never resolves, and keeps no timer for it', async () => {
+  it('ends when its request times out, even if the name never resolves, and needs no timer', async () => {
     const connect = connectWith(() => new Promise(() => {}));
     const ended = new Promise<Error | null>((resolve) => {
       const target = { hostname: 'receiver.example.com', host: '', protocol: 'https:', port: '443' };

@@ -46,7 +46,7 @@ async function startEndless(start: string, more: string) {
 const OK = 'HTTP/1.1 200 OK\r\n';
 const CHUNKED = `${OK}transfer-encoding: chunked\r\n\r\n`;
 
-describe('a reply that never ends', () => {
+describe('an endless response', () => {
   it.each([
     ['in its body', `${OK}content-length: 999999999999\r\n\r\n`, 'x'.repeat(65_536), null],
     ['in chunks of one byte', CHUNKED, '1\r\nx\r\n'.repeat(10_000), null],
@@ -74,7 +74,7 @@ describe('a reply that never ends', () => {
     expect(written()).toBeLessThan(SOCKET_BUFFERS);
   });
 
-  it('costs no memory, however many there are', async () => {
+  it('takes no memory, however many there are', async () => {
     const { url, closed } = await startEndless(
       `${OK}content-length: 999999999999\r\n\r\n`,
       'x'.repeat(65_536),
@@ -93,8 +93,8 @@ describe('a reply that never ends', () => {
   }, 60_000);
 });
 
-describe('a compressed reply', () => {
-  it('is kept as the bytes that came, of which a hundred megabytes were never made', async () => {
+describe('a compressed response', () => {
+  it('is stored as received, without ever decompressing a hundred megabytes', async () => {
     const bomb = gzipSync(Buffer.alloc(100 * MEGABYTE));
     const receiver = await startReceiver((response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);

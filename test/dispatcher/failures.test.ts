@@ -35,7 +35,7 @@ async function attempt(answer: Answer, url = receiver.url, options: HarnessOptio
 }
 
 describe('an attempt fails', () => {
-  it('as http_status on any other status, and keeps the reply', async () => {
+  it('as http_status on any other status, and stores the response', async () => {
     const { log, code, record, wait } = await attempt(status(500, {}, 'oops'));
     expect([log.status, code, record.response?.status, record.response?.body, wait]).toEqual([
       'retrying',
@@ -52,11 +52,11 @@ describe('an attempt fails', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it('as connection_refused where nothing listens', async () => {
+  it('as connection_refused if nothing listens', async () => {
     expect((await attempt(hang, `http://127.0.0.1:${CLOSED_PORT}/`)).code).toBe('connection_refused');
   });
 
-  it('as connection_reset where a new connection is closed without an answer, without trying twice', async () => {
+  it('as connection_reset if a new connection is closed without a response, without a second try', async () => {
     expect((await attempt(close)).code).toBe('connection_reset');
     expect(receiver.requests).toHaveLength(1);
   });
@@ -68,18 +68,18 @@ describe('an attempt fails', () => {
     );
   });
 
-  it('as timeout where no reply comes, however the head drips', async () => {
+  it('as timeout if no response arrives, even if the head arrives byte by byte', async () => {
     expect((await attempt(hang, receiver.url, {}, 5_000)).code).toBe('timeout');
     const dripping = await attempt(raw('HTTP/1.1 200 OK\r\nx-slow: '), receiver.url, {}, 5_000);
     expect([dripping.code, dripping.record.response]).toEqual(['timeout', null]);
   });
 
-  it('as dns where the name does not resolve', async () => {
+  it('as dns if the name does not resolve', async () => {
     const lookup = async () => [];
     expect((await attempt(hang, 'https://example.com/', { network: { lookup } })).code).toBe('dns');
   });
 
-  it('as blocked_target where a name that was public now answers with a private address', async () => {
+  it('as blocked_target if a name that was public resolves to a private address', async () => {
     const lookup = async () => ['127.0.0.1'];
     const { code, record } = await attempt(hang, 'https://example.com/', { allow: [], network: { lookup } });
     expect(code).toBe('blocked_target');
@@ -87,17 +87,17 @@ describe('an attempt fails', () => {
     expect(receiver.requests).toHaveLength(0);
   });
 
-  it('as blocked_target where the exemption of a saved target was taken away', async () => {
+  it('as blocked_target if the exemption of a saved target was removed', async () => {
     expect((await attempt(hang, receiver.url, { allow: [] })).code).toBe('blocked_target');
   });
 
-  it('as tls where the receiver speaks no TLS', async () => {
+  it('as tls if the receiver does not support TLS', async () => {
     expect((await attempt(hang, receiver.url.replace('http:', 'https:'))).code).toBe('tls');
   });
 });
 
-describe('a 2xx whose head is complete', () => {
-  it('is success though its body stalls past the time limit', async () => {
+describe('a 2xx with a complete head', () => {
+  it('is a success even if its body stalls past the timeout', async () => {
     const { log, code } = await attempt(
       raw('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'),
       receiver.url,
@@ -107,13 +107,13 @@ describe('a 2xx whose head is complete', () => {
     expect([log.status, code]).toEqual(['delivered', null]);
   });
 
-  it('is success though its connection breaks in the body', async () => {
+  it('is a success even if its connection breaks in the body', async () => {
     const broken = raw('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf', true);
     const { log, record } = await attempt(broken);
     expect([log.status, record.response?.body]).toEqual(['delivered', 'half']);
   });
 
-  it('is read up to 64 KB, of which 16 KB are kept, and is not decompressed', async () => {
+  it('is read up to 64 KB, of which 16 KB are stored, and is not decompressed', async () => {
     const endless: Answer = (response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
       const more = () => {
@@ -141,7 +141,7 @@ describe('a 2xx whose head is complete', () => {
     expect(record.response?.body).toBe('HTTP/1.1 100 C\r\n');
   });
 
-  it('counts after informational replies on a connection that was used before', async () => {
+  it('is recognised after informational responses on a reused connection', async () => {
     const harness = await createHarness();
     const { id } = await harness.endpoint({ url: receiver.url });
     await harness.dispatcher.start();
@@ -161,7 +161,7 @@ describe('a 2xx whose head is complete', () => {
 });
 
 describe('Retry-After', () => {
-  it('is waited for on 429 and 503, and ignored elsewhere', async () => {
+  it('is honoured on 429 and 503, and ignored otherwise', async () => {
     expect((await attempt(status(429, { 'retry-after': '90' }))).wait).toBe(90_000);
     expect((await attempt(status(503, { 'retry-after': '7200' }))).wait).toBe(3_600_000);
     expect((await attempt(status(500, { 'retry-after': '90' }))).wait).toBe(1_000);

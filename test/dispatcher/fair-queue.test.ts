@@ -4,7 +4,7 @@ import { createFairQueue } from '../../src/dispatcher/slots.ts';
 const waiter = (tenantId: string, endpointId: string) => ({ tenantId, endpointId });
 
 describe('turns', () => {
-  it('go round the tenants first and round a tenant’s endpoints second', () => {
+  it('rotate between tenants first, and between the endpoints of a tenant second', () => {
     const turns = createFairQueue();
     for (const id of ['a1', 'a2', 'a3']) turns.add(waiter('a', id));
     turns.add(waiter('b', 'b1'));
@@ -18,7 +18,7 @@ describe('turns', () => {
     expect(order).toEqual(['a1', 'b1', 'a2', 'b1', 'a3', 'b1', 'a1', 'b1']);
   });
 
-  it('are given once however often they are asked for', () => {
+  it('are given once, however often they are requested', () => {
     const turns = createFairQueue();
     const only = waiter('a', 'a1');
     turns.add(only);

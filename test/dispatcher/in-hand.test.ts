@@ -58,8 +58,8 @@ async function known(settings: object = {}): Promise<string> {
   return id;
 }
 
-describe('a delivery whose endpoint is known, active, and has room', () => {
-  it('goes out without a claim, once, and is logged like any other', async () => {
+describe('a delivery whose endpoint is known, active, and has a free slot', () => {
+  it('is sent without a claim, once, and is logged like any other', async () => {
     const id = await known();
     const [delivery = ''] = await post(id);
     await harness.committed(2);
@@ -71,7 +71,7 @@ describe('a delivery whose endpoint is known, active, and has room', () => {
     });
   });
 
-  it('goes out whole where a payload format ends it', async () => {
+  it('is sent complete with the tail of a payload format', async () => {
     const id = await known();
     const event = aRoutedEvent(TENANT, [id]);
     event.event.createdAt = harness.clock.now();
@@ -87,7 +87,7 @@ describe('a delivery whose endpoint is known, active, and has room', () => {
     expect(JSON.parse(receiver.requests[1]?.body ?? '')).toMatchObject({ signal_id: 'sig_1', team: 'sales' });
   });
 
-  it('waits for a claim where its body is large', async () => {
+  it('waits for a claim if its body is large', async () => {
     const id = await known();
     const event = aRoutedEvent(TENANT, [id]);
     event.event.createdAt = harness.clock.now();
@@ -98,7 +98,7 @@ describe('a delivery whose endpoint is known, active, and has room', () => {
     expect([claims, taken.length, receiver.requests.length]).toEqual([1, 0, 2]);
   });
 
-  it('goes out without a claim though its lane was forgotten since', async () => {
+  it('is sent without a claim even after its lane was removed', async () => {
     const id = await known();
     harness.clock.advance(600_000);
     await settle();
@@ -108,7 +108,7 @@ describe('a delivery whose endpoint is known, active, and has room', () => {
     expect(claims).toBe(0);
   });
 
-  it('is leased in its own commit: another process on the same file is given nothing of it', async () => {
+  it('is leased in its own commit: another process on the same file cannot claim it', async () => {
     receiver.answer = status(200);
     const id = await known();
     receiver.answer = hang;
@@ -139,8 +139,8 @@ describe('a delivery whose endpoint is known, active, and has room', () => {
   });
 });
 
-describe('a delivery that cannot go at once', () => {
-  it('waits for the throttle: an endpoint with ten places a minute gets ten', async () => {
+describe('a delivery that cannot be sent immediately', () => {
+  it('waits for the rate limit: an endpoint with a limit of ten per minute gets ten', async () => {
     const id = await known({ rate_limit_per_minute: 10 });
     for (let n = 0; n < 30; n++) await post(id);
     await harness.committed(10);
@@ -152,7 +152,7 @@ describe('a delivery that cannot go at once', () => {
     expect(receiver.requests).toHaveLength(20);
   });
 
-  it('comes after what waits: nothing overtakes a backlog', async () => {
+  it('follows the backlog: nothing overtakes it', async () => {
     const id = await known({ rate_limit_per_minute: 10 });
     await harness.enqueue(id, 20);
     harness.dispatcher.nudge([{ endpointId: id, tenantId: TENANT }]);
@@ -187,7 +187,7 @@ describe('a delivery that cannot go at once', () => {
     },
   );
 
-  it('since its signal was known already, is not there, and its place is free again', async () => {
+  it('because its signal was a duplicate is not stored, and its slot is free again', async () => {
     const id = await known({ rate_limit_per_minute: 2 });
     await harness.store.commitSignals([aSignal(TENANT, { externalId: 'post-1' })]);
     const events = [aRoutedEvent(TENANT, [id])];
@@ -200,7 +200,7 @@ describe('a delivery that cannot go at once', () => {
     expect(receiver.requests).toHaveLength(2);
   });
 
-  it('since its request has an idempotency key, is claimed: a second run of it must find nothing in hand', async () => {
+  it('because its request has an idempotency key is claimed: a second run of the request must find nothing reserved', async () => {
     const id = await known();
     const request = { tenantId: TENANT, route: 'POST /v1/signals', key: 'k', fingerprint: '' };
     const held = { request, token: 't', seed: 's', startedAt: 0, steps: [] };
@@ -209,7 +209,7 @@ describe('a delivery that cannot go at once', () => {
     expect([claims, receiver.requests.length]).toEqual([1, 2]);
   });
 
-  it('since its request is run again while it is on the wire, is not sent a second time', async () => {
+  it('because its request is repeated while it is in flight is not sent a second time', async () => {
     const id = await known();
     receiver.answer = hang;
     const request = { tenantId: TENANT, route: 'POST /v1/signals', key: 'k', fingerprint: '' };
@@ -234,7 +234,7 @@ describe('a delivery that cannot go at once', () => {
     expect([taken.length, receiver.requests.length]).toEqual([0, 2]);
   });
 
-  it('since the store failed, is not there, and its place is free again', async () => {
+  it('because the store failed is not stored, and its slot is free again', async () => {
     const id = await known({ rate_limit_per_minute: 2 });
     beforeCommit = async () => {
       beforeCommit = async () => {};

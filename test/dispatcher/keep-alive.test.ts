@@ -9,7 +9,7 @@ beforeEach(async () => {
 afterEach(() => receiver.close());
 
 describe('a kept-alive connection', () => {
-  it('that the receiver closes instead of answering is replaced once, within the same attempt', async () => {
+  it('that the receiver closes instead of responding is replaced once, within the same attempt', async () => {
     const harness = await createHarness();
     const { id } = await harness.endpoint({ url: receiver.url });
     await harness.dispatcher.start();
@@ -29,7 +29,7 @@ describe('a kept-alive connection', () => {
     await harness.dispatcher.stop(0);
   });
 
-  it('is replaced only within the throttle: what has no place waits, and counts as no failure', async () => {
+  it('is only replaced within the rate limit: otherwise the delivery waits, and no failure is counted', async () => {
     const harness = await createHarness();
     const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 30 });
     await harness.dispatcher.start();
@@ -55,7 +55,7 @@ describe('a kept-alive connection', () => {
     await harness.dispatcher.stop(0);
   });
 
-  it('is replaced no second time: the attempt then fails', async () => {
+  it('is not replaced a second time: the attempt then fails', async () => {
     const harness = await createHarness();
     const { id } = await harness.endpoint({ url: receiver.url });
     await harness.dispatcher.start();

@@ -43,7 +43,7 @@ const bodyWithoutSignature = (index: number) => {
   return rest;
 };
 
-test('a retry after a change of secret and format has the body made at first, signed with the new secret', async () => {
+test('a retry after a change of secret and format has the original body, signed with the new secret', async () => {
   const { id, secret } = await harness.endpoint({ url: receiver.url });
   const [deliveryId] = await harness.enqueue(id);
   await harness.dispatcher.start();
@@ -61,7 +61,7 @@ test('a retry after a change of secret and format has the body made at first, si
   expect([first?.headers['webhook-id'], second?.headers['webhook-id']]).toEqual([deliveryId, deliveryId]);
 });
 
-test('what is replayed keeps its id and counts its attempts on, with all its retries before it', async () => {
+test('a replayed delivery keeps its ID and attempt numbers, and has all its retries again', async () => {
   const { id } = await harness.endpoint({ url: receiver.url, max_retries: 1 });
   const [deliveryId = ''] = await harness.enqueue(id);
   await harness.dispatcher.start();

@@ -23,7 +23,7 @@ async function orderedEndpoint(settings: object = {}): Promise<string> {
 
 const sent = () => receiver.requests.map(({ headers }) => String(headers['webhook-id']));
 
-test('deliveries come in the order of events, also of one millisecond, and one that is hot does not go first', async () => {
+test('deliveries are sent in the order of events, even within a millisecond, and hot ones do not go first', async () => {
   const id = await orderedEndpoint();
   const expected = [...(await harness.enqueue(id, 30)), ...(await harness.enqueue(id, 1, TENANT, true))];
   harness.clock.advance(1);
@@ -33,7 +33,7 @@ test('deliveries come in the order of events, also of one millisecond, and one t
   expect(sent()).toEqual(expected);
 });
 
-test('one at a time is in flight', async () => {
+test('one delivery at a time is in flight', async () => {
   const id = await orderedEndpoint();
   let open = 0;
   let most = 0;
@@ -50,7 +50,7 @@ test('one at a time is in flight', async () => {
   expect(most).toBe(1);
 });
 
-test('those behind one that fails wait until it is delivered', async () => {
+test('deliveries after a failing one wait until it is delivered', async () => {
   const id = await orderedEndpoint();
   receiver.answer = status(500);
   const [first = '', ...others] = await harness.enqueue(id, 3);
@@ -67,7 +67,7 @@ test('those behind one that fails wait until it is delivered', async () => {
   expect(sent()).toEqual([first, first, ...others, last]);
 });
 
-test('those behind one that is dead follow it', async () => {
+test('deliveries after a dead one follow it', async () => {
   const id = await orderedEndpoint({ max_retries: 1 });
   receiver.answer = status(500);
   const [first = '', second = ''] = await harness.enqueue(id, 2);

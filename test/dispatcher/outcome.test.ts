@@ -19,8 +19,8 @@ const base = {
   probe: false,
 };
 
-describe('what an attempt does to its delivery', () => {
-  it('delivers on success and ends the endpoint’s row of failures', () => {
+describe('the outcome of an attempt', () => {
+  it("delivers on success and resets the endpoint's consecutive failures", () => {
     expect(decide({ ...base, result: { error: null, response: answered(200), retryAfterMs: null } })).toEqual(
       {
         next: { status: 'delivered' },
@@ -35,7 +35,7 @@ describe('what an attempt does to its delivery', () => {
     expect(next).toEqual(['retrying', 'retrying', 'dead']);
   });
 
-  it('keeps an exhausted delivery for seven days, or discards it where dead letters are off', () => {
+  it('keeps an exhausted delivery for seven days, or discards it if dead letters are off', () => {
     const exhausted = { ...base, attemptsInCycle: 2 };
     expect(decide(exhausted).next).toEqual({ status: 'dead', expiresAt: 1_000 + 604_800_000 });
     expect(decide({ ...exhausted, settings: { ...settings, dead_letter: false } }).next).toEqual({
@@ -58,17 +58,17 @@ describe('what an attempt does to its delivery', () => {
     expect(decide({ ...base, result: asked }).next).toEqual({ status: 'retrying', at: 91_000 });
   });
 
-  it('gives up at once what cannot be prepared, and counts it against nobody', () => {
+  it('ends a delivery that cannot be prepared immediately, without counting a failure', () => {
     const poison = { error: { code: 'internal', message: '' }, response: null, retryAfterMs: null } as const;
     expect(decide({ ...base, result: poison })).toMatchObject({ next: { status: 'dead' }, streak: 'keep' });
   });
 
-  it('tells of a receiver that is gone for good', () => {
+  it('reports a receiver that is gone for good', () => {
     expect(decide({ ...base, result: { ...failed, response: answered(410) } }).gone).toBe(true);
     expect(decide(base).gone).toBe(false);
   });
 
-  it('leaves a delivery its retries when it was sent as a probe', () => {
+  it('does not use up a retry for a probe', () => {
     const exhausted = { ...base, attemptsInCycle: 2, probe: true };
     expect(decide(exhausted).next.status).toBe('retrying');
   });

@@ -17,7 +17,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-test('the backlog of an endpoint that is resumed goes out at the throttle’s pace', async () => {
+test('the backlog of a resumed endpoint is sent within the rate limit', async () => {
   const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 10 });
   await harness.store.pauseEndpoint(TENANT, id, harness.clock.now());
   await harness.enqueue(id, 25);
@@ -42,7 +42,7 @@ test('the backlog of an endpoint that is resumed goes out at the throttle’s pa
   }
 });
 
-test('a probe waits for its place in the throttle like everything else', async () => {
+test('a probe waits for the rate limit like everything else', async () => {
   receiver.answer = status(500);
   const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 20 });
   await harness.enqueue(id, 21);

@@ -37,7 +37,7 @@ interface Expected {
   pauses: number;
 }
 
-test('exactly the 20th failed attempt in a row pauses an endpoint, once, whatever succeeds, fails and lands in between', async () => {
+test('exactly the 20th consecutive failure pauses an endpoint, once, whatever succeeds, fails and ends in between', async () => {
   const receiver = await startReceiver();
   let pauses = 0;
   await fc.assert(

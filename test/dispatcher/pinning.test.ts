@@ -51,7 +51,7 @@ async function deliver() {
 }
 
 describe('a name', () => {
-  it('that was public when it was saved and is private later is blocked at the connection', async () => {
+  it('that was public on saving and is private later is blocked on connecting', async () => {
     answers = [[PUBLIC], [PRIVATE]];
     expect(await checkResolvedTarget(new URL(TARGET), addresses(`${PUBLIC}/32`), lookup)).toBeNull();
     const { log, attempt, id } = await deliver();
@@ -64,7 +64,7 @@ describe('a name', () => {
     expect((await harness.store.getEndpoint('ten_a', id))?.consecutiveFailures).toBe(0);
   });
 
-  it('that changes between check and dial is dialled at the address that was checked', async () => {
+  it('that changes between check and connection is contacted at the address that was checked', async () => {
     answers = [[PUBLIC], [PRIVATE]];
     const { log } = await deliver();
     expect([log.status, asked]).toEqual(['delivered', ['receiver.example.com']]);
@@ -86,7 +86,7 @@ describe('a name', () => {
     expect([insideConnections, receiver.connections]).toEqual([0, 0]);
   });
 
-  it('is looked up and checked again at every new connection', async () => {
+  it('is resolved and checked again for every new connection', async () => {
     answers = [[PUBLIC], [PUBLIC], [PRIVATE]];
     const { id } = await deliver();
     for (const done of [2, 3]) {
@@ -105,8 +105,8 @@ describe('a name', () => {
   });
 });
 
-describe('what a blocked attempt tells', () => {
-  it('is the same whether something listens at the private address, nothing does, or nothing is there', async () => {
+describe('what a blocked attempt reveals', () => {
+  it('is the same whether something listens at the private address, nothing does, or the host does not exist', async () => {
     const told: unknown[] = [];
     for (const address of [PRIVATE, '127.84.43.3', '10.255.255.1', '169.254.169.254', '::1', 'fd00::1']) {
       answers = [[address]];

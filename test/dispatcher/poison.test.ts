@@ -44,7 +44,7 @@ const POISONS: [string, (id: string) => void][] = [
 ];
 
 describe.each(POISONS)('a delivery whose body %s', (_, poison) => {
-  it('goes to the dead letters with its reason, unsent, and holds up nothing', async () => {
+  it('becomes a dead letter with its reason, unsent, and delays nothing', async () => {
     const { id } = await harness.endpoint({ url: receiver.url });
     const ids = await harness.enqueue(id, 5);
     const [bad = '', ...good] = ids;
@@ -67,7 +67,7 @@ describe.each(POISONS)('a delivery whose body %s', (_, poison) => {
 });
 
 describe('a poisoned delivery', () => {
-  it('is discarded where dead letters are off, with its reason in the log', async () => {
+  it('is discarded if dead letters are off, with its reason in the log', async () => {
     const { id } = await harness.endpoint({ url: receiver.url, dead_letter: false });
     const [bad = ''] = await harness.enqueue(id);
     setBody(bad, '');
@@ -77,7 +77,7 @@ describe('a poisoned delivery', () => {
     expect([log.status, log.attempts[0]?.error?.code]).toEqual(['discarded', 'internal']);
   });
 
-  it('that was poisoned after its first attempt is not tried again', async () => {
+  it('that was corrupted after its first attempt is not retried', async () => {
     receiver.answer = status(500);
     const { id } = await harness.endpoint({ url: receiver.url });
     const [bad = ''] = await harness.enqueue(id);
@@ -90,7 +90,7 @@ describe('a poisoned delivery', () => {
     expect([log.status, log.attempts.length, receiver.requests.length]).toEqual(['dead', 2, 1]);
   });
 
-  it('that a paused endpoint is probed with ends it too, and the next probe takes the next', async () => {
+  it('is also ended by a probe of a paused endpoint, and the next probe uses the next delivery', async () => {
     const { id } = await harness.endpoint({ url: receiver.url });
     await harness.enqueue(id, 20);
     receiver.answer = status(500);
@@ -112,7 +112,7 @@ describe('a poisoned delivery', () => {
 });
 
 describe('an endpoint whose settings are unreadable', () => {
-  it('holds up no other endpoint, and its deliveries go out once they can be read again', async () => {
+  it('delays no other endpoint, and its deliveries are sent once they are readable again', async () => {
     const bad = await harness.endpoint({ url: receiver.url });
     const good = await harness.endpoint({ url: receiver.url });
     const [waiting = ''] = await harness.enqueue(bad.id);

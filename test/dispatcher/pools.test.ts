@@ -50,14 +50,14 @@ function post(how: 'dispatch' | 'dispatchFresh' = 'dispatch'): Promise<string | 
 
 const connections = () => receiver.requests.map(({ connection }) => connection);
 
-test('one connection serves what one is enough for, however many there are', async () => {
+test('sequential requests share one connection', async () => {
   await Promise.all([post(), post(), post()]);
   expect([...connections()].sort()).toEqual([1, 2, 3]);
   for (let i = 0; i < 4; i++) expect(await post()).toBeNull();
   expect(new Set(connections().slice(3)).size).toBe(1);
 });
 
-test('a connection that the receiver ended with its reply is used no more', async () => {
+test('a connection that the receiver closed with its response is not reused', async () => {
   receiver.answer = (response, request, socket) => {
     response.setHeader('connection', 'close');
     status(200)(response, request, socket);
@@ -66,7 +66,7 @@ test('a connection that the receiver ended with its reply is used no more', asyn
   expect(connections()).toEqual([1, 2, 3]);
 });
 
-test('a connection whose request failed is used no more', async () => {
+test('a connection whose request failed is not reused', async () => {
   expect(await post()).toBeNull();
   receiver.answer = (_response, _request, socket) => socket.destroy();
   expect(await post()).not.toBeNull();
@@ -75,14 +75,14 @@ test('a connection whose request failed is used no more', async () => {
   expect(connections()).toEqual([1, 1, 2]);
 });
 
-test('a request on a connection of its own neither takes nor leaves a kept one', async () => {
+test('a request on a fresh connection neither takes nor leaves a kept one', async () => {
   expect(await post()).toBeNull();
   expect(await post('dispatchFresh')).toBeNull();
   expect(await post()).toBeNull();
   expect(connections()).toEqual([1, 2, 1]);
 });
 
-test('connections that nothing uses are let go, those in use are kept', async () => {
+test('idle connections are closed, those in use are kept', async () => {
   await Promise.all([post(), post()]);
   clock.advance(60_000);
   expect(await post()).toBeNull();

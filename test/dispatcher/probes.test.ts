@@ -51,7 +51,7 @@ describe('a paused endpoint', () => {
     }
   });
 
-  it('is probed with what has waited longest, each in its turn, and none loses a retry by it', async () => {
+  it('is probed with its deliveries in turn, oldest first, without using up their retries', async () => {
     const { ids } = await pausedEndpoint({ max_retries: 1 }, 2);
     await pass(5 * 60 * MINUTE);
     const probed = receiver.requests.slice(20).map((request) => String(request.headers['webhook-id']));
@@ -65,7 +65,7 @@ describe('a paused endpoint', () => {
     expect((await harness.delivery(probed[0] ?? '')).status).toBe('delivered');
   });
 
-  it('is resumed by a probe’s 2xx, and its backlog goes out', async () => {
+  it('is resumed by a 2xx to a probe, and its backlog is sent', async () => {
     const { id } = await pausedEndpoint();
     receiver.answer = status(200);
     await pass(5 * MINUTE + BEAT);
@@ -85,7 +85,7 @@ describe('a paused endpoint', () => {
     expect((await harness.store.getEndpoint(TENANT, id))?.status).toBe('paused');
   });
 
-  it('that answers a probe with 410 is gone, and probed no more', async () => {
+  it('that responds to a probe with 410 is gone, and not probed again', async () => {
     const { id } = await pausedEndpoint();
     receiver.answer = status(410);
     await pass(3 * 60 * MINUTE);
@@ -96,7 +96,7 @@ describe('a paused endpoint', () => {
     });
   });
 
-  it('is probed at its time by the process that comes next', async () => {
+  it('is probed on schedule by the next process', async () => {
     await pausedEndpoint();
     await harness.dispatcher.stop(0);
     const next = harness.restart();

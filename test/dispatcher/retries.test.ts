@@ -9,7 +9,7 @@ beforeEach(async () => {
 afterEach(() => receiver.close());
 
 describe('a failing delivery', () => {
-  it('is tried again after 1 s, 5 s and 30 s, never early, and then kept as a dead letter', async () => {
+  it('is retried after 1 s, 5 s and 30 s, never early, and then kept as a dead letter', async () => {
     const harness = await createHarness();
     const { id } = await harness.endpoint({ url: receiver.url });
     const [deliveryId = ''] = await harness.enqueue(id);
@@ -35,7 +35,7 @@ describe('a failing delivery', () => {
     await harness.dispatcher.stop(0);
   });
 
-  it('holds its place until its failure is stored, so that nothing starts once the store has paused the endpoint', async () => {
+  it('keeps its slot until its failure is stored, so that nothing starts after the store has paused the endpoint', async () => {
     let failures = 0;
     const harness = await createHarness({
       wrap: (store) => ({

@@ -4,13 +4,13 @@ import { retryDelayMs } from '../../src/dispatcher/outcome.ts';
 
 const plain = { retry_interval_seconds: null, backoff: 'exponential' } as const;
 
-describe('the wait before a retry', () => {
-  it('is 1 s, 5 s, 30 s and then six times as long each, up to an hour, without an interval', () => {
+describe('the delay before a retry', () => {
+  it('without an interval, is 1 s, 5 s, 30 s and then six times as long each, up to an hour', () => {
     const waits = [1, 2, 3, 4, 5, 6, 7, 10].map((retry) => retryDelayMs(plain, retry, 0, null) / 1_000);
     expect(waits).toEqual([1, 5, 30, 180, 1_080, 3_600, 3_600, 3_600]);
   });
 
-  it('doubles from the interval, or stays at it, as the endpoint is set', () => {
+  it('doubles from the interval, or stays the same, depending on the endpoint', () => {
     const doubling = { retry_interval_seconds: 600, backoff: 'exponential' } as const;
     const fixed = { retry_interval_seconds: 600, backoff: 'fixed' } as const;
     expect([1, 2, 3, 4].map((n) => retryDelayMs(doubling, n, 0, null) / 1_000)).toEqual([
@@ -19,7 +19,7 @@ describe('the wait before a retry', () => {
     expect([1, 2, 3, 4].map((n) => retryDelayMs(fixed, n, 0, null) / 1_000)).toEqual([600, 600, 600, 600]);
   });
 
-  it('is never shorter than the schedule or Retry-After, and never over a tenth longer', () => {
+  it('is never shorter than the schedule or Retry-After, and at most a tenth longer', () => {
     const settings = fc.record({
       retry_interval_seconds: fc.option(fc.integer({ min: 30, max: 600 })),
       backoff: fc.constantFrom('exponential' as const, 'fixed' as const),

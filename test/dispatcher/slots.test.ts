@@ -9,8 +9,8 @@ function fill(slots: Slots, health: Health): number {
   return slots.taken - before;
 }
 
-describe('the places of requests in flight', () => {
-  it('come back from stalled requests within half a second, so that they cannot hold up the healthy', () => {
+describe('the slots of requests in flight', () => {
+  it('are released by stalled requests within half a second, so that these cannot block healthy endpoints', () => {
     const clock = createManualClock();
     let woken = 0;
     const slots = createSlots(clock, () => woken++);
@@ -22,7 +22,7 @@ describe('the places of requests in flight', () => {
     expect(fill(slots, 'proven')).toBe(brisk);
   });
 
-  it('are freed by a request that ends, but not twice by one that was already counted as stalled', () => {
+  it('are freed when a request ends, but not twice if it already counted as stalled', () => {
     const clock = createManualClock();
     const slots = createSlots(clock, () => {});
     const stalled = slots.take('proven');
@@ -36,13 +36,13 @@ describe('the places of requests in flight', () => {
     expect(free).toBeGreaterThan(0);
   });
 
-  it('are kept apart by what is known of the endpoint: those that never answered take none from those that do', () => {
+  it('are separate by health: endpoints that never responded take none from those that do', () => {
     const slots = createSlots(createManualClock(), () => {});
     expect(fill(slots, 'further')).toBeLessThan(fill(slots, 'first'));
     expect([slots.full('further'), slots.full('first'), slots.full('proven')]).toEqual([true, true, false]);
   });
 
-  it('grow scarce for each endpoint that does not answer when thousands are stalled, and not for the others', () => {
+  it('become scarce for endpoints that do not respond when thousands are stalled, and not for the others', () => {
     const clock = createManualClock();
     const slots = createSlots(clock, () => {});
     const limits = new Set<number>();

@@ -72,7 +72,7 @@ async function startHole(): Promise<{ url: string; open: Set<Socket> }> {
   return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/`, open };
 }
 
-test('nor do two thousand connections that never come to stand, and names are resolved', async () => {
+test('two thousand connections that are never established do not either, and names still resolve', async () => {
   const { url, open } = await startHole();
   await deliverBeside(
     () => url,

@@ -14,13 +14,13 @@ function watched() {
   return { clock, now, standstill, look };
 }
 
-test('a dispatcher with nothing to do does not stand still', () => {
+test('a dispatcher without work is not stuck', () => {
   const { standstill, look } = watched();
   for (let i = 0; i < 10; i++) look();
   expect(standstill.reason()).toBeNull();
 });
 
-test('one that has work and does it does not either', () => {
+test('a dispatcher that makes progress is not stuck', () => {
   const { standstill, now, look } = watched();
   now.inLine = 5;
   for (let i = 0; i < 10; i++) {
@@ -30,7 +30,7 @@ test('one that has work and does it does not either', () => {
   expect(standstill.reason()).toBeNull();
 });
 
-test('one that has work and does nothing for a minute does, until it does something', () => {
+test('a dispatcher with work and no progress for a minute is stuck, until it makes progress', () => {
   const { standstill, now, look } = watched();
   now.inLine = 5;
   for (let i = 0; i < 4; i++) look();
@@ -42,7 +42,7 @@ test('one that has work and does nothing for a minute does, until it does someth
   expect(standstill.reason()).toBeNull();
 });
 
-test('one that is not told what waits stands still', () => {
+test('a dispatcher whose store does not list the work is stuck', () => {
   const { standstill, clock } = watched();
   standstill.lookBegins();
   clock.advance(60_000);

@@ -10,7 +10,7 @@ beforeEach(async () => {
 afterEach(() => receiver.close());
 
 describe('stopping', () => {
-  it('lets what is in flight land and commits it, and starts nothing more', async () => {
+  it('waits for requests in flight and their commits, and starts nothing', async () => {
     const open: ServerResponse[] = [];
     receiver.answer = (response) => void open.push(response);
     const harness = await createHarness();
@@ -26,7 +26,7 @@ describe('stopping', () => {
     expect(harness.outcomes).toHaveLength(20);
   });
 
-  it('cuts off after the grace what has not landed; the next start sends it again under the same id', async () => {
+  it('cancels requests after the grace period; the next start sends them again with the same ID', async () => {
     receiver.answer = hang;
     const harness = await createHarness();
     const { id } = await harness.endpoint({ url: receiver.url });
@@ -53,7 +53,7 @@ describe('stopping', () => {
 });
 
 describe('an attempt that outlives its lease', () => {
-  it('is kept in the log but does not change the delivery', async () => {
+  it('is logged but does not change the delivery', async () => {
     const open: ServerResponse[] = [];
     receiver.answer = (response) => void open.push(response);
     const harness = await createHarness();

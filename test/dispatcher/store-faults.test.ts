@@ -9,8 +9,8 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-describe('a store out of order', () => {
-  it('is asked again a second later for work, without a busy loop', async () => {
+describe('a failing store', () => {
+  it('is asked for work again a second later, without a busy loop', async () => {
     let calls = 0;
     const harness = await createHarness({
       wrap: (store) => ({
@@ -29,7 +29,7 @@ describe('a store out of order', () => {
     await harness.dispatcher.stop(0);
   });
 
-  it('gets an outcome again until it takes it, so that nothing is sent twice', async () => {
+  it('is offered an outcome until it accepts it, so that nothing is sent twice', async () => {
     let calls = 0;
     const harness = await createHarness({
       wrap: (store) => ({
@@ -50,7 +50,7 @@ describe('a store out of order', () => {
     await harness.dispatcher.stop(0);
   });
 
-  it('is said once by whoever watches it, and not again for each outcome that waits', async () => {
+  it('is logged once, and not again for each waiting outcome', async () => {
     const lines: object[] = [];
     let calls = 0;
     const harness = await createHarness({
@@ -72,7 +72,7 @@ describe('a store out of order', () => {
     await harness.dispatcher.stop(0);
   });
 
-  it('is looked through every 15 s for work that nobody announced', async () => {
+  it('is checked every 15 s for work that was not announced', async () => {
     const harness = await createHarness();
     const { id } = await harness.endpoint({ url: receiver.url });
     await harness.dispatcher.start();

@@ -10,7 +10,7 @@ import { createHarness, settle } from './harness.ts';
 const LOOK_AROUND_MS = 15_000;
 const LIMIT = 5;
 
-test('who takes an endpoint over counts what the process before it sent in the last 60 s', async () => {
+test('after a takeover, requests that the previous process sent in the last 60 s count towards the rate limit', async () => {
   const receiver = await startReceiver();
   const file = join(tempFolder(), 'store.db');
   const { clock, dispatcher, endpoint, enqueue, committed } = await createHarness({ file });

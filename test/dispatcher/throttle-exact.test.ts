@@ -53,7 +53,7 @@ const DIALLED_LATE: [limit: number, steps: Step[]] = [
   ],
 ];
 
-test('no 60 s hold more requests than the limit, of whatever kind, over restarts too; and while work waits, every place is used', async () => {
+test('no 60 s contain more requests than the limit, of any kind and over restarts; and while work is waiting, the limit is used in full', async () => {
   const receiver = await startReceiver();
   let sent = 0; // over all runs: a property that sends nothing proves nothing
   await fc.assert(

@@ -14,7 +14,7 @@ function mostInAMinute(starts: readonly number[]): number {
 }
 
 describe('the throttle', () => {
-  it('never lets more than the limit start in any 60 s, whatever the pattern of requests', () => {
+  it('never allows more starts than the limit in any 60 s, whatever the pattern of requests', () => {
     const pauses = fc.array(fc.integer({ min: 0, max: 20_000 }), { minLength: 1, maxLength: 300 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), pauses, (limit, gaps) => {
@@ -33,7 +33,7 @@ describe('the throttle', () => {
     );
   });
 
-  it('gives an idle endpoint all its places at once and the next ones as they come free', () => {
+  it('allows an idle endpoint its whole limit at once, and further requests as earlier ones leave the window', () => {
     const throttle = createThrottle(60);
     for (let i = 0; i < 60; i++) expect(throttle.take(i)).toBe(true);
     expect(throttle.take(60)).toBe(false);
@@ -42,7 +42,7 @@ describe('the throttle', () => {
     expect(throttle.take(WINDOW_MS)).toBe(false);
   });
 
-  it('counts what was sent before a restart', () => {
+  it('counts requests sent before a restart', () => {
     const throttle = createThrottle(2);
     throttle.record(-30_000);
     throttle.record(-10_000);
@@ -50,7 +50,7 @@ describe('the throttle', () => {
     expect(throttle.nextRoomAt(0)).toBe(WINDOW_MS - 30_000);
   });
 
-  it('holds a million places to the limit without remembering a million starts', () => {
+  it('limits a million requests without remembering a million starts', () => {
     const throttle = createThrottle(1_000_000);
     let taken = 0;
     for (let i = 0; i < 1_000_000; i++) if (throttle.take(i / 50)) taken++;
@@ -61,7 +61,7 @@ describe('the throttle', () => {
     expect(throttle.room(WINDOW_MS + 10_000)).toBeLessThanOrEqual(500_001);
   });
 
-  it('takes a lower limit at once', () => {
+  it('applies a lower limit immediately', () => {
     const throttle = createThrottle(60);
     for (let i = 0; i < 10; i++) throttle.take(i);
     throttle.setLimit(5);

@@ -53,14 +53,14 @@ async function attemptOf(url: string, options: HarnessOptions = {}, onStep: () =
 
 const TIMED_OUT = { state: 'retrying', code: 'timeout', response: null, ms: LIMIT_MS };
 
-describe('one time limit covers', () => {
+describe('the timeout covers', () => {
   it('a name that does not resolve', async () => {
     const lookup = () => new Promise<string[]>(() => {});
     const attempt = await attemptOf('https://receiver.example.com/', { network: { lookup } });
     expect(attempt).toEqual(TIMED_OUT);
   });
 
-  it('a connection whose SYN nobody answers', async () => {
+  it('a connection whose SYN is not answered', async () => {
     const { port, close } = await startFullBacklog();
     closers.push(close);
     expect(await attemptOf(`http://127.0.0.1:${port}/`)).toEqual(TIMED_OUT);
@@ -71,14 +71,14 @@ describe('one time limit covers', () => {
     expect(await attemptOf(`https://127.0.0.1:${port}/`)).toEqual(TIMED_OUT);
   });
 
-  it('a receiver that takes the request and says nothing', async () => {
+  it('a receiver that reads the request and does not respond', async () => {
     const receiver = await startReceiver(hang);
     closers.push(receiver.close);
     expect(await attemptOf(receiver.url)).toEqual(TIMED_OUT);
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it('a head that drips byte by byte', async () => {
+  it('a head that arrives byte by byte', async () => {
     const open: Socket[] = [];
     const port = await startSocketServer((socket) => void open.push(socket));
     const head = `HTTP/1.1 200 OK\r\nx-slow: ${'y'.repeat(1_000)}`;
@@ -90,7 +90,7 @@ describe('one time limit covers', () => {
     expect(open).toHaveLength(1);
   });
 
-  it('interim replies without end', async () => {
+  it('endless interim responses', async () => {
     const open: Socket[] = [];
     const port = await startSocketServer((socket) => void open.push(socket));
     const attempt = await attemptOf(`http://127.0.0.1:${port}/`, {}, () => {
@@ -116,14 +116,14 @@ describe('one time limit covers', () => {
   });
 });
 
-describe('the time limit is one for the whole attempt', () => {
+describe('there is one timeout for the whole attempt', () => {
   let receiver: Receiver;
   beforeEach(async () => {
     receiver = await startReceiver();
     closers.push(() => receiver.close());
   });
 
-  it('also where a dead address was tried before one that answers late', async () => {
+  it('even if a dead address was tried before one that responds late', async () => {
     const { port, close } = await startFullBacklog();
     closers.push(close);
     const late = await startReceiver(hang, undefined, { host: '127.0.0.7', port });
@@ -134,7 +134,7 @@ describe('the time limit is one for the whole attempt', () => {
     expect(late.requests).toHaveLength(1);
   });
 
-  it('also where a kept-alive connection was closed and the second one stalls', async () => {
+  it('even if a kept-alive connection was closed and the second one stalls', async () => {
     harness = await createHarness();
     const { id } = await harness.endpoint({ url: receiver.url, timeout_seconds: 5 });
     await harness.enqueue(id);
@@ -158,7 +158,7 @@ describe('the time limit is one for the whole attempt', () => {
     expect(harness.outcomes[1]?.attempt).toMatchObject({ durationMs: 5_000, error: { code: 'timeout' } });
   });
 
-  it('and is each endpoint’s own', async () => {
+  it('and each endpoint has its own', async () => {
     receiver.answer = hang;
     harness = await createHarness();
     const slow = await harness.endpoint({ url: receiver.url, timeout_seconds: 30 });
@@ -179,8 +179,8 @@ describe('the time limit is one for the whole attempt', () => {
   });
 });
 
-describe('a request that was given up', () => {
-  it('leaves no connection behind', async () => {
+describe('a request that timed out', () => {
+  it('leaves no open connection', async () => {
     const receiver = await startReceiver(hang);
     closers.push(receiver.close);
     let closed = 0;

@@ -7,7 +7,7 @@ const A_LANE = 20;
 /** The beat that looks for forgotten work, the next moment that something is due, and the next deadline. */
 const HANDFUL = 4;
 
-test('hundreds of planned retries and hundreds of requests in flight, each group with its own time, wait on a handful of timers', async () => {
+test('hundreds of scheduled retries and of requests in flight, each group with its own time, need only a handful of timers', async () => {
   const receiver = await startReceiver(status(500));
   const harness = await createHarness();
   const { clock, dispatcher } = harness;

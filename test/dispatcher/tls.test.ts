@@ -23,7 +23,7 @@ async function deliver(ca: string | null = TEST_CA) {
 }
 
 describe('a delivery over TLS', () => {
-  it('goes out under TLS 1.3 to a receiver whose chain leads to a trusted root', async () => {
+  it('uses TLS 1.3 and requires a chain to a trusted root', async () => {
     receiver = await startReceiver(status(200), RECEIVERS.valid);
     let protocol: string | null = null;
     receiver.answer = (response, _, socket) => {
@@ -57,7 +57,7 @@ describe('a delivery over TLS', () => {
     expect(receiver.requests).toHaveLength(0);
   });
 
-  it('is refused to a receiver that offers no more than TLS 1.2', async () => {
+  it('is refused if the receiver only supports TLS 1.2', async () => {
     receiver = await startReceiver(status(200), { ...RECEIVERS.valid, maxVersion: 'TLSv1.2' });
     const { log } = await deliver();
     expect(log.attempts[0]?.error?.code).toBe('tls');

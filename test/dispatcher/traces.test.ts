@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-test('each attempt is a span in the trace of what caused its event, told to the receiver and in the log', async () => {
+test("each attempt is a span in the trace of its event's cause, sent to the receiver and logged", async () => {
   const { tracer, spans } = createRecordingTracer();
   const harness = await createHarness({ tracer });
   const { id } = await harness.endpoint({ url: receiver.url });
@@ -46,7 +46,7 @@ test('each attempt is a span in the trace of what caused its event, told to the 
   await harness.dispatcher.stop(1_000);
 });
 
-test('where nothing is traced no header is sent', async () => {
+test('without tracing, no header is sent', async () => {
   const harness = await createHarness();
   const { id } = await harness.endpoint({ url: receiver.url });
   await harness.enqueue(id);

@@ -9,8 +9,8 @@ function listen() {
   return { wakeUp, answers: () => answers };
 }
 
-describe('the bell', () => {
-  it('is answered once, after the turn, for all that rang in it', async () => {
+describe('a wake-up', () => {
+  it('runs once, after the turn, for all requests in it', async () => {
     const { wakeUp, answers } = listen();
     wakeUp.soon();
     wakeUp.soon();
@@ -20,7 +20,7 @@ describe('the bell', () => {
     expect(answers()).toBe(1);
   });
 
-  it('is answered at once where work comes from elsewhere, and once more for all that rings after it', async () => {
+  it('runs immediately for other work, and once more for all requests after it', async () => {
     const { wakeUp, answers } = listen();
     wakeUp.atOnce();
     expect(answers()).toBe(1);
@@ -33,7 +33,7 @@ describe('the bell', () => {
     expect(answers()).toBe(2);
   });
 
-  it('is answered after the turn where it rang before', async () => {
+  it('runs after the turn if one was already requested', async () => {
     const { wakeUp, answers } = listen();
     wakeUp.soon();
     wakeUp.atOnce();

@@ -33,7 +33,7 @@ const signalIds = async () =>
     .json()
     .data.map((s: { signal_id: string }) => s.signal_id);
 
-test('an endpoint gets the events of so many days before it was made, in their order, and each once', async () => {
+test('an endpoint gets the events of the days before it was created, in order, each once', async () => {
   await t.addDeliveries(2);
   t.clock.advance(3 * DAY_MS);
   await t.addDeliveries(3);
@@ -50,7 +50,7 @@ test('an endpoint gets the events of so many days before it was made, in their o
   expect(await t.store.listBackfills(10)).toEqual([]);
 });
 
-test('its filters and its format count, and deliveries to an address are due', async () => {
+test('its filters and format apply, and deliveries to a URL are due', async () => {
   await t.addDeliveries(2);
   const picky = await addReader({ backfill_days: 1, min_score: 100 });
   const { id } = await t.addWebhook({ backfill_days: 1, payload_format: { include: ['signal_id'] } });
@@ -63,7 +63,7 @@ test('its filters and its format count, and deliveries to an address are due', a
   expect(Object.keys(JSON.parse(body))).toEqual(['signal_id']);
 });
 
-test('what another process has done is not done again, and a deleted signal does not come', async () => {
+test('work of another process is not repeated, and a deleted signal is omitted', async () => {
   await t.addDeliveries(2);
   const [gone = '', left = ''] = await signalIds();
   await t.call('DELETE', `/v1/signals/${gone}`);
@@ -83,7 +83,7 @@ test('what another process has done is not done again, and a deleted signal does
   expect(await subjects(id)).toEqual([left]);
 });
 
-test("another tenant's events are not among them", async () => {
+test('events of another tenant are not included', async () => {
   await t.addDeliveries(1);
   const { auth } = await t.addTenant();
   const made = await t.call('POST', '/v1/webhooks', { mode: 'pull', backfill_days: 30 }, auth);
@@ -95,7 +95,7 @@ test("another tenant's events are not among them", async () => {
 test.each([
   [{ backfill_days: 31 }, '/backfill_days'],
   [{ backfill_days: 1, batching: 'daily', payload_format: { preset: 'slack' } }, '/backfill_days'],
-])('%j is refused', async (settings, pointer) => {
+])('%j is rejected', async (settings, pointer) => {
   const answer = await t.call('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/', ...settings });
   expect(answer.statusCode).toBe(400);
   expect(answer.json().errors).toMatchObject([{ pointer }]);

@@ -32,7 +32,7 @@ const bodies = async () => {
 };
 const outcomes = async () => (await t.call('GET', '/v1/events?type=signal.detected')).json().data;
 
-describe('signals of an endpoint that wants them by the hour', () => {
+describe('signals of an endpoint with hourly batching', () => {
   test('wait, and are sent in one message when the hour is over, once', async () => {
     const { id } = await t.addWebhook({ ...SLACK, batching: 'hourly' });
     t.clock.advance(30 * MINUTE_MS);
@@ -63,7 +63,7 @@ describe('signals of an endpoint that wants them by the hour', () => {
     expect(new Set(told.flat(2))).toEqual(new Set([expect.stringMatching(/^dlv_\w+ pending$/)]));
   });
 
-  test('are told once where the endpoint hears of hot ones twice, and alone as any signal is', async () => {
+  test('appear once even if the endpoint gets two events of hot ones, and a single one is like an instant one', async () => {
     await t.addWebhook({ ...SLACK, batching: 'hourly', event_types: ['signal.detected', 'signal.new_hot'] });
     await t.call('POST', '/v1/signals', aPost());
     t.clock.advance(61 * MINUTE_MS);
@@ -73,7 +73,7 @@ describe('signals of an endpoint that wants them by the hour', () => {
     expect(JSON.parse(body).text).toMatch(/^Hot signal/);
   });
 
-  test('go through its filters, and other events come at once', async () => {
+  test('pass its filters, and other events are sent immediately', async () => {
     await t.addWebhook({
       ...SLACK,
       batching: 'hourly',
@@ -88,7 +88,7 @@ describe('signals of an endpoint that wants them by the hour', () => {
     expect(await bodies()).toHaveLength(1);
   });
 
-  test('are sent at once, and as the endpoint then wants them, where it is made instant again', async () => {
+  test('are sent immediately in the new format when batching is turned off', async () => {
     const { id } = await t.addWebhook({ ...SLACK, batching: 'hourly' });
     for (let i = 0; i < 2; i++) await t.call('POST', '/v1/signals', anotherPost(i));
     await t.call('PATCH', `/v1/webhooks/${id}`, { batching: 'instant', payload_format: null });
@@ -99,7 +99,7 @@ describe('signals of an endpoint that wants them by the hour', () => {
     ]);
   });
 
-  test('are forgotten with the endpoint', async () => {
+  test('are deleted with the endpoint', async () => {
     const { id } = await t.addWebhook({ ...SLACK, batching: 'hourly' });
     await t.call('POST', '/v1/signals', aPost());
     await t.call('DELETE', `/v1/webhooks/${id}`);
@@ -110,7 +110,7 @@ describe('signals of an endpoint that wants them by the hour', () => {
   });
 });
 
-test('a day ends at the hour and in the zone that are settled', async () => {
+test('a day ends at the hour and in the time zone of the settings', async () => {
   await t.call('PATCH', '/v1/settings', { timezone: 'Asia/Tokyo', digest: { hour: 12 } }); // 03:00 UTC
   await t.addWebhook({ ...SLACK, batching: 'daily' });
   await t.call('POST', '/v1/signals', aPost());
@@ -122,7 +122,7 @@ test('a day ends at the hour and in the zone that are settled', async () => {
   expect(await bodies()).toHaveLength(1);
 });
 
-test('batching is refused without a preset, and so is taking the preset away', async () => {
+test('batching without a preset is rejected, and so is removing the preset', async () => {
   const refused = (settings: object) =>
     t.call('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/', ...settings });
   for (const settings of [{ batching: 'daily' }, { batching: 'hourly', payload_format: { flatten: true } }]) {
@@ -137,7 +137,7 @@ test('batching is refused without a preset, and so is taking the preset away', a
   expect((await t.call('PATCH', `/v1/webhooks/${id}`, { payload_format: null })).statusCode).toBe(400);
 });
 
-test('who is erased is in no message that is still to be sent, and the others are', async () => {
+test('an erased person is omitted from messages that are still to be sent, others are not', async () => {
   const { id: endpoint } = await t.addWebhook({ ...SLACK, batching: 'hourly' });
   await t.call('POST', `/v1/webhooks/${endpoint}/pause`);
   const text =

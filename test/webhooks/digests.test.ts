@@ -27,7 +27,7 @@ const make = () => {
 const digests = async () => (await t.call('GET', '/v1/events?type=digest.ready')).json().data;
 
 describe('the daily digest', () => {
-  test('is made at its hour, once, of what was found: event, delivery and mail', async () => {
+  test('is created at its hour, once, from new signals: event, delivery and mail', async () => {
     const { id } = await t.addWebhook({ event_types: ['digest.ready'] });
     for (let i = 0; i < 25; i++) await t.call('POST', '/v1/signals', anotherPost(i));
     t.clock.advance(8 * HOUR_MS - 1);
@@ -49,7 +49,7 @@ describe('the daily digest', () => {
     expect(await t.store.listMail(t.tenant.id, 10)).toMatchObject([{ facts: { kind: 'digest' } }]);
   });
 
-  test('says why and links to the post in messages, and leads to everything that it counts', async () => {
+  test('gives reasons and links to posts in messages, and links to everything it counts', async () => {
     const [profile] = (await t.call('GET', '/v1/icps')).json().data;
     await t.call('PATCH', '/v1/settings', { digest: { icp_profile_ids: [profile.id] } });
     const slack = { payload_format: { preset: 'slack' }, event_types: ['digest.ready'] };
@@ -67,7 +67,7 @@ describe('the daily digest', () => {
     expect(sent.body.match(/\|View post>/g)).toHaveLength(2);
   });
 
-  test('is silent where all that was found has been dealt with, and of other profiles than were chosen', async () => {
+  test('is omitted if all signals have been dealt with, or are of other profiles', async () => {
     const other = { name: 'Other', phrases: ['forklift'] };
     const { id } = (await t.call('POST', '/v1/icps', other)).json().data;
     await t.call('PATCH', '/v1/settings', { digest: { icp_profile_ids: [id] } });
@@ -84,7 +84,7 @@ describe('the daily digest', () => {
     expect([await digests(), await t.store.listMail(t.tenant.id, 10)]).toEqual([[], []]);
   });
 
-  test('tells of each signal once, and is left out where nothing was found', async () => {
+  test('contains each signal once, and is omitted if there are none', async () => {
     await t.call('POST', '/v1/signals', anotherPost(1));
     t.clock.advance(8 * HOUR_MS);
     await make();
@@ -99,7 +99,7 @@ describe('the daily digest', () => {
     ]);
   });
 
-  test('tells of a signal that was stored after the last one, though it was detected before', async () => {
+  test('contains a signal that was stored after the last digest, even if it was detected before', async () => {
     await t.call('POST', '/v1/signals', anotherPost(1));
     t.clock.advance(8 * HOUR_MS);
     await make();
@@ -117,7 +117,7 @@ describe('the daily digest', () => {
     expect(second.data.url).toContain(`from=${new Date(late).toISOString()}`);
   });
 
-  test('that was missed while nothing ran is made once afterwards', async () => {
+  test('that was missed during an outage is created once afterwards', async () => {
     await t.call('POST', '/v1/signals', anotherPost(1));
     t.clock.advance(3 * 24 * HOUR_MS);
     await make();
@@ -125,7 +125,7 @@ describe('the daily digest', () => {
     expect(await digests()).toHaveLength(1);
   });
 
-  test('comes at the hour and in the zone that are settled, and not where it is switched off', async () => {
+  test('follows the hour and time zone of the settings, and is not created when turned off', async () => {
     const patch = (body: object) => t.call('PATCH', '/v1/settings', body);
     await patch({ timezone: 'Asia/Tokyo', digest: { hour: 12 } }); // 03:00 UTC
     await t.call('POST', '/v1/signals', anotherPost(1));
@@ -159,7 +159,7 @@ describe('its mail', () => {
     };
   };
 
-  test('has each signal with its links, as text and as HTML that escapes what others wrote', async () => {
+  test('has each signal with its links, as text and as HTML with escaped content', async () => {
     const text = 'We are looking for a new CRM <b>& any</b> recommendations? Need to buy this month.';
     await t.call('POST', '/v1/signals', aPost({ text, company: { name: '<script>x</script>' } }));
     t.clock.advance(8 * HOUR_MS);
@@ -176,7 +176,7 @@ describe('its mail', () => {
     for (const link of links) expect(made.text).toContain(link);
   });
 
-  test('says nothing of a person who was erased before it was sent', async () => {
+  test('contains nothing about a person who was erased before it was sent', async () => {
     const person = { email: 'dana@example.com' };
     const { data } = (
       await t.call('POST', '/v1/signals', aPost({ prospect: { ...person, name: 'Dana Whitlock' } }))
@@ -192,7 +192,7 @@ describe('its mail', () => {
     expect(JSON.stringify(await digests())).not.toContain('looking for a new CRM');
   });
 
-  test('names the headline, the person, the place and one reason, and links to the post', async () => {
+  test('contains the headline, the person, the place and one reason, and links to the post', async () => {
     const post = aPost({
       text: 'Which CRM for plumbers?\n\nWe are looking for a new CRM this month, budget approved. Any recommendations?',
       platform: { name: 'reddit', post_url: 'https://www.reddit.com/r/SaaS/comments/1/x/' },
@@ -217,7 +217,7 @@ describe('its mail', () => {
     expect(text.unsubscribeUrl).toMatch(/^https:\/\/signals\.example\.com\/digest\/unsubscribe\//);
   });
 
-  test('leaves out what was judged or is in the pipeline, also where that happened after it was made', async () => {
+  test('omits signals that were judged or added to the pipeline, even after it was created', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 4; i++) {
       const { data } = (await t.call('POST', '/v1/signals', anotherPost(i))).json();
@@ -244,7 +244,7 @@ describe('its mail', () => {
     expect(text.html).toContain('And 12 more.');
   });
 
-  test('names the next steps that are due with their owners, and comes for them alone once', async () => {
+  test('lists due next steps with their owners, and is sent once for them alone', async () => {
     const [{ email: owner = '' } = {}] = await t.store.listMembers(t.tenant.id);
     const aLead = async (email: string, due_date: string) => {
       const { id } = (await t.call('POST', '/v1/leads', { email })).json().data;
@@ -295,7 +295,7 @@ describe('its mail', () => {
     expect(contrast('#ffffff', '#175cd3')).toBeGreaterThan(4.5);
   });
 
-  test('goes to every member who wants it', async () => {
+  test('is sent to every member who wants it', async () => {
     const { id } = t.tenant;
     const [owner] = await t.store.listMembers(id);
     const facts = async () => (await t.store.listMail(id, 20)).map(({ facts: { kind } }) => kind);
@@ -313,7 +313,7 @@ describe('its mail', () => {
     expect(await facts()).toEqual(['digest']);
   });
 
-  test('comes on Mondays alone where it is weekly, of the profiles that were chosen', async () => {
+  test('is sent on Mondays only if it is weekly, for the chosen profiles', async () => {
     const [profile] = (await t.call('GET', '/v1/icps')).json().data;
     const digest = { frequency: 'weekly', icp_profile_ids: [profile.id] };
     expect((await t.call('PATCH', '/v1/settings', { digest })).json().data.digest).toMatchObject(digest);

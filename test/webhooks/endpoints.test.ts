@@ -30,7 +30,7 @@ beforeEach(async () => {
 const create = (input: object = {}, as: Tenant = tenant) =>
   createEndpoint(deps, as, webhookInputSchema.parse({ url: 'http://127.0.0.1:9/hook', ...input }));
 
-test('a new endpoint has a secret that only its own box gives back', async () => {
+test('a new endpoint has a secret that only its own box contains', async () => {
   const { endpoint, secret } = await create();
   expect(secret).toMatch(/^whsec_/);
   expect(Buffer.from(endpoint.secretBox).toString('latin1')).not.toContain(secret);
@@ -55,14 +55,14 @@ test.each([
   'https://user:pw@example.com/',
   'ftp://example.com/',
   'nonsense',
-])('the target %s is refused with a pointer to the URL', async (url) => {
+])('the target %s is rejected with a pointer to the URL', async (url) => {
   await expect(create({ url })).rejects.toMatchObject({
     code: 'INVALID_REQUEST',
     extra: { errors: [{ pointer: '/url' }] },
   });
 });
 
-test('a profile that the tenant does not have is refused with a pointer to it', async () => {
+test('a profile of another tenant is rejected with a pointer to it', async () => {
   await expect(create({ icp_profile_ids: ['icp_ten_a', 'icp_other'] })).rejects.toMatchObject({
     extra: { errors: [{ pointer: '/icp_profile_ids/1' }] },
   });
@@ -80,14 +80,14 @@ test.each([
   });
 });
 
-test('a trial is Pro while it runs and Starter from the moment it ends', async () => {
+test('a trial is Pro while it lasts, and Starter from the moment it ends', async () => {
   const running = { ...tenant, plan: 'trial', trialEndsAt: T0 + 1 } as const;
   await create({}, running);
   await create({}, running);
   await expect(create({}, { ...running, trialEndsAt: T0 })).rejects.toMatchObject({ code: 'PLAN_REQUIRED' });
 });
 
-test('more than 60 requests a minute needs the enterprise plan', async () => {
+test('more than 60 requests per minute require the enterprise plan', async () => {
   await expect(create({ rate_limit_per_minute: 61 })).rejects.toMatchObject({ code: 'PLAN_REQUIRED' });
   const { endpoint } = await create({ rate_limit_per_minute: 1_000_000 }, { ...tenant, plan: 'enterprise' });
   expect(endpoint.settings.rate_limit_per_minute).toBe(1_000_000);

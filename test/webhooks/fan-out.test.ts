@@ -53,7 +53,7 @@ test.each([
   });
 });
 
-test('filters that name the signal’s own values let it through', () => {
+test('filters that match the signal let it through', () => {
   const settings: Partial<WebhookInput> = {
     signal_types: ['review'],
     classifications: ['warm'],
@@ -63,12 +63,12 @@ test('filters that name the signal’s own values let it through', () => {
   expect(skipReason(event, endpoint(settings), signal)).toBeNull();
 });
 
-test('signal filters do not concern events of other kinds', () => {
+test('signal filters do not apply to other events', () => {
   const lead: EventRow = { ...event, type: 'lead.enriched' };
   expect(skipReason(lead, endpoint({ event_types: ['lead.enriched'], min_score: 90 }), null)).toBeNull();
 });
 
-test('a body of exactly the limit is sent and one byte more is rejected', () => {
+test('a body of exactly the limit is sent, and one byte more is rejected', () => {
   const largest = MAX_BODY_BYTES - SIGNATURE_MEMBER_BYTES;
   const statusOf = (size: number) =>
     fanOut(

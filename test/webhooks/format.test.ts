@@ -15,8 +15,8 @@ function faultsOf(format: unknown): string[] {
   return checked.ok ? [] : checked.faults.map(({ pointer, detail }) => `${pointer} ${detail}`);
 }
 
-describe('the body that a format makes', () => {
-  it('is the standard payload where nothing is asked for', () => {
+describe('the body in a format', () => {
+  it('is the standard payload by default', () => {
     expect(formattedPayload(SAMPLE_SIGNAL, null)).toBe(signalPayload(SAMPLE_SIGNAL));
     expect(made({})).toEqual(JSON.parse(signalPayload(SAMPLE_SIGNAL)));
   });
@@ -25,7 +25,7 @@ describe('the body that a format makes', () => {
     expect(Object.keys(made({}))).toEqual([...PAYLOAD_FIELDS]);
   });
 
-  it('has the included fields only, in the order of the payload', () => {
+  it('has only the included fields, in the order of the payload', () => {
     expect(Object.keys(made({ include: ['excerpt', 'signal_id', 'excerpt'] }))).toEqual([
       'signal_id',
       'excerpt',
@@ -38,7 +38,7 @@ describe('the body that a format makes', () => {
     );
   });
 
-  it('joins the names of nested members with _ when it is flat', () => {
+  it('joins the names of nested members with _ if flatten is on', () => {
     expect(made({ include: ['prospect', 'platform', 'excerpt'], flatten: true })).toEqual({
       prospect_name: SAMPLE_SIGNAL.prospect.name,
       prospect_title: SAMPLE_SIGNAL.prospect.title,
@@ -51,17 +51,17 @@ describe('the body that a format makes', () => {
     });
   });
 
-  it('ends in the custom members, each of its own type', () => {
+  it('ends with the custom members, each with its own type', () => {
     const body = made({ include: ['signal_id'], custom: { source: 'signalpost', weight: 1.5, live: true } });
     expect(body).toEqual({ signal_id: 'sig_sample', source: 'signalpost', weight: 1.5, live: true });
   });
 
-  it('may be custom members alone', () => {
+  it('may consist of custom members only', () => {
     expect(made({ include: [], custom: { ping: 1 } })).toEqual({ ping: 1 });
   });
 });
 
-describe('a format is refused', () => {
+describe('a format is rejected', () => {
   it.each<[string, object, string]>([
     ['for an unknown field', { include: ['prospect', 'budget'] }, '/include/1 "include" must be one of'],
     ['for the signature as a field', { exclude: ['signature'] }, '/exclude/0 "exclude" must be one of'],
@@ -123,12 +123,12 @@ describe('a format is refused', () => {
     expect(faultsOf(format)[0]).toContain('is a field of the payload; choose another name');
   });
 
-  it('not for a custom name that only a flat payload would hold', () => {
+  it('not for a custom name that only exists in a flat payload', () => {
     expect(faultsOf({ custom: { prospect_name: 'mine' } })).toEqual([]);
   });
 });
 
-test('whatever format is accepted, its body is not empty and holds every custom member unchanged', () => {
+test('for any accepted format, the body is not empty and contains every custom member unchanged', () => {
   const fields = fc.uniqueArray(fc.constantFrom(...PAYLOAD_FIELDS));
   const value = fc.oneof(fc.string(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean());
   const custom = fc.dictionary(
@@ -169,7 +169,7 @@ test('endpoints without a format, or with the same one, share one body', () => {
   expect(bodyOf(shapeOf({ flatten: true, custom: { a: 2 } }))).not.toBe(bodyOf(shape()));
 });
 
-test('custom members stand at the end, numbers as names too, and are the same text in every body', () => {
+test('custom members come last, including names that are numbers, and are the same text in every body', () => {
   const format = { include: ['signal_id'], custom: { b: 'x', 7: 'seven' } } as const;
   const text = formattedPayload(SAMPLE_SIGNAL, payloadFormatSchema.parse(format));
   expect(text).toBe('{"signal_id":"sig_sample","7":"seven","b":"x"}');

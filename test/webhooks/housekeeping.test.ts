@@ -23,8 +23,8 @@ beforeEach(async () => {
 const statusOf = async (id: string) => (await store.getDelivery('ten_a', id))?.status ?? null;
 const ids = (count: number) => Array.from({ length: count }, (_, i) => `dlv_${String(i).padStart(5, '0')}`);
 
-describe('what time does to deliveries', () => {
-  test('held for 7 days they go to the dead letters, are kept there for 7 more, and expire', async () => {
+describe('deliveries over time', () => {
+  test('held for 7 days become dead letters, are kept for 7 more, and expire', async () => {
     await addDeliveries(store, 'whk_a', ['dlv_1']);
     await store.pauseEndpoint('ten_a', 'whk_a', T0);
     clock.advance(7 * DAY_MS - 1);
@@ -41,7 +41,7 @@ describe('what time does to deliveries', () => {
     expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({ status: 'expired', body: null });
   });
 
-  test('however many there are, in commits of 500', async () => {
+  test('are processed in commits of 500', async () => {
     await addDeliveries(store, 'whk_a', ids(1_203));
     await store.pauseEndpoint('ten_a', 'whk_a', T0);
     clock.advance(7 * DAY_MS);
@@ -58,14 +58,14 @@ describe('what time does to deliveries', () => {
     expect(counts).toEqual([500, 500, 203]);
   });
 
-  test('those of a deleted endpoint are cleared', async () => {
+  test('to a deleted endpoint are discarded', async () => {
     await addDeliveries(store, 'whk_a', ids(1_600));
     await store.deleteEndpoint('ten_a', 'whk_a', T0);
     await expireDeliveries({ store, clock });
     expect(await store.discardOfDeleted(10)).toBe(0);
   });
 
-  test('ends early where the process stops, and goes on the next time', async () => {
+  test('stop being processed when the process stops, and continue the next time', async () => {
     await addDeliveries(store, 'whk_a', ids(1_100));
     await store.pauseEndpoint('ten_a', 'whk_a', T0);
     clock.advance(7 * DAY_MS);
@@ -77,7 +77,7 @@ describe('what time does to deliveries', () => {
     expect(await statusOf('dlv_01099')).toBe('dead');
   });
 
-  test('after 30 days attempts go, with them their deliveries, and at last a deleted endpoint', async () => {
+  test('are deleted with their attempts after 30 days, followed by a deleted endpoint', async () => {
     await addDeliveries(store, 'whk_a', ['dlv_1']);
     await store.recordOutcome(
       anOutcome({ next: { status: 'delivered' } }, { id: `${idFloor('att', T0)}x`, startedAt: T0 }),
@@ -99,7 +99,7 @@ describe('what time does to deliveries', () => {
   });
 });
 
-test('the audit list goes back for a year', async () => {
+test('audit entries are kept for a year', async () => {
   const change = () => store.pauseEndpoint('ten_a', 'whk_a', clock.now());
   const audit = async () => {
     const query = { actor: null, action: null, from: null, to: null, limit: 10, after: null };
@@ -115,7 +115,7 @@ test('the audit list goes back for a year', async () => {
   expect(await audit()).toEqual([365]);
 });
 
-test('when a trial has run out, the dispatcher is told of the endpoints that are paused by it', async () => {
+test('when a trial ends, the dispatcher is notified of the paused endpoints', async () => {
   await store.createTenant(aTenant('ten_t', { plan: 'trial', trialEndsAt: T0 + 10 }));
   await store.createEndpoint(anEndpoint('ten_t', { id: 'whk_1' }), null);
   await store.createEndpoint(anEndpoint('ten_t', { id: 'whk_2', createdAt: T0 + 1 }), null);

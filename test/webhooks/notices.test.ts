@@ -55,7 +55,7 @@ async function fail(times: number): Promise<string> {
   return id;
 }
 
-test('at 10 and 15 failures in a row it is failing, and the owner gets mail at 10', async () => {
+test('at 10 and 15 consecutive failures an endpoint is failing, and the owner gets mail at 10', async () => {
   await fail(9);
   expect(await told()).toEqual([]);
   await fail(5);
@@ -80,7 +80,7 @@ test('at 10 and 15 failures in a row it is failing, and the owner gets mail at 1
   ]);
 });
 
-test('each is sent to endpoints that are subscribed, never to the one that it is about, and is what is described', async () => {
+test('each notice is sent to subscribed endpoints, never to the one it is about, and matches its documentation', async () => {
   await fail(20);
   const events = await told();
   expect(events.map(({ type }) => type)).toEqual(['endpoint.failing', 'endpoint.failing', 'endpoint.paused']);
@@ -104,7 +104,7 @@ test('each is sent to endpoints that are subscribed, never to the one that it is
   expect(feed).toHaveLength(3);
 });
 
-test('a pause says its reason, and the first success after a resume that it has recovered', async () => {
+test('a pause states its reason, and the first success after a resume reports the recovery', async () => {
   await t.call('POST', `/v1/webhooks/${failing.id}/pause`);
   await t.call('POST', `/v1/webhooks/${failing.id}/resume`);
   const id = await fail(0);
@@ -117,7 +117,7 @@ test('a pause says its reason, and the first success after a resume that it has 
   ]);
 });
 
-test('it recovers from failing as well, once, and a few failures are no news', async () => {
+test('recovery from failing is reported, too, once, and a few failures are not', async () => {
   await t.attempt(await fail(10), DELIVERED, 11);
   await t.attempt(await fail(9), DELIVERED, 10);
   expect((await told()).map(({ type, data }) => [type, data.previous])).toEqual([
@@ -126,7 +126,7 @@ test('it recovers from failing as well, once, and a few failures are no news', a
   ]);
 });
 
-test('a dead delivery is told of by its id, but not one of such an event', async () => {
+test('a dead delivery is reported with its ID, unless it was such a report itself', async () => {
   const id = await fail(0);
   const expiresAt = t.clock.now() + 1_000;
   await t.attempt(id, { status: 'dead', expiresAt });
@@ -144,7 +144,7 @@ test('a dead delivery is told of by its id, but not one of such an event', async
   expect(await told()).toHaveLength(1);
 });
 
-test('what was held for too long is told of, too', async () => {
+test('deliveries held for too long are reported, too', async () => {
   const id = await fail(0);
   await t.call('POST', `/v1/webhooks/${failing.id}/pause`);
   const now = t.clock.now();
@@ -155,7 +155,7 @@ test('what was held for too long is told of, too', async () => {
   ]);
 });
 
-test('two processes make one event of each', async () => {
+test('two processes create one event of each notice', async () => {
   await fail(10);
   const [notice] = await t.store.listNotices(10);
   const ids = [notice?.id ?? 0];
@@ -166,7 +166,7 @@ test('two processes make one event of each', async () => {
   expect(await t.store.listNotices(10)).toEqual([]);
 });
 
-test('of a subscription that a client of MCP made there are none, and no mail that it fails', async () => {
+test('endpoints of MCP subscriptions cause no notices and no mail', async () => {
   const { id: tenantId } = t.tenant;
   await t.store.createEndpoint(anEndpoint(tenantId, { id: 'whk_mcp', mode: 'mcp' }), null);
   const event = aRoutedEvent(tenantId, ['whk_mcp'], { deliveryIds: ['dlv_mcp'] });

@@ -57,11 +57,11 @@ describe.each(PRESETS)('a message for %s', (preset) => {
     bodyOf(preset, signalNotice(signal));
   });
 
-  test.each(EVENT_TYPES)('has that shape for %s', (type) => {
+  test.each(EVENT_TYPES)('has that format for %s', (type) => {
     bodyOf(preset, eventNotice(sampleOf(type)));
   });
 
-  test('names every signal of a batch that there is room for, and counts the rest', () => {
+  test('names every signal of a batch that fits, and counts the rest', () => {
     const many = Array.from({ length: 20 }, (_, i) => ({ ...LONG, signal_id: `sig_${i}` }));
     expect(JSON.stringify(bodyOf(preset, newsOf(many, 30)))).toMatch(/and \d+ more/);
     const three = ['Alpha', 'Beta', 'Gamma'].map((name) => ({
@@ -73,7 +73,7 @@ describe.each(PRESETS)('a message for %s', (preset) => {
     expect(text).not.toMatch(/and \d+ more/);
   });
 
-  test('tells what was found, by whom and where', () => {
+  test('contains the post, its author and its place', () => {
     const text = JSON.stringify(bodyOf(preset, signalNotice(SAMPLE_SIGNAL))).replaceAll('\\\\', '');
     expect(text).toContain('Looking for scheduling software for our 12 vans');
     expect(text).toContain('Dana Example, Operations Manager');
@@ -82,7 +82,7 @@ describe.each(PRESETS)('a message for %s', (preset) => {
   });
 });
 
-test('no word of a post mentions anybody or becomes a link', () => {
+test('text of a post mentions nobody and becomes no link', () => {
   const { blocks, text } = bodyOf('slack', signalNotice(LONG));
   expect(JSON.stringify([blocks, text])).not.toContain('<!');
   expect(bodyOf('discord', signalNotice(LONG)).allowed_mentions).toEqual({ parse: [] });
@@ -106,7 +106,7 @@ describe('a preset in a payload format', () => {
     expect(faults(input)).toEqual(paths);
   });
 
-  test('is saved as it was meant', () => {
+  test('is returned as it was saved', () => {
     expect(payloadFormatSchema.parse({ preset: 'teams' })).toEqual({ preset: 'teams' });
     const ntfy = { preset: 'ntfy', topic: 'sales' };
     expect(payloadFormatSchema.parse({ ...ntfy, flatten: false, custom: {} })).toEqual(ntfy);
@@ -117,7 +117,7 @@ function sampleOf(type: EventType): Pick<EventRow, 'type' | 'data'> {
   return { type, data: JSON.stringify(EVENT_SAMPLES[type]) };
 }
 
-test('a message to Slack has headline, reason, links that rate the signal, and the way to both post and signal', () => {
+test('a message to Slack has a headline, a reason, links to rate the signal, and links to post and signal', () => {
   const story = {
     headline: 'Which tool for 12 vans?',
     where: 'r/HVAC on Reddit',

@@ -36,7 +36,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-test('a small reply passes at once', async () => {
+test('a small response passes immediately', async () => {
   const { socket, pieces, listen } = aSocket();
   createReplyTurns(slowClock())(socket);
   listen();
@@ -46,7 +46,7 @@ test('a small reply passes at once', async () => {
   expect(pieces).toEqual(['small']);
 });
 
-test('a large one comes in slices, whole and in order, with its end behind it, and nothing is read on meanwhile', async () => {
+test('a large response arrives in slices, complete and in order, followed by its end, and nothing more is read meanwhile', async () => {
   const { socket, pieces, reads, listen } = aSocket();
   createReplyTurns(slowClock())(socket);
   listen();
@@ -64,7 +64,7 @@ test('a large one comes in slices, whole and in order, with its end behind it, a
   expect(pieces.join('')).toBe(whole);
 });
 
-test('connections take turns, and a small reply goes before the rest of large ones', async () => {
+test('connections take turns, and a small response goes before the rest of large ones', async () => {
   const inTurns = createReplyTurns(slowClock());
   const large = Array.from({ length: 30 }, () => aSocket());
   const small = aSocket();
@@ -83,7 +83,7 @@ test('connections take turns, and a small reply goes before the rest of large on
   expect(slicesOf(large) - before).toBeLessThan(8);
 });
 
-test('what came of a connection that is closed is dropped', async () => {
+test('data of a closed connection is dropped', async () => {
   const { socket, listen } = aSocket();
   createReplyTurns(slowClock())(socket);
   listen();
@@ -97,7 +97,7 @@ test.each([
   ['trailers', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n', 'a:b\r\n'.repeat(13_000)],
   ['headers', 'HTTP/1.1 200 OK\r\n', 'a:b\r\n'.repeat(13_000)],
   ['interim replies', '', 'HTTP/1.1 103 Hints\r\nl:a\r\n\r\n'.repeat(2_200)],
-])('thirty replies of nothing but %s leave room for others', async (_, start, more) => {
+])('thirty responses of nothing but %s do not block other work', async (_, start, more) => {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', () => socket.write(start + more));

@@ -57,7 +57,7 @@ async function bodies(): Promise<Map<string, (string | null)[]>> {
   return found;
 }
 
-test('forty posts to nine large formats store each format once, and every byte is as it was made', async () => {
+test('forty posts with nine large formats store each format once, and every byte is as created', async () => {
   const formats = new Map<string, ReturnType<typeof large>>();
   for (const name of 'abcdefghi') {
     const made = await t.addWebhook({ payload_format: large(name) });
@@ -78,7 +78,7 @@ test('forty posts to nine large formats store each format once, and every byte i
   }
 });
 
-test('endpoints that get the same bytes share one body, which stays until the last has let it go', async () => {
+test('endpoints with the same bytes share one body, which is deleted with its last reference', async () => {
   const first = await t.addWebhook();
   await t.addWebhook();
   await t.addWebhook({ payload_format: { include: ['signal_id'] } });
@@ -99,7 +99,7 @@ test('endpoints that get the same bytes share one body, which stays until the la
   expect([count('deliveries'), count('delivery_bodies')]).toEqual([0, 0]);
 });
 
-test('a later change of the format leaves the bodies that were made before as they were', async () => {
+test('a later change of the format does not change existing bodies', async () => {
   const made = await t.addWebhook({ payload_format: { include: ['signal_id'], custom: { team: 'old' } } });
   const first = await post(1);
   await t.call('PATCH', `/v1/webhooks/${made.id}`, {
@@ -112,7 +112,7 @@ test('a later change of the format leaves the bodies that were made before as th
   );
 });
 
-test('what a format added goes when the last body that ended in it has gone', async () => {
+test('the tail of a format is deleted with the last body that uses it', async () => {
   await t.addWebhook({ payload_format: { include: ['signal_id'], custom: { team: 'sales' } } });
   await post(1);
   await forgetOld(t, NEVER);
@@ -124,14 +124,14 @@ test('what a format added goes when the last body that ended in it has gone', as
   expect([count('delivery_bodies'), count('body_tails')]).toEqual([0, 0]);
 });
 
-test('a body over the limit counts what its format adds', async () => {
+test('the size limit of a body includes the tail of its format', async () => {
   const custom = Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`k${n}`, 'x'.repeat(8_000)]));
   await t.call('POST', '/v1/webhooks', { url: TARGET, payload_format: { include: ['signal_id'], custom } });
   await post(1);
   expect((await t.call('GET', '/v1/deliveries')).json().data[0].status).toBe('rejected');
 });
 
-test('an erased person goes from a shared body with what its format adds kept for others', async () => {
+test('erasing a person changes a shared body and its tail, and keeps those of others', async () => {
   await t.addWebhook({ payload_format: { include: ['signal_id', 'prospect'], custom: { team: 'sales' } } });
   const platform = { name: 'reddit', post_url: 'https://reddit.com/p' };
   const prospect = { name: 'Dana Quirke', email: 'dana@quirke.example' };

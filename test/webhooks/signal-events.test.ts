@@ -27,7 +27,7 @@ const route = (...receivers: ReturnType<typeof endpoint>[]) =>
 
 const BOTH = ['signal.detected', 'signal.new_hot'];
 
-test('a hot signal makes two events, any other one', () => {
+test('a hot signal creates two events, any other signal one', () => {
   expect(route().map(({ event }) => event.type)).toEqual(BOTH);
   const cold = signalEvents(
     { ...SAMPLE_SIGNAL, classification: 'cold' },
@@ -53,7 +53,7 @@ test('each endpoint gets the payload in its own format', () => {
   ]);
 });
 
-test('an envelope goes whole, whatever the format', () => {
+test('an envelope is complete, whatever the format', () => {
   const [, hot] = route(endpoint('whk_1', { event_types: BOTH, payload_format: { include: ['excerpt'] } }));
   expect(JSON.parse(hot?.deliveries[0]?.body ?? '')).toEqual({
     event: 'signal.new_hot',
@@ -70,7 +70,7 @@ test('an envelope goes whole, whatever the format', () => {
   });
 });
 
-test('a format that makes the body too large is rejected for its endpoint alone', () => {
+test('a format that makes the body too large is rejected for its endpoint only', () => {
   const custom = Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`k${i}`, 'x'.repeat(8_000)]));
   const [detected] = route(endpoint('whk_1'), endpoint('whk_2', { payload_format: { custom } }));
   expect(detected?.deliveries.map(({ status }) => status)).toEqual(['pending', 'rejected']);
@@ -78,7 +78,7 @@ test('a format that makes the body too large is rejected for its endpoint alone'
   expect(Buffer.byteLength(body + tail?.text)).toBeGreaterThan(MAX_BODY_BYTES);
 });
 
-test('a message of a service is sent once for a signal, whatever events are ticked, and the second says why it is not', () => {
+test('the message of a service is sent once per signal, whatever events are selected, and the second event says why it is skipped', () => {
   const slack = { payload_format: { preset: 'slack' as const } };
   const [detected, hot] = route(
     endpoint('whk_both', { ...slack, event_types: BOTH }),

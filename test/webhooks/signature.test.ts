@@ -41,7 +41,7 @@ test('the Standard Webhooks library verifies the same request unchanged', () => 
   );
 });
 
-test('while the secret before counts too, its signature follows the new one’s, and no longer', () => {
+test('while the previous secret is valid, its signature follows that of the new one', () => {
   const before = generateSecret(systemRandom);
   const signer = createSigner(secret, { secret: before, untilMs: now * 1_000 + 1_000 });
   const during = signer.seal({ id: 'dlv_1', ...toBodyBytes(body) }, now);
@@ -59,12 +59,12 @@ test('while the secret before counts too, its signature follows the new one’s,
   expect(after.standardSignature).not.toContain(' ');
 });
 
-test('it refuses the request once a byte is changed', () => {
+test('a request with any byte changed is rejected', () => {
   const changed = sealed.body.toString('utf8').replace('sig_1', 'sig_2');
   expect(() => new Webhook(secret).verify(changed, headers)).toThrow();
 });
 
-test('the attempt’s number and the delivery’s id go out', () => {
+test('the attempt number and the delivery ID are sent', () => {
   expect(headers).toMatchObject({
     'x-service-attempt': '3',
     'webhook-id': 'dlv_1',
@@ -72,11 +72,11 @@ test('the attempt’s number and the delivery’s id go out', () => {
   });
 });
 
-test('the signature member takes the bytes that the size limit counts for it', () => {
+test('the size limit counts the bytes of the signature member', () => {
   expect(sealed.body.length - Buffer.byteLength(body)).toBe(SIGNATURE_MEMBER_BYTES);
 });
 
-test('every body is signed as Node’s own HMAC signs it, whatever it and the secret are', () => {
+test("every body has the same signature as with Node's own HMAC, for any body and secret", () => {
   const json = fc.jsonValue().map((value) => JSON.stringify({ value }));
   const bodies = fc.oneof(json, fc.constant('{}'), fc.constant(`{"long":"${'é'.repeat(200_000)}"}`));
   const secrets = fc.oneof(

@@ -72,7 +72,7 @@ describe.each([
   ['IPv4', IPV4_BLOCKS, V4_BITS],
   ['IPv6', IPV6_BLOCKS, V6_BITS],
 ] as const)('of %s', (_, blocks, bits) => {
-  it.each(blocks)('%s holds no target: not its first address, its last, or any between', (block) => {
+  it.each(blocks)('%s contains no valid target: not its first address, its last, or any between', (block) => {
     const { first, size } = parseBlock(block, bits);
     fc.assert(
       fc.property(fc.bigInt(0n, size - 1n), (offset) => {
@@ -86,7 +86,7 @@ describe.each([
   });
 });
 
-describe('an address outside of every special block', () => {
+describe('an address outside every special block', () => {
   const outside = (blocks: readonly string[], bits: number, value: bigint) =>
     blocks.every((block) => {
       const { first, size } = parseBlock(block, bits);
@@ -103,7 +103,7 @@ describe('an address outside of every special block', () => {
     );
   });
 
-  test('is public in IPv6 where it is global unicast, 2000::/3, and nowhere else', () => {
+  test('is public in IPv6 if it is global unicast, 2000::/3, and otherwise not', () => {
     fc.assert(
       fc.property(nearBlocks(IPV6_BLOCKS, V6_BITS), (value) => {
         const address = write(value, V6_BITS);
@@ -115,7 +115,7 @@ describe('an address outside of every special block', () => {
   });
 });
 
-test('an IPv4 address inside an IPv6 address is refused, be it public or not', () => {
+test('an IPv4 address inside an IPv6 address is rejected, whether it is public or not', () => {
   const word = fc.nat(0xffff);
   fc.assert(
     fc.property(fc.nat(0xffff_ffff), word, word, (ipv4, one, two) => {
@@ -141,7 +141,7 @@ test('an IPv4 address inside an IPv6 address is refused, be it public or not', (
 });
 
 describe('a private IPv4 address', () => {
-  test('is accepted in no spelling', () => {
+  test('is rejected in every notation', () => {
     fc.assert(
       fc.property(privateAddress(), spelling(), (address, spell) => {
         const url = spell(address);
@@ -151,7 +151,7 @@ describe('a private IPv4 address', () => {
     );
   });
 
-  test('in each of those spellings that a URL may have at all is the same address', () => {
+  test('is the same address in every notation that is valid in a URL', () => {
     let read = 0;
     fc.assert(
       fc.property(privateAddress(), spelling(), (address, spell) => {

@@ -20,7 +20,7 @@ function setUp(direct: (name: string) => Promise<readonly string[]>) {
   return { clock, lookup, asked, answers };
 }
 
-test('two thousand saves of dead names hold two threads and one timer, and end in time', async () => {
+test('two thousand saves of dead names take two threads and one timer, and end in time', async () => {
   const { clock, lookup, asked } = setUp(async (name) => (name === 'alive.example' ? ['203.0.114.1'] : []));
   const dead = Array.from({ length: 2_000 }, (_, n) => lookup(`dead${n}.example`));
   await turn();
@@ -32,7 +32,7 @@ test('two thousand saves of dead names hold two threads and one timer, and end i
   expect(clock.pending()).toBe(0);
 });
 
-test('what was given up takes no thread that becomes free later', async () => {
+test('a look-up that timed out takes no thread later', async () => {
   const { clock, lookup, asked, answers } = setUp(async () => []);
   const dead = ['a', 'b', 'c'].map((name) => lookup(`${name}.example`));
   await turn();
@@ -46,7 +46,7 @@ test('what was given up takes no thread that becomes free later', async () => {
   expect(await hosted).toEqual(['203.0.114.2']);
 });
 
-test('who asks for a name that is being asked for shares the answer, and asks anew afterwards', async () => {
+test('concurrent look-ups of a name share the result, later ones start again', async () => {
   let asked = 0;
   const { lookup } = setUp(async () => [`203.0.114.${++asked}`]);
   expect(await Promise.all([lookup('a.example'), lookup('a.example')])).toEqual([
@@ -56,7 +56,7 @@ test('who asks for a name that is being asked for shares the answer, and asks an
   expect(await lookup('a.example')).toEqual(['203.0.114.2']);
 });
 
-test('a server of names that never answers ends after the same time', async () => {
+test('a look-up ends after the same time if the name server never responds', async () => {
   const { clock, lookup, asked } = setUp(NEVER);
   const dead = lookup('dead.example');
   clock.advance(8_000);

@@ -75,7 +75,7 @@ describe('a webhook target', () => {
     expect(checkTarget(url, nothing)).toHaveProperty('fault');
   });
 
-  it('may be plain http on any port where its literal address is exempt, or localhost with 127.0.0.1', () => {
+  it('may be plain http on any port if its literal address is exempt, or localhost with 127.0.0.1', () => {
     for (const url of [
       'http://127.0.0.1:9000/',
       'http://[::1]:1/',
@@ -92,7 +92,7 @@ describe('a webhook target', () => {
       expect(checkTarget(url, loopback)).toHaveProperty('fault');
   });
 
-  it('is refused in every numeric spelling of a private IPv4 address', () => {
+  it('is rejected in every numeric notation of a private IPv4 address', () => {
     const octet = fc.nat(255);
     const privates = fc.oneof(
       fc.tuple(fc.constantFrom(0, 10, 127, 224, 240, 255), octet, octet, octet),
@@ -153,7 +153,7 @@ describe('the addresses of a name', () => {
     throw new Error('ENOTFOUND');
   };
 
-  it('are refused whole where one of them is private', async () => {
+  it('are all rejected if one of them is private', async () => {
     const mixed = answers('93.184.216.34', '10.0.0.1');
     expect(await resolveTarget('example.com', nothing, mixed)).toEqual({ fault: 'blocked' });
     expect(await checkResolvedTarget(new URL('https://example.com'), nothing, mixed)).toMatch(
@@ -161,7 +161,7 @@ describe('the addresses of a name', () => {
     );
   });
 
-  it('pass where all are public or exempt', async () => {
+  it('are accepted if all are public or exempt', async () => {
     const both = answers('93.184.216.34', '127.0.0.1');
     expect(await resolveTarget('example.com', loopback, both)).toEqual({
       addresses: ['93.184.216.34', '127.0.0.1'],
@@ -169,7 +169,7 @@ describe('the addresses of a name', () => {
     expect(await checkResolvedTarget(new URL('https://example.com'), loopback, both)).toBeNull();
   });
 
-  it('are no fault at save where the name does not resolve now', async () => {
+  it('are no error on saving if the name does not resolve now', async () => {
     expect(await checkResolvedTarget(new URL('https://example.com'), nothing, fails)).toBeNull();
     expect(await resolveTarget('example.com', nothing, answers())).toEqual({ fault: 'dns' });
   });
