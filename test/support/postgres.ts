@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, globSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as later } from 'node:timers/promises';
@@ -11,7 +11,8 @@ const PROGRAMS = findPrograms();
 
 function findPrograms(): string | null {
   const inPath = (process.env.PATH ?? '').split(':').find((folder) => existsSync(join(folder, 'postgres')));
-  if (inPath !== undefined) return inPath;
+  // A link leads to where the others are.
+  if (inPath !== undefined) return dirname(realpathSync(join(inPath, 'postgres')));
   const found = globSync('/usr/lib/postgresql/*/bin/postgres').sort().at(-1);
   return found === undefined ? null : dirname(found);
 }
@@ -32,6 +33,8 @@ export interface PostgresServer extends AsyncDisposable {
   restart(signal: 'SIGINT' | 'SIGQUIT', downMs: number): Promise<void>;
   /** A new database: empty, or a copy of `template`, which must not be in use. */
   createDatabase(template?: string): Promise<{ host: string; user: string; database: string }>;
+  /** Runs one of PostgreSQL's own programs to its end. @throws if it does not exit 0 */
+  runProgram(name: 'pg_dump' | 'pg_restore', args: readonly string[]): void;
   /** Stops it like an operator, closing every connection; resolves when the process has ended. */
   stop(): Promise<void>;
   /** Restarts it with the same files. */
@@ -112,6 +115,9 @@ export async function startPostgres(changes: Record<string, string> = {}): Promi
       const database = `test_${++databases}`;
       await admin.execute(`CREATE DATABASE ${database} TEMPLATE ${template}`);
       return { host: folder, user: USER, database };
+    },
+    runProgram(name, args) {
+      execFileSync(join(programs, name), args, { stdio: ['ignore', 'ignore', 'inherit'] });
     },
     stop: () => stop('SIGINT'),
     start,
