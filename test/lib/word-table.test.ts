@@ -8,5 +8,5 @@ test('a word table is read from the package', () => {
 
 test('a table that does not match its schema is rejected with its file and the position of the error', () => {
   const read = () => readWordTable('tools', z.array(z.object({ name: z.string() })));
-  expect(read).toThrow(/^data\/words\/tools\.json is broken\.[\s\S]*at \[0\]/);
+  expect(read).toThrow(/^data\/words\/tools\.json is invalid\.[\s\S]*at \[0\]/);
 });
