@@ -5,7 +5,7 @@ import { createHarness, type Harness, rss, wanting } from './harness.ts';
 
 const INTERVAL_MS = 900_000;
 
-/** A harness whose source was read once, when the feed held these items. */
+/** A harness whose source was read once, when the feed contained these items. */
 async function readOnce(items: [id: string, text: string][]): Promise<Harness> {
   const h = await createHarness();
   h.pages['/feed'] = status(200, {}, rss(items));

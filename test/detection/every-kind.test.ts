@@ -4,7 +4,7 @@ import { type Answer, status } from '../support/receiver.ts';
 import { T0 } from '../support/store.ts';
 import { createHarness, type Harness, SECRET_BOX, settings } from './harness.ts';
 
-/** Every kind that is asked over HTTP, with what it must be given. Bluesky's stream is in stream.test.ts. */
+/** Every kind that is read over HTTP, with its required settings. Bluesky's stream is in stream.test.ts. */
 const KINDS: [SourceKind, (origin: string) => Partial<SourceSettings>][] = [
   ['rss', (origin) => ({ url: `${origin}/feed` })],
   ['hackernews', () => ({ query: 'crm' })],
@@ -25,7 +25,7 @@ const KINDS: [SourceKind, (origin: string) => Partial<SourceSettings>][] = [
   ['reddit', () => ({ subreddit: 'sales', client_id: 'app' })],
 ];
 
-/** A source of a kind, read once from a site that answers everything alike. */
+/** A source of a kind, read once from a site with a single response. */
 async function readFrom(kind: SourceKind, given: (origin: string) => object, answer: Answer) {
   const h = await createHarness();
   h.pages['*'] = answer;

@@ -15,7 +15,7 @@ test('an unresponsive host delays nobody else, however many of its sources are d
   h.pages['/feed'] = status(200, {}, FEED);
   const quick = await h.add({ id: 'src_quick', nextPollAt: T0 });
   await h.poller.start();
-  await h.ended(1); // without the clock being moved: none of the slow ones can have ended
+  await h.ended(1); // without moving the clock: none of the slow ones can have ended
   expect(await h.source(quick)).toMatchObject({ lastSuccessAt: T0, signalsMade: 1 });
 });
 
@@ -24,7 +24,7 @@ test('a run ends when its time is up, whatever its pages do', async () => {
   let page = 0;
   h.pages['/api/v1/search_by_date'] = (response) => {
     page++;
-    // Each page comes well within the time of one request, and all of them never.
+    // Each page arrives well within the timeout of a request, and all of them together never do.
     h.clock.advance(RUN_LIMIT_MS / 12);
     const hits = [{ objectID: String(page), created_at: '2025-12-31T12:00:00Z', title: 'Cats' }];
     response.end(JSON.stringify({ nbPages: 50, hits }));

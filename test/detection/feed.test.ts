@@ -196,7 +196,7 @@ test('a very long author name is truncated, and the rest of the feed is read as 
   );
   expect(authors).toMatchObject(['Dana Doe', expect.any(String), '', 'x'.repeat(297), '', 'Kim']);
   expect(authors[1]?.length).toBeLessThanOrEqual(300);
-  // The square of a million brackets would take an hour.
+  // Quadratic time for a million brackets would be an hour.
   expect(performance.now() - startedAt).toBeLessThan(10_000);
 });
 

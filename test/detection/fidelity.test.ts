@@ -117,7 +117,7 @@ test('more than a thousand results of Hacker News are read in windows', async ()
     const before = /created_at_i<=(\d+)/.exec(asked.get('numericFilters') ?? '')?.[1];
     const top = before === undefined ? 20_000 : Number(before) - T0 / 1_000 + 20_000;
     const page = Number(asked.get('page'));
-    const total = Math.min(1_000, top - 18_500); // 1,500 there are in all
+    const total = Math.min(1_000, top - 18_500); // 1,500 in total
     const left = Math.max(0, Math.min(100, total - page * 100));
     response.end(JSON.stringify({ nbPages: Math.ceil(total / 100), hits: hits(top - page * 100, left) }));
   };

@@ -20,40 +20,40 @@ import { type Answer, type Receiver, startReceiver, status } from '../support/re
 import { aSource } from '../support/sources.ts';
 import { aTenant, openTestStore } from '../support/store.ts';
 
-/** A poller over a store in memory, under a manual clock, with a real site on loopback. */
+/** A poller with an in-memory store, a manual clock, and a real site on loopback. */
 export interface Harness {
   store: Store;
   clock: ManualClock;
   poller: Poller;
-  /** The site that sources are on; answers 404 until it is told otherwise. */
+  /** The site of the sources; responds with 404 until set. */
   site: Receiver;
-  /** Where it is, without a path. */
+  /** Its URL, without a path. */
   origin: string;
-  /** What the site answers, by path without its query, `*` to all other paths; robots.txt is 404 where it is not named. */
+  /** Responses by path without the query, `*` for all other paths; robots.txt is 404 unless it is set. */
   pages: Record<string, Answer>;
   nudged: { endpointId: string; tenantId: string }[];
-  /** A source of tenant `ten_a`, due at once. */
+  /** Creates a source of tenant `ten_a` that is due immediately. */
   add(overrides?: Partial<Source>): Promise<string>;
-  /** Moves time on and waits until `runs` more runs have ended. */
+  /** Advances time and waits until `runs` more runs have ended. */
   pass(ms: number, runs?: number): Promise<void>;
-  /** Waits until `runs` runs have ended in all. */
+  /** Waits until `runs` runs have ended in total. */
   ended(runs: number): Promise<void>;
   source(id: string): Promise<Source>;
-  /** Texts of the signals that were made, the oldest first. */
+  /** Texts of the created signals, oldest first. */
   texts(): Promise<string[]>;
-  /** What a place would have brought tenant `ten_a`'s profile. */
+  /** Previews a place for a profile of tenant `ten_a`. */
   preview(profileId: string, place: Pick<Source, 'kind' | 'settings'>): Promise<SourcePreview>;
-  /** Requests for anything but robots.txt. */
+  /** Requests other than for robots.txt. */
   asked(): { path: string; headers: Record<string, unknown> }[];
 }
 
-/** Keeps the keys of sources in tests. */
+/** Encrypts the credentials of sources in tests. */
 export const SECRET_BOX = createSecretBox(Buffer.alloc(32, 7), systemRandom);
 
-/** One thread for all tests of a file: to start it takes longer than most of them. */
+/** One thread for all tests of a file: starting it takes longer than most of them. */
 export const DOCUMENTS = createDocuments();
 
-/** Parses for a reader that is called without a run. */
+/** Parses for a reader that is called outside a run. */
 export const parse: ReadingTask['parse'] = (parser, { body, headers, url }, args) =>
   DOCUMENTS.parse(parser, { body, contentType: headers['content-type'] ?? '', url }, args, 'ten_a');
 
@@ -64,7 +64,7 @@ export async function createHarness(
     allow?: boolean;
     lookup?: Lookup;
     wrap?: (store: Store) => Store;
-    /** In the place of one in memory. */
+    /** Instead of an in-memory one. */
     opened?: { store: Store; clock: ManualClock };
   } = {},
 ): Promise<Harness> {
@@ -174,11 +174,11 @@ export function settings(given: Partial<SourceSettings>): SourceSettings {
   return { ...NO_SETTINGS, ...given };
 }
 
-/** A post that the Default profile finds hot, on `subject`. */
+/** A post about `subject` that is hot for the default profile. */
 export const wanting = (subject: string): string =>
   `We are looking for a new ${subject}, any recommendations? Budget approved, need to buy this month.`;
 
-/** An RSS feed of items, each `[guid, text]`. */
+/** An RSS feed with items, each `[guid, text]`. */
 export function rss(items: [guid: string, text: string][]): string {
   const xml = items.map(
     ([guid, text]) =>

@@ -20,7 +20,7 @@ test('ten thousand other paused hosts do not evict a pause', async () => {
   for (let i = 0; i < MOST + 5; i++) hold(`host-${i}.example`, 1_000 + i);
   expect(await isHeld('patient.example')).toBe(true);
   expect(await isHeld(`host-${MOST}.example`)).toBe(true);
-  // Beyond that many in force, the one that ends soonest goes.
+  // Above the maximum, the pause that ends first is evicted.
   expect(await isHeld('host-0.example')).toBe(false);
 });
 

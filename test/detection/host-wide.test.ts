@@ -36,7 +36,7 @@ test('pauses requested before this process started are honoured', async () => {
   h.pages['/feed'] = status(200, {}, rss([['1', wanting('CRM')]]));
   const host = new URL(h.origin).host;
   await h.store.holdHost({ host, scope: '', until: T0 + 7_200_000 });
-  await h.store.holdHost({ host, scope: '', until: T0 + 5_000 }); // the longer stands
+  await h.store.holdHost({ host, scope: '', until: T0 + 5_000 }); // the longer one applies
   const id = await h.add();
   await h.poller.start();
   await h.ended(1);

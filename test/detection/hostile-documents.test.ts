@@ -8,9 +8,9 @@ import { startReceiver } from '../support/receiver.ts';
 import { aTenant, T0 } from '../support/store.ts';
 import { createHarness, rss, settings, wanting } from './harness.ts';
 
-/** Below what is read at most (`MAX_BODY_BYTES`). */
+/** Below the maximum size that is read (`MAX_BODY_BYTES`). */
 const BYTES = 5 * 1_000_000;
-/** What anybody else waits at most, beside a parser that has a thread of its own: its processor time, whatever else the machine does. */
+/** Maximum wait of other work, in CPU time, while a parser runs in its own thread. */
 const MOST_HELD_MS = 250;
 
 const fill = (piece: string, bytes = BYTES) => piece.repeat(Math.floor(bytes / Buffer.byteLength(piece)));
@@ -21,7 +21,7 @@ const channel = (inner: string, attributes = '') =>
 const item = (inner: string) => channel(`<item><title>t</title>${inner}</item>`);
 const described = (html: string) => item(`<description>${html}</description>`);
 
-/** XML and HTML that keeps the one or other parser busy, or would its memory. */
+/** XML and HTML that keeps one of the parsers busy, or exhausts its memory. */
 const FEEDS: Record<string, () => string> = {
   'an author of open brackets': () => item(`<author>${fill('(')}</author>`),
   'an author of escaped brackets': () => item(`<author>${fill('&lt;')}</author>`),
@@ -90,7 +90,7 @@ const FEEDS: Record<string, () => string> = {
 };
 
 const objects = fill('{},');
-/** JSON as services answer with it, and as they would not. */
+/** JSON in and outside the format of the services. */
 const ANSWERS: [
   name: string,
   kind: SourceKind,
@@ -156,14 +156,17 @@ function tagged(origin: string): Partial<SourceSettings> {
   return { url: `${origin}/`, tag: 'crm' };
 }
 
-/** As a server has it: what is written takes nothing from the thread that is watched. */
+/** As in a server: writing takes no time of the measured thread. */
 async function openWithWriterThread() {
   const clock = createManualClock(T0);
   const file = join(tempFolder(), 'signalpost.db');
   return { clock, store: await openSqliteStore({ file, clock, writerThread: true }) };
 }
 
-/** Reads a source of one tenant beside an ordinary feed of another, and how long the event loop was held at most meanwhile. */
+/**
+ * Reads a source of one tenant next to an ordinary feed of another, and returns the longest block of the
+ * event loop.
+ */
 async function readBeside(
   kind: SourceKind,
   given: (origin: string) => Partial<SourceSettings>,
@@ -220,7 +223,7 @@ async function expectNobodyHeld(read: Awaited<ReturnType<typeof readBeside>>): P
   if (lastError?.code === 'document_too_costly') expect(read.wait).toBeGreaterThanOrEqual(15 * 60_000);
 }
 
-// The first, so that what a process loads and compiles with its first post is none of a document's doing.
+// First, so that one-time loading and compiling is not attributed to a document.
 test('two ordinary feeds are read', async () => {
   const body = rss([['g', wanting('CRM')]]);
   const { source, beside } = await readBeside('rss', (origin) => ({ url: `${origin}/feed` }), body);

@@ -203,7 +203,7 @@ test.each(ONE_EACH)('%s is read in the format of the service', async (kind, give
   const asked = h.asked().length;
   await h.pass(900_000);
   expect(await h.source('src_1')).toMatchObject({ lastError: null, signalsMade: 1 });
-  expect(h.asked().length - asked).toBeLessThanOrEqual(asked); // what was read is not read again in detail
+  expect(h.asked().length - asked).toBeLessThanOrEqual(asked); // known items are not requested in detail again
 });
 
 test('a job includes its department', async () => {
@@ -392,7 +392,7 @@ test('SEC Form D: who raised how much, and who runs it', async () => {
     'Signalpost/1.0 (+https://signals.example.com; bots@example.com)',
   );
   expect((await read(false, null)).items).toHaveLength(1);
-  expect(h.asked()).toHaveLength(3); // what was read is not asked for again
+  expect(h.asked()).toHaveLength(3); // known items are not requested again
   expect((await read(true, 'robots')).items).toEqual([expect.objectContaining({ title: '', body: '' })]);
 });
 

@@ -6,7 +6,7 @@ import { createHarness, type Harness, rss, settings, wanting } from './harness.t
 
 const FEED = rss([['1', wanting('CRM')]]);
 
-/** Reads one source at `url`, or at `/feed`, and answers how it is then. */
+/** Reads a source at `url`, or at `/feed`, and returns its state. */
 async function readOnce(h: Harness, url = `${h.origin}/feed`) {
   const id = await h.add({ settings: settings({ url }) });
   await h.poller.start();

@@ -189,6 +189,6 @@ test('stopping cancels runs and stores nothing of them', async () => {
   await h.site.received(2); // robots.txt and the feed
   await h.poller.stop();
   expect(await h.source(id)).toMatchObject({ lastRunAt: null, lastError: null, failures: 0 });
-  // Given back, so that the next start takes it for no run that was broken off.
+  // Released, so that the next start does not take it for an interrupted run.
   expect(await h.store.dueSources(h.clock.now())).toMatchObject([{ id }]);
 });

@@ -54,8 +54,8 @@ test('patterns designed to be slow are fast, and disallow rather than allow abov
   const text = `User-agent: *\n${`Disallow: ${wild}\n`.repeat(100)}${`Disallow: /*${'a'.repeat(900)}b\n`.repeat(400)}`;
   const rules = read(text.slice(0, 512_000));
   const start = process.cpuUsage().user;
-  expect(rules.allows(`/x${target}`)).toBe(false); // cut at their wildcards
-  // A backtracking matcher needs longer than the universe has been there; this one some milliseconds.
+  expect(rules.allows(`/x${target}`)).toBe(false); // truncated at their wildcards
+  // A backtracking matcher would take longer than the age of the universe, this one a few milliseconds.
   expect((process.cpuUsage().user - start) / 1_000).toBeLessThan(2_000);
 });
 

@@ -14,7 +14,7 @@ test.each<[string, string | null]>([
   ['05 Jan 26 10:00 GMT', '2026-01-05T10:00:00.000Z'],
   ['Mon Jan  5 10:00:00 2026', '2026-01-05T10:00:00.000Z'],
   ['January 5, 2026', '2026-01-05T00:00:00.000Z'],
-  // What may be several times is none.
+  // Ambiguous times are rejected.
   ['01/02/2026', null],
   ['1-2-2026 10:00', null],
   ['Mon, 05 Jan 2026 10:00:00 IST', null],

@@ -19,7 +19,7 @@ function frame(text: string): Buffer {
   return Buffer.concat([Buffer.from(head), body]);
 }
 
-/** A Jetstream that tells `messages` and keeps the line, or refuses. */
+/** A Jetstream server that sends `messages` and keeps the connection open, or rejects it. */
 async function startStream(messages: string[] | null) {
   const asked: { path: string; agent: string }[] = [];
   const sockets = new Set<Socket>();

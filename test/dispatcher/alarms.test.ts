@@ -81,7 +81,7 @@ test('after the process was suspended, responses that arrived meanwhile are read
   const deadlines = createAlarms<string>(clock, (due) => expired.push(...due));
   const [answered, silent] = [createAlarm('answered'), createAlarm('silent')];
   for (const request of [answered, silent]) deadlines.set(request, 1_000);
-  elapsed = 60_000; // a stop of a minute; then the timer, late, and the reply
+  elapsed = 60_000; // suspended for a minute; then the timer, late, and the response
   fire();
   expect(expired).toEqual([]);
   deadlines.set(answered, NEVER);

@@ -7,7 +7,7 @@ import { startReceiver } from '../support/receiver.ts';
 import { createHarness, type Harness } from './harness.ts';
 
 const MEGABYTE = 1_048_576;
-/** What the kernel may hold of a connection of loopback, in both directions, beside what we read of it. */
+/** Memory of the kernel for a loopback connection, in both directions, in addition to what we read. */
 const SOCKET_BUFFERS = 16 * MEGABYTE;
 
 let server: Server | null = null;
@@ -19,7 +19,7 @@ afterEach(async () => {
   harness = null;
 });
 
-/** A receiver that writes `start` and then `more` without end, as fast as it is read. */
+/** A receiver that writes `start` and then endlessly `more`, as fast as it is read. */
 async function startEndless(start: string, more: string) {
   const sockets: Socket[] = [];
   const endless = createServer((socket) => {
@@ -86,10 +86,10 @@ describe('an endless response', () => {
     await harness.dispatcher.start();
     await harness.committed(300);
     expect(harness.outcomes.every(({ next }) => next.status === 'delivered')).toBe(true);
-    harness.outcomes.length = 0; // the harness keeps what it saw: 16 KB each
+    harness.outcomes.length = 0; // the harness keeps outcomes of 16 KB each
     await harness.dispatcher.stop(0);
-    await closed(); // what the receiver has in hand is no memory of ours
-    expect(memory() - before).toBeLessThan(60 * MEGABYTE); // read without end it would be gigabytes
+    await closed(); // the receiver's buffers are not our memory
+    expect(memory() - before).toBeLessThan(60 * MEGABYTE); // reading without a limit would take gigabytes
   }, 60_000);
 });
 
@@ -115,7 +115,7 @@ describe('a compressed response', () => {
   });
 });
 
-/** Bytes in use on the heap and beside it, after the garbage was collected. */
+/** Bytes in use inside and outside the heap, after garbage collection. */
 function memory(): number {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-/** One attempt against `answer`; `after` runs when the request has arrived. */
+/** One attempt with the response `answer`; `after` runs when the request has arrived. */
 async function attempt(answer: Answer, url = receiver.url, options: HarnessOptions = {}, timeoutMs = 0) {
   receiver.answer = answer;
   const before = receiver.requests.length;
@@ -18,7 +18,7 @@ async function attempt(answer: Answer, url = receiver.url, options: HarnessOptio
   await harness.dispatcher.start();
   if (timeoutMs > 0) {
     await receiver.received(before + 1);
-    await settle(); // what the receiver wrote is read now
+    await settle(); // until the response has been read
     harness.clock.advance(timeoutMs);
   }
   await harness.committed(1);

@@ -16,24 +16,24 @@ import { generateSecret } from '../../src/webhooks/signature.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { anEndpoint, aRoutedEvent, aSignal, aTenant, openTestStore } from '../support/store.ts';
 
-/** Addresses by their text, for a dispatcher or a target check. */
+/** Addresses from text, for a dispatcher or a target check. */
 export const addresses = (...texts: string[]) =>
   createAddressSet(texts.map((text) => parseCidr(text)).filter((cidr) => cidr !== null));
 
-/** A dispatcher over a store in memory under a manual clock, with real sockets. */
+/** A dispatcher with an in-memory store, a manual clock, and real sockets. */
 export interface Harness {
   store: Store;
   clock: ManualClock;
   dispatcher: Dispatcher;
-  /** Outcomes as they were committed. */
+  /** Outcomes in commit order. */
   outcomes: Outcome[];
-  /** Resolves when `count` outcomes have been committed in all. */
+  /** Resolves when `count` outcomes have been committed in total. */
   committed(count: number): Promise<void>;
   endpoint(
     settings: Partial<WebhookInput> & { url: string },
     tenantId?: string,
   ): Promise<{ id: string; secret: string }>;
-  /** Stores `count` deliveries to the endpoint, without telling the dispatcher. */
+  /** Stores `count` deliveries to the endpoint, without notifying the dispatcher. */
   enqueue(endpointId: string, count?: number, tenantId?: string, urgent?: boolean): Promise<string[]>;
   delivery(id: string): Promise<DeliveryLog>;
   /** Another dispatcher over the same store, as after a restart. */
@@ -43,23 +43,23 @@ export interface Harness {
 export interface HarnessOptions {
   network?: DispatcherNetwork;
   allow?: string[];
-  /** Where attempts are traced; nowhere, where it is left out. */
+  /** Traces attempts; omitted: none are traced. */
   tracer?: Tracer;
-  /** Where the clock stands at first, Unix milliseconds. */
+  /** The initial time of the clock, Unix milliseconds. */
   startAt?: number;
-  /** The store's file; without it, it is in memory. */
+  /** The store's file; in memory if omitted. */
   file?: string;
-  /** Told of every outcome that was stored. */
+  /** Called for every stored outcome. */
   onOutcome?(outcome: Outcome): void;
-  /** Told of every line of the dispatcher's log. */
+  /** Called for every line of the dispatcher's log. */
   onLog?(line: object): void;
-  /** Wraps the store, to make it fail or to watch it. */
+  /** Wraps the store, to inject failures or to observe it. */
   wrap?(store: Store): Store;
 }
 
 export const TENANT = 'ten_a';
 
-/** What seals the secrets of its endpoints. */
+/** Encrypts the secrets of its endpoints. */
 export const HARNESS_BOX = createSecretBox(Buffer.alloc(32, 7), systemRandom);
 
 export async function createHarness(options: HarnessOptions = {}): Promise<Harness> {
@@ -80,7 +80,7 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
       const kept = await inner.recordOutcome(outcome);
       outcomes.push(outcome);
       options.onOutcome?.(outcome);
-      // After the dispatcher has taken note of it: its own continuation runs first.
+      // After the dispatcher has processed it: its own continuation runs first.
       setImmediate(() => {
         for (const waiter of waiting) if (outcomes.length >= waiter.count) waiter.resolve();
       });
@@ -144,10 +144,10 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
   };
 }
 
-/** A port of loopback where nothing listens. */
+/** A loopback port on which nothing listens. */
 export const CLOSED_PORT = 1;
 
-/** Lets everything that is ready on the event loop happen, sockets included, `turns` times. */
+/** Runs `turns` turns of the event loop, including sockets. */
 export async function settle(turns = 20): Promise<void> {
   for (let i = 0; i < turns; i++) await new Promise<void>((resolve) => setImmediate(resolve));
 }

@@ -15,7 +15,10 @@ interface Habits {
   bodyBytes?: number;
 }
 
-/** A receiver that ends a connection some moments after its last reply, like a server with a short keep-alive time. */
+/**
+ * A receiver that closes a connection shortly after its last response, like a server with a short keep-alive
+ * timeout.
+ */
 async function startImpatientReceiver(idleMs: () => number, { head, tls }: Habits) {
   const timers = new Map<Socket, NodeJS.Timeout>();
   let connections = 0;
@@ -80,7 +83,7 @@ test.each<[string, Habits]>([
   const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 10_000 });
   await harness.dispatcher.start();
   for (let round = 1; round <= ROUNDS; round++) {
-    // From at once to some milliseconds: before, while and after the next requests are written.
+    // Immediately or some milliseconds later: before, while and after the next requests are written.
     idle = (round * 3) % 8;
     await enqueue(id, habits.bodyBytes ?? 100);
     await new Promise((resolve) => setTimeout(resolve, (round * 5) % 9));
@@ -90,7 +93,7 @@ test.each<[string, Habits]>([
   const faults = harness.outcomes.flatMap(({ attempt }) => attempt.error ?? []);
   expect(faults).toEqual([]);
   expect(new Set(receiver.seen).size).toBe(ROUNDS * A_ROUND);
-  expect(receiver.connections()).toBeGreaterThan(20); // they were closed in between
+  expect(receiver.connections()).toBeGreaterThan(20); // connections were closed in between
   expect((await harness.store.getEndpoint(TENANT, id))?.consecutiveFailures).toBe(0);
   await receiver.close();
 });

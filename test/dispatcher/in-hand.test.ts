@@ -37,7 +37,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-/** Stores one signal whose event goes to the endpoint so many times, as the API does. */
+/** Stores one signal whose event has this many deliveries to the endpoint, as the API does. */
 async function post(endpointId: string, deliveries = 1, store = harness.store): Promise<string[]> {
   const events = Array.from({ length: deliveries }, () => aRoutedEvent(TENANT, [endpointId]));
   for (const { event } of events) event.createdAt = harness.clock.now();
@@ -46,7 +46,7 @@ async function post(endpointId: string, deliveries = 1, store = harness.store): 
   return events.flatMap((event) => event.deliveries.map(({ id }) => id));
 }
 
-/** An endpoint that this process has sent to before. */
+/** An endpoint that this process has already sent to. */
 async function known(settings: object = {}): Promise<string> {
   const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 1_000, ...settings });
   await harness.dispatcher.start();
@@ -120,7 +120,7 @@ describe('a delivery whose endpoint is known, active, and has a free slot', () =
       ...{ now, leaseUntil: now + 60_000, leaseToken: 'lease_other' },
     });
     expect(claim?.deliveries).toEqual([]);
-    // What a kill at this moment may have sent counts for the throttle of the next process.
+    // Requests possibly sent before a kill at this point count towards the rate limit of the next process.
     expect(await harness.store.recentAttempts(now - 60_000, now)).toHaveLength(2);
     expect((await harness.delivery(delivery)).status).toBe('pending');
   });
@@ -219,7 +219,7 @@ describe('a delivery that cannot be sent immediately', () => {
     const events = [aRoutedEvent(TENANT, [id])];
     for (const { event } of events) event.createdAt = harness.clock.now();
     const signal = aSignal(TENANT, { events });
-    await harness.store.keeping(first.held).commitSignals([signal]); // and its process is killed before it answers
+    await harness.store.keeping(first.held).commitSignals([signal]); // and its process is killed before it responds
     await harness.store.releaseKey(request, 't');
     await receiver.received(2);
     claims = 0;

@@ -23,7 +23,7 @@ async function change(id: string): Promise<string> {
   const endpoint = await harness.store.getEndpoint(TENANT, id);
   if (endpoint === null) throw new Error('the endpoint is there');
   const secret = generateSecret(systemRandom);
-  // The key that the harness seals secrets with.
+  // The key of the harness.
   const secretBox = createSecretBox(Buffer.alloc(32, 7), systemRandom).seal(secret, id);
   const settings = webhookInputSchema.parse({
     ...endpoint.settings,

@@ -38,7 +38,7 @@ test('the backlog of a resumed endpoint is sent within the rate limit', async ()
     harness.clock.advance(minute);
     await settle(50);
     expect(receiver.requests).toHaveLength(sent);
-    harness.clock.advance(300); // what the window is longer than a minute, and the timer's grain
+    harness.clock.advance(300); // the window is this much longer than a minute, plus the precision of the timer
   }
 });
 
@@ -66,7 +66,7 @@ test('a probe waits for the rate limit like everything else', async () => {
     });
     expect(answer.kind).toBe('sent');
   }
-  await pass(4 * BEAT); // the probe has been due for three beats
+  await pass(4 * BEAT); // the probe has been due for three intervals
   expect(receiver.requests).toHaveLength(40);
   await pass(2 * BEAT);
   expect(receiver.requests).toHaveLength(41);

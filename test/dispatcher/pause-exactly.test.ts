@@ -9,7 +9,7 @@ const PAUSE_AT = 20;
 const ENDPOINTS = 3;
 const DELIVERIES = 45;
 
-/** What happens next: some of the open requests are answered together, time passes, or an endpoint is resumed. */
+/** The next step: some open requests are answered together, time passes, or an endpoint is resumed. */
 type Step =
   | { do: 'answer'; picks: number[]; failing: boolean[] }
   | { do: 'pass'; ms: number }
@@ -29,7 +29,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: fc.record({ do: fc.constant('resume' as const), which: fc.nat(ENDPOINTS - 1) }), weight: 1 },
 );
 
-/** An endpoint as it should be: the same sum, done from the outcomes as they were committed. */
+/** The expected endpoint, computed from the outcomes as they were committed. */
 interface Expected {
   id: string;
   paused: boolean;
@@ -86,7 +86,7 @@ async function startRun(receiver: Receiver) {
     target.pauses++;
   }
 
-  /** Until nothing has arrived or been stored for some turns of the event loop, timers included. */
+  /** Waits until nothing has arrived or been stored for several turns of the event loop, including timers. */
   async function quiet(): Promise<void> {
     for (let still = 0, seen = -1; still < 3; ) {
       await new Promise((resolve) => setTimeout(resolve, 0));
@@ -126,14 +126,15 @@ async function startRun(receiver: Receiver) {
         const target = expected[one.which];
         if (target !== undefined) await resume(target);
       } else {
-        open = open.filter((response) => !response.destroyed); // the time limit may have ended some
+        open = open.filter((response) => !response.destroyed); // some may have timed out
         const chosen = new Set(one.picks.flatMap((pick) => open[pick % Math.max(open.length, 1)] ?? []));
         open = open.filter((response) => !chosen.has(response));
         for (const [index, response] of [...chosen].entries()) {
           if (one.failing[index] && index % 3 === 2) response.socket?.write('no HTTP\r\n\r\n');
           else response.writeHead(one.failing[index] ? 503 : 200).end();
         }
-        // By what was answered, not by number: under load one may be too late that its receiver still holds open.
+        // By what was answered, not by count: under load, one that its receiver still holds open may have
+        // timed out.
         for (const response of chosen)
           while (!hasLanded(response)) await harness.committed(harness.outcomes.length + 1);
       }

@@ -5,7 +5,9 @@ import { type Receiver, startReceiver, status } from '../support/receiver.ts';
 import { addresses, createHarness, type Harness, settle } from './harness.ts';
 import { RECEIVERS, TEST_CA } from './tls-fixture.ts';
 
-/** Stands in for an address of the internet; every other one of loopback is private. Nobody else listens there. */
+/**
+ * A substitute for an internet address; all other loopback addresses are private. Nothing else listens there.
+ */
 const PUBLIC = '127.84.43.1';
 const PRIVATE = '127.84.43.2';
 const PORT = 8443;
@@ -13,7 +15,7 @@ const TARGET = `https://receiver.example.com:${PORT}/hook`;
 
 let answers: string[][] = [];
 let asked: string[] = [];
-/** Answers once with each of `answers`, and with the last of them from then on. */
+/** Returns each of `answers` once, and then always the last one. */
 const lookup = async (name: string) => {
   asked.push(name);
   return (answers.length > 1 ? answers.shift() : answers[0]) ?? [];
@@ -40,7 +42,7 @@ afterEach(async () => {
   await new Promise((resolve) => inside.close(resolve));
 });
 
-/** What became of one delivery to the name. */
+/** The attempt of one delivery to the name. */
 async function deliver() {
   const { id } = await harness.endpoint({ url: TARGET });
   const [deliveryId = ''] = await harness.enqueue(id);

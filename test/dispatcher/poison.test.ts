@@ -9,7 +9,7 @@ import { createHarness, type Harness, settle, TENANT } from './harness.ts';
 let folder = '';
 let receiver: Receiver;
 let harness: Harness;
-/** The storage's file, behind the server's back. */
+/** Direct access to the file of the store. */
 let file: Database.Database;
 const lines: object[] = [];
 beforeEach(async () => {

@@ -24,7 +24,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-/** Posts and resolves, a turn of the event loop later, to the error or null. */
+/** Posts, and resolves a turn of the event loop later to the error or null. */
 function post(how: 'dispatch' | 'dispatchFresh' = 'dispatch'): Promise<string | null> {
   return new Promise((resolve) => {
     const end = (error: string | null) => void setTimeout(() => resolve(error), 5);

@@ -3,7 +3,7 @@ import { type Receiver, startReceiver, status } from '../support/receiver.ts';
 import { createHarness, type Harness, settle, TENANT } from './harness.ts';
 
 const MINUTE = 60_000;
-/** Paused endpoints are looked at every 15 s. */
+/** Paused endpoints are checked every 15 s. */
 const BEAT = 15_000;
 
 let receiver: Receiver;
@@ -17,7 +17,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-/** An endpoint that 20 failures have paused, with `waiting` deliveries that were never tried. */
+/** An endpoint paused by 20 failures, with `waiting` deliveries that were never attempted. */
 async function pausedEndpoint(settings: { auto_resume?: boolean; max_retries?: number } = {}, waiting = 5) {
   const { id } = await harness.endpoint({ url: receiver.url, ...settings });
   const ids = await harness.enqueue(id, 20 + waiting);
@@ -27,7 +27,7 @@ async function pausedEndpoint(settings: { auto_resume?: boolean; max_retries?: n
   return { id, ids };
 }
 
-/** Lets `ms` pass in beats, so that everything that a beat starts gets done. */
+/** Advances time in intervals, so that everything started in each one is done. */
 async function pass(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= BEAT) {
     harness.clock.advance(Math.min(left, BEAT));

@@ -19,7 +19,7 @@ describe('a failing delivery', () => {
       harness.clock.advance(waitMs - 1);
       await settle();
       expect(receiver.requests).toHaveLength(index + 1);
-      harness.clock.advance(1 + 10); // the timer's grain
+      harness.clock.advance(1 + 10); // the precision of the timer
       await harness.committed(index + 2);
     }
     const log = await harness.delivery(deliveryId);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createSlots, type Health, type Slots } from '../../src/dispatcher/slots.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
-/** Takes places until there are none, and answers how many that were. */
+/** Takes slots until there are none, and returns their number. */
 function fill(slots: Slots, health: Health): number {
   const before = slots.taken;
   while (!slots.full(health)) slots.take(health);

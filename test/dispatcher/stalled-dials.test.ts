@@ -9,7 +9,7 @@ const HOLES = 100;
 const IN_FLIGHT_PER_ENDPOINT = 20;
 const MAX_IN_FLIGHT = 4_096;
 const HEALTHY = 100;
-/** Half of what a healthy endpoint's slowest deliveries may take. */
+/** Half of the time allowed for a healthy endpoint's slowest deliveries. */
 const SOON_MS = 1_000;
 
 let receiver: Receiver;
@@ -18,7 +18,9 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-/** Has two thousand requests get stuck, `stuck` of them so far, and then a healthy endpoint be told its events. */
+/**
+ * Lets two thousand requests get stuck, `stuck` of them so far, and then sends events to a healthy endpoint.
+ */
 async function deliverBeside(holes: (n: number) => string, stuck: () => number, options?: HarnessOptions) {
   const harness = await createHarness(options);
   const timersBefore = harness.clock.pending();
@@ -31,7 +33,7 @@ async function deliverBeside(holes: (n: number) => string, stuck: () => number, 
     harness.clock.advance(50);
     await settle(5);
   }
-  // The beat that looks for forgotten work, the next deadline, and the count of stalled places.
+  // The interval timer, the next deadline, and the ageing of stalled slots.
   expect(harness.clock.pending() - timersBefore).toBeLessThanOrEqual(4);
 
   const healthy = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 1_000 }, 'ten_b');
@@ -56,7 +58,7 @@ test('a hundred endpoints whose names never resolve do not delay the deliveries 
   await deliverBeside(name, () => asked, { network: { lookup } });
 });
 
-/** Takes connections and says nothing, so that none of them gets as far as TLS. */
+/** Accepts connections and sends nothing, so that none of them completes TLS. */
 async function startHole(): Promise<{ url: string; open: Set<Socket> }> {
   const open = new Set<Socket>();
   const server = createServer((socket) => {

@@ -62,7 +62,7 @@ describe('an attempt that outlives its lease', () => {
     await harness.dispatcher.start();
     await receiver.received(1);
 
-    const other = harness.restart(); // takes the lease over, as after a crash that was none
+    const other = harness.restart(); // takes the lease over, as if this process had crashed
     await other.start();
     await receiver.received(2);
     open[1]?.writeHead(500).end();

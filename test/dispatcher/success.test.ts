@@ -10,7 +10,7 @@ afterEach(() => receiver.close());
 describe('a delivery', () => {
   it('reaches its receiver with both signatures and is logged with its response', async () => {
     receiver = await startReceiver(status(201, { 'x-seen': 'yes' }, 'thanks'));
-    // The verifying library refuses timestamps far from its own clock.
+    // The verifying library rejects timestamps far from its own clock.
     const harness = await createHarness({ startAt: Date.now() });
     const { id, secret } = await harness.endpoint({ url: receiver.url });
     const [deliveryId = ''] = await harness.enqueue(id);

@@ -40,7 +40,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.constantFrom<Step>({ do: 'test' }, { do: 'replay' }, { do: 'restart' }),
 );
 
-/** A second try has no place, so that the delivery is dialled for anew when there is one, which takes turns of the event loop. */
+/**
+ * The rate limit does not allow a second try, so the delivery is sent later on a new connection, which takes
+ * several turns of the event loop.
+ */
 const DIALLED_LATE: [limit: number, steps: Step[]] = [
   1,
   [
@@ -69,7 +72,7 @@ test('no 60 s contain more requests than the limit, of any kind and over restart
         await run.end();
       },
     ),
-    { numRuns: 10, endOnFailure: true, examples: [DIALLED_LATE] }, // shrinking takes longer than the test may
+    { numRuns: 10, endOnFailure: true, examples: [DIALLED_LATE] }, // shrinking would exceed the timeout of the test
   );
   expect(sent).toBeGreaterThan(100);
   await receiver.close();
@@ -78,9 +81,9 @@ test('no 60 s contain more requests than the limit, of any kind and over restart
     const arrivals: number[] = [];
     let seen = 0;
     let how: keyof typeof ANSWERS = 'ok';
-    /** Until then a process that died may have counted more than was sent. */
+    /** Until then, a process that died may have counted more than it sent. */
     let doubtfulUntil = 0;
-    /** When each delivery that has not ended is due, and which of them are on their way. */
+    /** When each unfinished delivery is due, and which of them are in flight. */
     const due = new Map<string, number>();
     const underWay = new Set<string>();
     const harness = await createHarness({ onOutcome: land });
@@ -88,7 +91,8 @@ test('no 60 s contain more requests than the limit, of any kind and over restart
     let dispatcher = harness.dispatcher;
     receiver.answer = (response, request, socket) => {
       arrivals.push(clock.monotonic());
-      // What is closed on is over with its arrival: without a place for a second try it is due again, and no outcome says so.
+      // A request on a closed connection is over when it arrives: if the rate limit allows no second try, the
+      // delivery is due again without an outcome.
       if (how !== 'close') underWay.add(String(request.headers['webhook-id']));
       ANSWERS[how](response, request, socket);
     };
@@ -106,7 +110,10 @@ test('no 60 s contain more requests than the limit, of any kind and over restart
       else due.delete(deliveryId);
     }
 
-    /** Whether something is due and not on its way, though a place is free and the endpoint is active. */
+    /**
+     * Whether something is due and not in flight, although the rate limit allows it and the endpoint is
+     * active.
+     */
     async function isSendable(): Promise<boolean> {
       const used = arrivals.filter((at) => at > clock.monotonic() - WINDOW_MS).length;
       if (used >= limit) return false;
@@ -114,7 +121,7 @@ test('no 60 s contain more requests than the limit, of any kind and over restart
       return waits && (await store.getEndpoint(TENANT, id))?.status === 'active';
     }
 
-    /** What is sent again over another connection arrives when it likes: the clock must not go on before. */
+    /** A request repeated on another connection arrives at any time: the clock must not advance before. */
     async function allArrived(): Promise<void> {
       for (let same = 0, turns = 0; same < 4 && turns < 200; turns++) {
         const before = arrivals.length;

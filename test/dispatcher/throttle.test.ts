@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createThrottle, WINDOW_MS } from '../../src/dispatcher/throttle.ts';
 
-/** The most of `starts` (ascending) inside any 60 s. */
+/** The maximum number of `starts` (ascending) in any 60 s. */
 function mostInAMinute(starts: readonly number[]): number {
   let most = 0;
   let from = 0;

@@ -15,7 +15,7 @@ afterEach(async () => {
   closers = [];
 });
 
-/** A TCP server on loopback that only does what it is told. */
+/** A TCP server on loopback with custom behaviour. */
 async function startSocketServer(onSocket: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
@@ -32,7 +32,7 @@ async function startSocketServer(onSocket: (socket: Socket) => void): Promise<nu
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** Sends one delivery with a limit of 5 s and lets time pass in steps of 0.1 s; `onStep` runs after each. */
+/** Sends one delivery with a timeout of 5 s and advances time in steps of 0.1 s; `onStep` runs after each. */
 async function attemptOf(url: string, options: HarnessOptions = {}, onStep: () => void = () => {}) {
   harness = await createHarness(options);
   const { id } = await harness.endpoint({ url, timeout_seconds: LIMIT_MS / 1_000 });

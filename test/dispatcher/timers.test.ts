@@ -4,7 +4,7 @@ import { createHarness, settle, TENANT } from './harness.ts';
 
 const ENDPOINTS = 25;
 const A_LANE = 20;
-/** The beat that looks for forgotten work, the next moment that something is due, and the next deadline. */
+/** The interval timer, the next due time, and the next deadline. */
 const HANDFUL = 4;
 
 test('hundreds of scheduled retries and of requests in flight, each group with its own time, need only a handful of timers', async () => {
@@ -27,16 +27,16 @@ test('hundreds of scheduled retries and of requests in flight, each group with i
   receiver.answer = hang;
   const waiting = receiver.requests.length;
   for (let n = 0; n < ENDPOINTS; n++) {
-    const timeout_seconds = 5 + n; // none is over before the last has started
+    const timeout_seconds = 5 + n; // none times out before the last has started
     const { id } = await harness.endpoint({ url: receiver.url, timeout_seconds });
     await harness.enqueue(id, A_LANE);
     dispatcher.nudge([{ endpointId: id, tenantId: TENANT }]);
   }
   for (const goal = waiting + ENDPOINTS * A_LANE; receiver.requests.length < goal; ) {
-    clock.advance(10); // places come free as what stalls is counted out
+    clock.advance(10); // slots are released as stalled requests stop counting
     await settle(10);
   }
-  expect(harness.outcomes).toHaveLength(waiting); // all of it is still on its way
+  expect(harness.outcomes).toHaveLength(waiting); // all of them are still in flight
   expect(clock.pending()).toBeLessThanOrEqual(idle + HANDFUL);
 
   await dispatcher.stop(0);

@@ -18,7 +18,9 @@ oKBjFm0wCgYIKoZIzj0EAwIDSAAwRQIgPCu/OeFq4rp3gMv1Sl6mzpdIukTd5MJj
 pbrSujwoguECIQCbiF802/VjN5+mo1a0euFE934Vu5wQq0tfSiBG26P9aA==
 -----END CERTIFICATE-----`;
 
-/** The root that the tests trust; the authority below it signs receivers and is sent along by them. */
+/**
+ * The root that the tests trust. The authority below it signs receivers, which send its certificate along.
+ */
 export const TEST_CA = `-----BEGIN CERTIFICATE-----
 MIIBhDCCASqgAwIBAgIUcyt3dP7+l/fuK6tBXcKjxhWPnAMwCgYIKoZIzj0EAwIw
 HzEdMBsGA1UEAwwUU2lnbmFscG9zdCB0ZXN0IHJvb3QwIBcNMjAwMTAxMDAwMDAw
@@ -46,7 +48,7 @@ P3qFe2Ui9/e2iO6eHItAVAIgUDTycqYh4dqJOrZRLC8Bpi4lowy5HRzEYyAEBVYV
 Usg=
 -----END CERTIFICATE-----`;
 
-/** Receivers of `receiver.example.com` and 127.0.0.1, by what is right or wrong with their certificate. */
+/** Receivers of `receiver.example.com` and 127.0.0.1, by the state of their certificate. */
 export const RECEIVERS = {
   valid: signed(VALID, MIDDLE),
   withoutChain: signed(VALID),

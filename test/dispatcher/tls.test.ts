@@ -10,7 +10,7 @@ afterEach(() => {
   return receiver.close();
 });
 
-/** What became of one delivery to the receiver, by a dispatcher that trusts the test authority, or nobody of ours. */
+/** The attempt of one delivery, by a dispatcher that trusts the test authority, or not. */
 async function deliver(ca: string | null = TEST_CA) {
   const harness = await createHarness(ca === null ? {} : { network: { ca } });
   const { id } = await harness.endpoint({ url: receiver.url });

@@ -19,14 +19,14 @@ afterEach(async () => {
   await receiver.close();
 });
 
-/** Stores deliveries and tells the dispatcher. */
+/** Stores deliveries and notifies the dispatcher. */
 async function add(count: number, urgent: boolean): Promise<string[]> {
   const ids = await harness.enqueue(id, count, TENANT, urgent);
   harness.dispatcher.nudge([{ endpointId: id, tenantId: TENANT }]);
   return ids;
 }
 
-/** The throttle's next places come free, and what was sent by them. */
+/** Waits until the rate limit allows more, and returns what was sent. */
 async function nextPlaces(): Promise<string[]> {
   const before = harness.outcomes.length;
   harness.clock.advance(WINDOW_MS);
@@ -51,7 +51,7 @@ it('if more is urgent than the rate limit allows, one slot in four is for the ol
   await harness.dispatcher.start();
   await harness.committed(A_MINUTE);
   await settle(50);
-  // The first claim was made before the endpoint's own limit was known.
+  // The first claim was made before the limit of the endpoint was known.
   const sent: string[] = [];
   for (let n = 0; n < 4; n++) sent.push(...(await nextPlaces()));
   expect(sent).toHaveLength(4 * A_MINUTE);

@@ -8,7 +8,7 @@ const TEXT =
   'We are a team of twelve plumbers and look for a booking system that also sends invoices. The old one loses jobs ' +
   'every week, and nobody answers the phone. Which one do you use, and what does it cost you?';
 
-/** Whether the two are found to be one: they meet under a key, and are alike. */
+/** Whether two texts are recognised as near-duplicates: they share a key and are similar. */
 function areOne(a: string, b: string): boolean {
   const keys = new Set(nearKeys(a));
   return nearKeys(b).some((key) => keys.has(key)) && isNear(a, b);

@@ -23,7 +23,7 @@ function start(...jobs: PeriodicJob[]): Periodic {
   return periodic;
 }
 
-/** Lets what a timer began come to its end. */
+/** Waits for the work that a timer started. */
 async function advance(ms: number): Promise<void> {
   clock.advance(ms);
   await new Promise((resolve) => setImmediate(resolve));

@@ -7,7 +7,7 @@ const SPAN = 'b7ad6b7169203331';
 test('a traceparent is parsed and formatted as in W3C Trace Context', () => {
   expect(parseTraceparent(`00-${TRACE}-${SPAN}-01`)).toEqual({ traceId: TRACE, spanId: SPAN, flags: 1 });
   expect(parseTraceparent(`00-${TRACE}-${SPAN}-02`)?.flags).toBe(0);
-  // A later version may say more; what is known of it is read (section 3.2.2).
+  // A later version may have further parts; the known ones are read (section 3.2.2).
   expect(parseTraceparent(`cc-${TRACE}-${SPAN}-01-more`)?.traceId).toBe(TRACE);
   expect(formatTraceparent(TRACE, SPAN, 1)).toBe(`00-${TRACE}-${SPAN}-01`);
 });

@@ -15,7 +15,7 @@ test('long work yields when its time is used up, and not before', async () => {
   expect(others).toBe(1);
 });
 
-/** Keeps the thread for so long. */
+/** Blocks the thread for this long. */
 function work(ms: number): void {
   const until = performance.now() + ms;
   while (performance.now() < until) {
@@ -23,7 +23,7 @@ function work(ms: number): void {
   }
 }
 
-/** How many of these works had gone on after each turn of the event loop in which one did. */
+/** The progress of each task after every turn of the event loop in which one continued. */
 async function turnsOf(count: number, pieceMs: number): Promise<number[]> {
   const clock = createManualClock();
   const works = Array.from({ length: count }, () => createYielder(clock, 10));

@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => t.app.close());
 
-/** An app that accepts tokens of the issuers, and reads their keys as a server does. */
+/** An app that accepts tokens of these issuers, and reads their keys as a server does. */
 async function openApp(issuers: string, allow = '127.0.0.0/8') {
   const web = createWeb({
     clock: systemClock,
@@ -67,7 +67,7 @@ async function aKey(kid: string, alg = 'ES256') {
   return { kid, alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg } };
 }
 
-/** A token as the issuer makes it; a claim that is undefined is left out. */
+/** A token as the issuer creates it; undefined claims are omitted. */
 async function aToken(claims: Record<string, unknown> = {}, key = issuer.keys[0]): Promise<string> {
   if (key === undefined) throw new Error('The issuer has no key.');
   const seconds = Math.floor(t.clock.now() / 1_000);
@@ -192,7 +192,7 @@ describe('keys of an authorization server', () => {
     ]);
     const next = await aKey('two', 'RS256');
     issuer.keys.push(next);
-    // At most every 30 seconds: anyone can send tokens of unknown keys.
+    // At most every 30 seconds: anyone can send tokens with unknown keys.
     expect((await list(await aToken({}, next))).statusCode).toBe(401);
     expect(keysAsked()).toBe(1);
     t.clock.advance(30_000);

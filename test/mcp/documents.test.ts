@@ -27,7 +27,7 @@ test('with only the base URL and a key, hot signals with reasons take 2 requests
   const found = await t.app.inject({
     method: 'POST',
     url: url.slice(BASE_URL.length),
-    // What curl --json says beside.
+    // Headers that curl --json adds.
     headers: Object.fromEntries([
       ['content-type', 'application/json'],
       ['accept', 'application/json'],
@@ -49,7 +49,7 @@ test('with only the base URL and a key, hot signals with reasons take 2 requests
     expect(post).toMatch(/^https:\/\/www\.reddit\.com/);
   }
   expect(tokens).toBeLessThan(4_000);
-  // Who reads the page for agents as well, and of an answer what clients show their model, needs no more.
+  // A client that also reads the page for agents, and shows its model only the results, needs no more.
   const page = await t.app.inject('/developers/agents.md');
   const read = [llms.body, page.body, JSON.stringify(structuredContent)].map((text) =>
     estimateTokenCount(text),

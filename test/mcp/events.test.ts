@@ -15,7 +15,7 @@ const URL_OF = (n = 1) => `https://127.0.0.1:8443/mcp-events/${n}`;
 const HOUR_MS = 3_600_000;
 
 let t: TestApp;
-/** What was sent as challenges, and how the receiver answers them. */
+/** Challenges sent so far, and how the receiver responds to them. */
 let challenges: TestRequest[];
 let answerOf: (body: string) => { status: number; body: string };
 
@@ -62,7 +62,7 @@ const deliveries = async () => {
 };
 
 test('both forms of the capability are advertised, and events are listed with their schemas', async () => {
-  // As they stand on the wire: the official client drops what it does not know.
+  // The raw JSON: the official client drops unknown members.
   const raw = async (method: string, params: object, headers: Record<string, string> = {}) => {
     const payload = { jsonrpc: '2.0', id: 1, method, params };
     const answer = await t.app.inject({
@@ -224,7 +224,7 @@ describe('subscribing', () => {
 });
 
 describe('the end of a subscription', () => {
-  /** Once the others see nothing of it: an end does not wait for it. */
+  /** Resolves once the others see its end, which does not wait for them. */
   const sweep = () => endSubscriptions(t);
   const isDelivered = async () => {
     const before = (await deliveries()).length;

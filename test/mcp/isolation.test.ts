@@ -19,7 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), 'signalpost-mcp-tenants-'));
 const file = join(folder, 'signalpost.db');
 
 let t: TestApp;
-/** Every id that the visited tenant's answers hold. */
+/** Every ID in the responses for the other tenant. */
 let ids: string[];
 beforeAll(async () => {
   t = await buildTestApp({ file, env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' }, sendTest: echoChallenge });
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const mine = (kind: string) => idsFor(`/v1/${kind}/{id}`, ids)[0] ?? '';
 
-/** For every tool that names something, the arguments with an id of the visited tenant. */
+/** For every tool that takes an ID, arguments with one of the other tenant. */
 const WITH_IDS = (): Record<string, Record<string, unknown>> => ({
   get_signal: { signal_id: mine('signals') },
   get_lead: { lead_id: mine('leads') },
@@ -106,7 +106,7 @@ describe("another tenant's events", () => {
     cursor: string;
   }
 
-  /** Subscribes to every event, pushed and polled; `seen` has those that came since. */
+  /** Subscribes to and polls every event; `seen` collects those received. */
   async function follow({ tenant, auth }: { tenant: { id: string }; auth: { authorization: string } }) {
     const client = await connectMcp(t.app, auth);
     const ids: string[] = [];
@@ -154,7 +154,7 @@ describe("another tenant's events", () => {
       email: 'new@example.com',
     });
     await call('PUT', `/v1/pipeline/${lead.id}/stage`, { stage: 'engaged' });
-    // A digest lists what nobody has dealt with.
+    // A digest lists signals that nobody has dealt with.
     await call('POST', '/v1/signals', { text: `${text} We have 40 vans.`, platform: { name: 'hackernews' } });
     t.clock.advance(2 * 86_400_000);
     await makeDigests(digest);

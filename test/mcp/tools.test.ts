@@ -50,7 +50,7 @@ describe.each(ERAS)('a client of %s', (era) => {
       expect(inputSchema.type).toBe('object');
       expect(outputSchema?.type).toBe('object');
       expect(description?.length).toBeGreaterThan(20);
-      // Some providers of models read neither references nor types that are lists.
+      // Some model providers support neither references nor lists of types.
       expect(JSON.stringify([inputSchema, outputSchema])).not.toMatch(/"\$/);
       expect(JSON.stringify(inputSchema)).not.toContain('"type":[');
     }
@@ -246,7 +246,7 @@ test('the tool list costs under 6,000 tokens, and hot signals of this week with 
   const tokens = (value: unknown) => estimateTokenCount(JSON.stringify(value));
   const { tools } = await client.listTools();
   expect(tokens(tools)).toBeLessThan(6_000);
-  // As clients count that have no tokenizer at hand.
+  // The estimate of clients without a tokenizer.
   expect(JSON.stringify(tools).length / 4).toBeLessThan(6_000);
   const args = { classification: 'hot', since: '7d' };
   const first = await callTool(client, 'search_signals', args);

@@ -12,7 +12,7 @@ import {
 const OBSERVED = ['name', 'industry', 'headcount', 'location'] as const;
 const values = fc.constantFrom('a', 'b', 'c');
 
-/** Each step is a signal, which may say nothing of a field, or a caller, who may take a value away. */
+/** Each step is a signal, which may lack a field, or a caller, who may remove a value. */
 const step = fc.oneof(
   fc.record({
     kind: fc.constant('observe' as const),
@@ -27,7 +27,7 @@ const step = fc.oneof(
   }),
 );
 
-/** The last word of each kind is all that counts. */
+/** Only the last value of each kind counts. */
 function expected(
   steps: { kind: string; says: Record<string, string | null | undefined> }[],
   field: CompanyFact,
@@ -50,7 +50,7 @@ test('the last manual value takes precedence over observed ones', () => {
           kind === 'set'
             ? setFacts(facts, says, index)
             : observeFacts(facts, company, { signalId: `sig_${index}`, at: index });
-        // Nothing is written where nothing is new.
+        // Nothing is written if nothing is new.
         if (JSON.stringify(facts) === JSON.stringify(before)) expect(facts).toBe(before);
       }
       for (const field of COMPANY_FACTS) {

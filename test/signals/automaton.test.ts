@@ -9,7 +9,7 @@ const sequences = fc.uniqueArray(fc.array(symbol, { minLength: 1, maxLength: 4 }
 });
 const texts = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 40 });
 
-/** Looks at every place for every sequence. */
+/** Compares every sequence at every position. */
 function searchPlainly(all: readonly number[][], text: readonly number[]): [number, number][] {
   return text.flatMap((_, last) =>
     all

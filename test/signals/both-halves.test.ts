@@ -5,7 +5,7 @@ import { OFFER_MODEL, offerBias } from '../../src/signals/judge.ts';
 const odds = fc.double({ min: -60, max: 60, noNaN: true });
 const QUESTIONS = ['hot', 'warm'] as const;
 
-/** What a post's odds come to for a profile with an offer. */
+/** Log-odds of a post for a profile with an offer. */
 function total(question: (typeof QUESTIONS)[number], buys: number, wants: number): number {
   const bias = offerBias({ hot: buys, warm: buys }, { hot: wants, warm: wants });
   return buys + wants + bias[question];

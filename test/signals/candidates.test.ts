@@ -10,7 +10,7 @@ function aProfile(id: string, overrides: Partial<IcpProfile> = {}): IcpProfile {
   return { ...defaultProfile(id, 'ten_1', 0), name: id, phrases: ['nothing of this'], ...overrides };
 }
 
-/** Ids of the profiles that the text is scored with. */
+/** IDs of the profiles that a text is scored with. */
 function chosen(
   profiles: IcpProfile[],
   text: string,

@@ -6,7 +6,7 @@ import { cpuMsOf } from '../support/cpu-time.ts';
 
 const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
 
-/** As many profiles, phrases and characters as the API takes. */
+/** As many profiles, phrases and characters as the API accepts. */
 function fullProfiles(count: number) {
   const list = (kind: string, profile: number, length: number) =>
     Array.from({ length }, (_, i) => `${kind}${profile} ${kind}${i} ${'long word '.repeat(8)}`.slice(0, 100));
@@ -20,7 +20,7 @@ function fullProfiles(count: number) {
   );
 }
 
-// A pattern a phrase, compiled for texts of two bytes a character, took the process 4 GB and then its life.
+// One pattern per phrase, compiled for two-byte strings, took 4 GB and crashed the process.
 test('a post with a curly quote takes no more memory than others, with a hundred full profiles', () => {
   const before = process.memoryUsage().rss;
   const profiles = fullProfiles(100);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createEncoderQueue, type WorkKind } from '../../src/signals/encoder/encoder.ts';
 
-/** A queue under a clock that stands still, and what comes out of it. */
+/** A queue with a stopped clock, and the texts taken from it. */
 function aQueue() {
   let now = 0;
   const queue = createEncoderQueue<string>(() => now);
@@ -72,15 +72,15 @@ test('unused shares of a kind are not made up for later', () => {
 test('work is rejected by its expected wait, which depends on the measured time per text', () => {
   const { begin, takeAll } = aQueue();
   begin('a', 'batch', many('warm', 500));
-  takeAll(100); // 100 ms a text from now on
+  takeAll(100); // 100 ms per text from now on
   begin('a', 'batch').expect(90);
   const inTime = begin('b', 'batch');
   expect(inTime.expect(1_000)).toBeNull();
   inTime.end();
   begin('a', 'batch').expect(90);
-  // 180 texts of the other tenant come before.
+  // 180 texts of the other tenant come first.
   expect(begin('b', 'batch').expect(1_000)?.excessMs).toBeCloseTo(8_000, -2);
-  // Those of a few come soon: the tenants take turns.
+  // Short work is done soon: the tenants take turns.
   expect(begin('b', 'batch').expect(20)).toBeNull();
 });
 

@@ -40,7 +40,7 @@ test('the contributions of the parts add up to the vector of a text', async () =
   const { numbers, shares } = await encoder.encode(parts);
   expect((await encoder.encode([parts.join(' ')])).numbers).toEqual(numbers);
   const both = numbers.map((_, i) => (shares[i] ?? 0) + (shares[numbers.length + i] ?? 0));
-  // The marks of beginning and end bring the rest.
+  // The start and end tokens contribute the rest.
   const likeness = numbers.reduce((sum, number, i) => sum + number * (both[i] ?? 0), 0) / Math.hypot(...both);
   expect(likeness).toBeGreaterThan(0.98);
 });
@@ -97,7 +97,7 @@ test('work that would wait too long is immediately UNAVAILABLE, with the time to
   const own = createEncoder();
   own.begin({ owner: 'ten_a', kind: 'batch' }).expect(1_500);
   const late = own.begin({ owner: 'ten_b', kind: 'batch' });
-  // Tenants take turns: of a large batch as many texts come before its last one as it has itself.
+  // Tenants take turns: before the last text of one, as many texts of the other are encoded.
   expect(() => late.expect(1_200)).toThrow(
     expect.objectContaining({
       code: 'UNAVAILABLE',

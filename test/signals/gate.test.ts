@@ -32,7 +32,7 @@ test.each([
   ['\\bcafé\\b', ['caf.']],
   ['\\b(?:ab|cd)+\\b', ['ab', 'cd']],
   ['\\bend(?! of)', ['end']],
-  // Nothing that a word must begin with.
+  // No required prefix of a word.
   ['[$€] ?\\d', null],
   ['\\w+ing\\b', null],
   ['(?:a-)?b\\b', null],
@@ -45,7 +45,7 @@ test('an unsupported group is rejected', () => {
   expect(() => beginnings('(?<=x)need')).toThrow('Unsupported group');
 });
 
-// Texts made from each cue's own pattern, so that its branches are met.
+// Texts are generated from each cue's own pattern, so that its branches are covered.
 test('every cue that matches a sentence is selected', () => {
   const gate = createGate(CUES);
   const met = new Set<Cue>();

@@ -11,7 +11,7 @@ import { aTenant, openTestStore } from '../support/store.ts';
 
 const { store, clock } = await openTestStore();
 
-/** As many profiles as most plans have, with lists as long as the API takes, and phrases that all of them share. */
+/** As many profiles as most plans allow, with lists of the maximum length and shared phrases. */
 const tenant = compileTenant(
   Array.from({ length: 100 }, (_, i) => {
     const list = (kind: string, length: number) =>
@@ -35,7 +35,7 @@ const deps = {
   matchers: { of: async () => tenant },
 };
 
-/** A post of the greatest length, of a piece over and over. */
+/** A post of the maximum length that repeats one piece. */
 function endless(piece: string): string {
   const points = Array.from(piece);
   return Array.from({ length: MAX_TEXT_CODE_POINTS }, (_, i) => points[i % points.length]).join('');
@@ -114,14 +114,14 @@ test.each(Object.entries(PIECES))(
   async (_what, piece) => {
     const text = endless(piece);
     await cpuMsOf('warm up');
-    // What grows with the square of the length takes seconds.
+    // Quadratic work would take seconds.
     expect(await cpuMsOf(text)).toBeLessThan(300);
   },
 );
 
 test('scoring a post that a hundred profiles match yields to other work', async () => {
   let now = 0;
-  // Each look at the clock finds that a turn's time is over.
+  // Each reading of the clock shows that the turn is over.
   const slow = { ...clock, monotonic: () => (now += 10) };
   let isDone = false;
   let others = 0;

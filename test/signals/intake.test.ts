@@ -15,7 +15,7 @@ const COLD = 'Nice weather on site, lads.';
 let store: Store;
 let committed: NewSignal[];
 let commits: number[];
-/** What the dispatcher is told after each commit, and how many commits there were by then. */
+/** Notifications of the dispatcher after each commit, and the number of commits by then. */
 let nudges: { commits: number; endpointIds: string[] }[];
 let observe: (...posts: object[]) => ReturnType<typeof observePosts>;
 

@@ -18,7 +18,10 @@ const WISHES: readonly ((who: string) => string)[] = [
 ];
 const wishOf = (who: string, i = 0) => WISHES[i % WISHES.length]?.(who) ?? '';
 
-/** A tenant with a profile that sells help desks, and an encoder that tells help desks, shops and clinics apart. */
+/**
+ * A tenant with a profile that sells help desks, and an encoder that distinguishes help desks, shops and
+ * clinics.
+ */
 async function openSeller() {
   const { store, clock } = await openTestStore();
   const account = aTenant('ten_a');
@@ -30,7 +33,7 @@ async function openSeller() {
   const learner = createLearner({ store, clock, encoder });
   const suggester = createSuggester(store, clock);
   let posts = 0;
-  /** What the profile would say of a post now. */
+  /** The current explanation of a post. */
   async function explain(text: string) {
     const matcher = await matchers.of('ten_a');
     const words = readPost({ ...UNKNOWN, text }, true);
@@ -127,7 +130,7 @@ test('a lesson is listed with its effect; it can be undone, and the undo can be 
     'already dismissed',
   );
 
-  // More judgements do not switch it on again.
+  // Further judgements do not turn it on again.
   await judge(wishOf('florist', 12), true);
   await learner.run();
   expect(await learned()).toMatchObject({ status: 'dismissed', value: 13 });

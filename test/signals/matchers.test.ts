@@ -66,7 +66,7 @@ test('profiles that need no phrase are open to every post', () => {
   expect(open).toEqual([1, 3]);
 });
 
-/** Half as many phrases as the largest plan has, nearly as long as they may be. */
+/** Half as many phrases as the largest plan allows, of almost the maximum length. */
 function fullProfiles(): IcpProfile[] {
   const phraseOf = (n: number) =>
     Array.from({ length: 18 }, (_, word) => ((n * 18 + word) * 7_919).toString(36).slice(-4)).join(' ');
@@ -84,7 +84,7 @@ test('large numbers of phrases are compiled in chunks, and after a change only t
     listProfiles: async () => [...profiles],
   });
   const first = await cpuOf(() => matchers.of('ten_a'));
-  // 20 to 40 ms of 400 in all; in one piece it was all of it.
+  // 20 to 40 ms of 400 in total; without chunks, all of it.
   expect(first.longestMs).toBeLessThan(200);
   expect(first.longestMs * 3).toBeLessThan(first.allMs);
 
@@ -131,7 +131,7 @@ test('concurrent callers share a compilation in progress', async () => {
   expect([other, listed]).toEqual([one, 1]);
 });
 
-/** Processor time of `work`, and of its longest piece between two turns of the event loop. */
+/** CPU time of `work`, and of its longest chunk between two turns of the event loop. */
 async function cpuOf(work: () => Promise<unknown>): Promise<{ allMs: number; longestMs: number }> {
   const now = () => {
     const { user, system } = process.threadCpuUsage();

@@ -144,7 +144,7 @@ test('a post is compared with the phrases of a profile by meaning, too, in a sin
     offer,
     phrases: ['shared help desk', 'zendesk pricing'],
   });
-  // A wish for three things at once: likeness to one of them leaves room for more.
+  // A request for three things at once: the similarity to one of them is limited.
   const asks = ASKS.replace('help desk', 'help desk, payroll and pallet supplier');
   const [without, withPhrases] = await explain(asks, [bare, described], encoder);
   expect(withPhrases?.score).toBeGreaterThan(without?.score ?? 100);

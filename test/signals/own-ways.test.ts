@@ -111,5 +111,5 @@ test('news with a sentence of one word in capitals takes no longer than other ne
   const took = cpuMsOf(() => {
     for (let n = 0; n < 20; n++) tell(text, { type: 'funding_event' });
   });
-  expect(took).toBeLessThan(200); // 440 where the whole sentence was searched for a name
+  expect(took).toBeLessThan(200); // 440 when the whole sentence was searched for a name
 });

@@ -4,7 +4,10 @@ import { createEncoder, type Encoder } from '../../src/signals/encoder/encoder.t
 import { addMeaning } from '../../src/signals/meaning.ts';
 import { compileProfile, readPost, scorePost } from '../../src/signals/score.ts';
 
-/** Asks / does not ask: negated, seller's, second-hand, job and consumer forms. None of them was trained on. */
+/**
+ * Posts that ask, and similar ones that do not: negated, by sellers, second-hand, about jobs, by consumers.
+ * None was used for training.
+ */
 const PAIRS: readonly (readonly [asks: string, not: string])[] = [
   [
     "We're in the market for a new ticketing tool.",
@@ -155,7 +158,7 @@ async function scoreOf(text: string, given: Encoder | null): Promise<number> {
   return scorePost(reading, compiled, []).score;
 }
 
-/** Pairs that are not told apart: who asks must be warm, who does not cold. */
+/** Pairs that are not distinguished: the post that asks must be warm, the other one cold. */
 async function confused(given: Encoder | null): Promise<string[]> {
   const wrong: string[] = [];
   for (const [asks, not] of PAIRS) {

@@ -9,7 +9,7 @@ function matcherOf(...profiles: Partial<IcpProfile>[]) {
   return compilePhrases(profiles.map((profile) => readPhrases({ ...base, ...profile })));
 }
 
-/** What of `text` is found for a profile with that phrase. */
+/** The text that is found for a profile with this phrase. */
 function found(phrase: string, text: string): string[] {
   const hits = matcherOf({ phrases: [phrase] })
     .match(tokenize(text))

@@ -14,7 +14,7 @@ test('weekly precision counts shown signals in the week of their judgement, with
   const posts = [
     judged(0, true),
     judged(1, false, 'warm'),
-    judged(2, true), // Sunday of the week before
+    judged(2, true), // Sunday of the previous week
     judged(1, true, 'cold'),
     judged(100, true),
   ];

@@ -7,7 +7,7 @@ import { scoreAlone } from '../support/score-alone.ts';
 const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
 const base = defaultProfile('icp_1', 'ten_1', 0);
 
-/** Suggestions for posts that were scored with the profile, or as `score` says. */
+/** Suggestions for posts with the scores of the profile, or of `score`. */
 async function suggest(
   profile: IcpProfile,
   posts: readonly { text: string; relevant: boolean; score?: number }[],

@@ -13,7 +13,7 @@ const WIRE = {
   platform: { name: 'reddit', post_url: '', posted_at: '' },
 };
 
-/** A tenant whose first profile has so many judged signals, every other one relevant. */
+/** A tenant whose first profile has this many judged signals, every other one relevant. */
 async function openJudged(count: number, textOf: (i: number) => string) {
   const { store } = await openTestStore();
   const { profile, ...account } = aTenant('ten_a');
@@ -103,6 +103,6 @@ test('computing suggestions from 500 very long posts yields to other work', asyn
   const found = await suggester.suggest(profile);
   delay.disable();
   expect(found.length).toBeLessThan(100);
-  // One piece took 4 s; 10 ms are usual.
+  // A single chunk took 4 s; 10 ms are usual.
   expect(delay.max / 1e6).toBeLessThan(250);
 }, 60_000);

@@ -11,7 +11,7 @@ function stemsOf(text: string): string {
   return tokenize(text).stems.join(' ');
 }
 
-/** Words with a bar where a break parts them. */
+/** Words, separated by a bar where there is a break. */
 function clauses(text: string): string {
   const { words, breaks } = tokenize(text);
   return words.map((word, i) => (i > 0 && breaks[i] !== breaks[i - 1] ? `| ${word}` : word)).join(' ');

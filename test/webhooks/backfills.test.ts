@@ -22,7 +22,7 @@ async function addReader(settings: object): Promise<string> {
   return (await t.call('POST', '/v1/webhooks', { mode: 'pull', ...settings })).json().data.id;
 }
 
-/** What a feed holds, as the ids of signals. */
+/** IDs of the signals in a feed. */
 async function subjects(id: string): Promise<string[]> {
   const { data } = (await t.call('GET', `/v1/webhooks/${id}/feed?limit=100`)).json();
   return data.map(({ payload }: { payload: { signal_id?: string } }) => payload.signal_id ?? '');

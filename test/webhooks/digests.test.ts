@@ -16,7 +16,7 @@ let t: WebhookApp;
 let ids = 0;
 beforeEach(async () => {
   t = await buildWebhookApp(); // at midnight, UTC
-  await make(); // plans the first one
+  await make(); // schedules the first one
 });
 afterEach(() => t.app.close());
 
@@ -331,7 +331,7 @@ describe('its mail', () => {
   });
 });
 
-/** Of two colours, by WCAG 2.2. */
+/** Contrast of two colours (WCAG 2.2). */
 function contrast(a: string, b: string): number {
   const [light = 0, dark = 0] = [luminance(a), luminance(b)].sort((x, y) => y - x);
   return (light + 0.05) / (dark + 0.05);

@@ -9,7 +9,7 @@ import { SAMPLE_SIGNAL } from '../../src/webhooks/test-delivery.ts';
 const made = (format: object) =>
   JSON.parse(formattedPayload(SAMPLE_SIGNAL, payloadFormatSchema.parse(format)));
 
-/** Pointer and detail of each fault. */
+/** Pointer and detail of each error. */
 function faultsOf(format: unknown): string[] {
   const checked = check(payloadFormatSchema, format, 'body');
   return checked.ok ? [] : checked.faults.map(({ pointer, detail }) => `${pointer} ${detail}`);
@@ -151,7 +151,7 @@ test('for any accepted format, the body is not empty and contains every custom m
       const body = JSON.parse(formattedPayload(SAMPLE_SIGNAL, parsed.data));
       expect(Object.keys(body).length).toBeGreaterThan(0);
       expect(body).not.toHaveProperty('signature');
-      // Through JSON, which knows no -0.
+      // Through JSON, which has no -0.
       expect(body).toMatchObject(JSON.parse(JSON.stringify(input.custom)));
       if (input.flatten) expect(Object.values(body).every((v) => typeof v !== 'object')).toBe(true);
     }),

@@ -10,7 +10,7 @@ import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
 const TYPES = ['endpoint.failing', 'endpoint.paused', 'endpoint.recovered', 'delivery.dead'];
 
 let t: WebhookApp;
-/** The endpoint that fails, subscribed to what is said of it, too; and one that watches. */
+/** A failing endpoint, subscribed to its own events, too, and one that observes. */
 let failing: { id: string };
 let watcher: { id: string };
 beforeEach(async () => {
@@ -43,7 +43,7 @@ async function told(): Promise<Told[]> {
   return (await t.call('GET', `/v1/events?order=stored&limit=100&${query}`)).json().data;
 }
 
-/** One delivery of the failing endpoint, attempted so many times without success. */
+/** One delivery of the failing endpoint, attempted this many times without success. */
 async function fail(times: number): Promise<string> {
   await t.addDeliveries(1);
   const { rows } = await t.store.listDeliveries(t.tenant.id, {

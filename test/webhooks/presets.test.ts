@@ -160,7 +160,7 @@ test.each(PRESETS)(
     if (shown < 20) expect(text).toContain(`and ${20 - shown} more`);
     if (preset === 'slack') {
       expect(text).toContain('|not_relevant>');
-      // What Slack takes: https://github.com/slackapi/bolt-js/issues/2509
+      // Slack's limits: https://github.com/slackapi/bolt-js/issues/2509
       expect(JSON.stringify(body.blocks).length).toBeLessThan(12_000);
     }
   },

@@ -6,13 +6,13 @@ import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createReplyTurns, heldBytes } from '../../src/webhooks/replies-in-turns.ts';
 
-/** A clock in which a slice takes a millisecond: two are a turn's share. */
+/** A clock in which a slice takes a millisecond: a turn has room for two. */
 function slowClock() {
   let now = 0;
   return { monotonic: () => now++ };
 }
 
-/** A socket that nothing is connected to, and what its reader gets, a piece a slice. */
+/** An unconnected socket, and the slices that its reader receives. */
 function aSocket() {
   const socket = new Socket();
   const pieces: string[] = [];
@@ -74,7 +74,7 @@ test('connections take turns, and a small response goes before the rest of large
   }
   for (const { socket } of large) socket.push(Buffer.alloc(60_000));
   while (large.some(({ pieces }) => pieces.length === 0)) await nextTurn();
-  // Each has had its first slice before more than a few were worked through.
+  // Each has had its first slice before more than a few were completed.
   expect(large.filter(({ pieces }) => pieces.length > 1).length).toBeLessThan(5);
   small.socket.push(Buffer.alloc(1_500));
   const slicesOf = (all: typeof large) => all.reduce((sum, { pieces }) => sum + pieces.length, 0);
@@ -119,7 +119,7 @@ test.each([
       }),
   );
   let isOver = false;
-  // Processor time, as others of the machine take their share of the clock.
+  // CPU time, because other processes share the machine.
   let longestMs = 0;
   const watching = (async () => {
     let before = process.threadCpuUsage();

@@ -53,7 +53,7 @@ test('while the previous secret is valid, its signature follows that of the new 
   for (const each of [secret, before]) {
     expect(new Webhook(each).verify(during.body.toString('utf8'), both)).toBeTruthy();
   }
-  expect(during.body.equals(sealed.body)).toBe(true); // its own signatures are by the new secret alone
+  expect(during.body.equals(sealed.body)).toBe(true); // the other signatures use the new secret only
   expect(during.serviceSignature).not.toBe(old.serviceSignature);
   const after = signer.seal({ id: 'dlv_1', ...toBodyBytes(body) }, now + 1);
   expect(after.standardSignature).not.toContain(' ');

@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest';
 import { createAddressSet } from '../../src/lib/network.ts';
 import { checkTarget, isPublicAddress } from '../../src/webhooks/targets.ts';
 
-/** IANA IPv4 Special-Purpose Address Registry, and multicast, which has a registry of its own. */
+/** IANA IPv4 Special-Purpose Address Registry, and multicast, which has a separate registry. */
 const IPV4_BLOCKS = [
   '0.0.0.0/8 this network',
   '10.0.0.0/8 private use',
@@ -31,7 +31,7 @@ const IPV4_BLOCKS = [
   '255.255.255.255/32 limited broadcast',
 ];
 
-/** IANA IPv6 Special-Purpose Address Registry, and what the address architecture keeps apart. */
+/** IANA IPv6 Special-Purpose Address Registry, and further ranges that the address architecture reserves. */
 const IPV6_BLOCKS = [
   '::/128 unspecified',
   '::1/128 loopback',
@@ -162,11 +162,11 @@ describe('a private IPv4 address', () => {
       }),
       { numRuns: 1_000 },
     );
-    expect(read).toBeGreaterThan(500); // or the test above would have refused nothing but nonsense
+    expect(read).toBeGreaterThan(500); // otherwise the test above would only have rejected nonsense
   });
 });
 
-/** Any address of a private block, as a number. */
+/** A random address of a private block, as a number. */
 function privateAddress(): fc.Arbitrary<number> {
   return fc
     .constantFrom(...IPV4_BLOCKS)
@@ -177,7 +177,7 @@ function privateAddress(): fc.Arbitrary<number> {
     .map(Number);
 }
 
-/** A way to write a URL of an IPv4 address: how many parts, each in which base, in which characters. */
+/** A notation of an IPv4 address in a URL: the number of parts, the base of each, and the characters. */
 function spelling(): fc.Arbitrary<(address: number) => string> {
   const part = fc.record({
     base: fc.constantFrom(8, 10, 16),
@@ -207,7 +207,7 @@ function spelling(): fc.Arbitrary<(address: number) => string> {
     });
 }
 
-/** The address in `count` parts: one byte each, and the last one whatever is left. */
+/** The address in `count` parts: one byte each, and the rest in the last one. */
 function splitAddress(address: number, count: number): number[] {
   const bytes = [24, 16, 8].slice(0, count - 1).map((shift) => Math.floor(address / 2 ** shift) % 256);
   return [...bytes, address % 2 ** (8 * (5 - count))];
@@ -222,7 +222,7 @@ function writePart(value: number, part: { base: number; zeros: number; upper: bo
   return upper ? text.toUpperCase() : text;
 }
 
-/** Addresses around the edges of the blocks, and anywhere. */
+/** Addresses around the edges of the blocks, and random ones. */
 function nearBlocks(blocks: readonly string[], bits: number): fc.Arbitrary<bigint> {
   const last = 2n ** BigInt(bits) - 1n;
   const edges = blocks.flatMap((block) => {

@@ -5,7 +5,7 @@ import { createManualClock } from '../support/manual-clock.ts';
 const NEVER = () => new Promise<string[]>(() => {});
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** A resolver that knows `known` at once, and keeps whoever asks the system for anything else. */
+/** A resolver that knows `known` immediately, and never answers system look-ups of other names. */
 function setUp(direct: (name: string) => Promise<readonly string[]>) {
   const clock = createManualClock();
   const asked: string[] = [];

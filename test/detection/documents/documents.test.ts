@@ -5,9 +5,9 @@ import { feedDocument } from '../../../src/detection/sources/feeds.ts';
 
 const feed = (items: string) => `<rss version="2.0"><channel><title>t</title>${items}</channel></rss>`;
 const ORDINARY = feed('<item><guid>g</guid><title>Which CRM?</title></item>');
-/** Half a minute of work for the feed's parser, which looks for the end of each bracket from its beginning. */
+/** Half a minute of work for the feed parser, which searches for the end of each bracket from its start. */
 const ENDLESS = feed(`<item><author><name>${'('.repeat(970)}</name></author></item>`.repeat(5_000));
-/** Small on the wire, and tens of megabytes as objects. */
+/** Small on the wire, tens of megabytes as objects. */
 const CROWDED = feed('<item><title>t</title></item>'.repeat(150_000));
 
 function open(options: Parameters<typeof createDocuments>[0] = {}) {
@@ -23,7 +23,7 @@ function open(options: Parameters<typeof createDocuments>[0] = {}) {
   return { documents, read };
 }
 
-/** Far above what starting takes, far below what the endless document would. */
+/** Far above the start-up time, far below that of the endless document. */
 const DEADLINE = { deadlineMs: 500 };
 
 test('a document that takes too long is cancelled with an error, and the next one is parsed', async () => {
