@@ -2,8 +2,8 @@ import { lchownSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Creates a folder and its missing parents, each with `mode`; existing ones are unchanged. Node's own `recursive` loops forever
- * if the system returns ENOENT although the parent exists, as /proc does.
+ * Creates a folder and its missing parents, each with `mode`; existing ones are unchanged. Node's own
+ * `recursive` loops forever if the system returns ENOENT although the parent exists, as /proc does.
  * @throws the system's error
  */
 export function makeFolder(folder: string, mode: number): void {
@@ -23,8 +23,8 @@ function isFolder(path: string): boolean {
 }
 
 /**
- * Gives a file created by root to the owner of its folder, as SQLite does with the files next to a database: otherwise a server
- * running as that user could not open it. Does nothing for other users.
+ * Gives a file created by root to the owner of its folder, as SQLite does with the files next to a database:
+ * otherwise, a server running as that user could not open it. Does nothing for other users.
  * @throws the system's error if the file system has no owners
  */
 export function leaveToOwner(path: string): void {

@@ -78,8 +78,8 @@ export function numbersHash({ numbers }: NearText): number {
 }
 
 /**
- * Whether two texts are near-duplicates: they share most of their words in the same order, hardly any word is replaced by another
- * ("a new van" is not "a new CRM"), and all numbers are the same.
+ * Whether two texts are near-duplicates: they share most of their words in the same order, hardly any word is
+ * replaced by another ("a new van" is not "a new CRM"), and all numbers are the same.
  */
 export function isNearText(a: NearText, b: NearText): boolean {
   if (a.numbers !== b.numbers) return false;

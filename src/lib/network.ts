@@ -65,9 +65,9 @@ const MAX_LENGTH = 253; // RFC 1035, section 2.3.4, without the dot of the root
 const HOST_NAME = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 
 /**
- * The host name in `text` in canonical form: lower case, punycode, without scheme, port, path, final dot and leading `www.`; null
- * if there is none. Other subdomains stay: `uk.acme.com` may be a separate business, and reducing to the registrable domain would
- * merge all shops on `myshopify.com`.
+ * The host name in `text` in canonical form: lower case, punycode, without scheme, port, path, final dot and
+ * leading `www.`; null if there is none. Other subdomains stay: `uk.acme.com` may be a separate business, and
+ * reducing to the registrable domain would merge all shops on `myshopify.com`.
  */
 export function normaliseDomain(text: string): string | null {
   const written = text.trim().replace(/^(?:https?:)?\/\//i, '');

@@ -45,11 +45,11 @@ function callNext(): void {
   if (called || line.size === 0) return;
   called = true;
   const since = performance.now();
-  setImmediate(() => goOn({ since, began: performance.now(), pieces: 0 }));
+  setImmediate(() => runQueued({ since, began: performance.now(), pieces: 0 }));
 }
 
 /** Short chunks share a turn of the event loop: with one turn each, five hundred posts took 6 s. */
-function goOn(turn: { since: number; began: number; pieces: number }): void {
+function runQueued(turn: { since: number; began: number; pieces: number }): void {
   turn.pieces++;
   line.shift()?.();
   // The chunk runs in microtasks caused by this call; `nextTick`, requested from a microtask, runs after the
@@ -57,7 +57,7 @@ function goOn(turn: { since: number; began: number; pieces: number }): void {
   queueMicrotask(() =>
     process.nextTick(() => {
       const now = performance.now();
-      if (line.size > 0 && now - turn.began < MAX_TURN_MS) return goOn(turn);
+      if (line.size > 0 && now - turn.began < MAX_TURN_MS) return runQueued(turn);
       eachMs += (Math.min(LONGEST_TURN_MS, now - turn.since) / turn.pieces - eachMs) * SHARE;
       called = false;
       callNext();

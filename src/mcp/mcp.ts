@@ -52,7 +52,7 @@ export async function mcp(app: FastifyInstance, deps: McpDeps): Promise<void> {
     admit: limits.admitClient,
   });
   const { authorizationServers, readDocument } = deps;
-  tellOfMetadata(app, deps);
+  addChallenge(app, deps);
   addAuthentication(app, {
     ...deps,
     limits,
@@ -153,7 +153,7 @@ function asText(text: string): string {
  * Adds the challenge of RFC 9728, section 5.1, and, if access tokens are accepted, the error and scopes of
  * RFC 6750, section 3.
  */
-function tellOfMetadata(
+function addChallenge(
   app: FastifyInstance,
   { baseUrl, authorizationServers }: Pick<McpDeps, 'baseUrl' | 'authorizationServers'>,
 ): void {

@@ -16,7 +16,10 @@ export const EVENT_TYPES = [
   'endpoint.recovered',
   'delivery.dead',
 ] as const;
-/** The events an endpoint can subscribe to. `signal.detected` delivers the signal payload, all others the envelope. */
+/**
+ * The events an endpoint can subscribe to. `signal.detected` delivers the signal payload, all others the
+ * envelope.
+ */
 export const eventTypeSchema = z.enum(EVENT_TYPES);
 export type EventType = z.infer<typeof eventTypeSchema>;
 

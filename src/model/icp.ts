@@ -21,7 +21,10 @@ export const WEIGHT_LABELS: Readonly<Record<WeightKey, string>> = {
 /** Relative weights of the kinds of reasons: 100 points are divided among them. */
 export type Weights = Record<WeightKey, number>;
 
-/** An Ideal Customer Profile: what a tenant looks for. Empty lists match everything. Times are Unix milliseconds. */
+/**
+ * An Ideal Customer Profile: what a tenant looks for. Empty lists match everything. Times are Unix
+ * milliseconds.
+ */
 export interface IcpProfile {
   id: string;
   tenantId: string;

@@ -396,7 +396,9 @@ export interface EndedRun {
   signalsMade: number;
 }
 
-/** A source as stored. Times are Unix milliseconds; `version` is incremented by each change of its settings. */
+/**
+ * A source as stored. Times are Unix milliseconds; `version` is incremented by each change of its settings.
+ */
 export interface Source {
   id: string;
   tenantId: string;

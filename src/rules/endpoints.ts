@@ -126,8 +126,8 @@ export interface EndpointFit {
 }
 
 /**
- * Pauses the newest endpoints over the limit (null: no limit), or resumes the oldest ones that an earlier plan had paused. Both
- * lists are oldest first.
+ * Pauses the newest endpoints over the limit (null: no limit), or resumes the oldest ones that an earlier
+ * plan had paused. Both lists are oldest first.
  */
 export function fitToPlan(
   { active, pausedByPlan }: { active: readonly string[]; pausedByPlan: readonly string[] },

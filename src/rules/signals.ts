@@ -29,8 +29,8 @@ export function editedSignal(before: Signal, edit: Signal): Signal {
 
 /** Later facts replace earlier ones unless they are empty. */
 function filled<T extends Record<string, string>>(before: T, later: T): T {
-  const said = Object.entries(later).filter(([, value]) => value !== '');
-  return { ...before, ...Object.fromEntries(said) };
+  const known = Object.entries(later).filter(([, value]) => value !== '');
+  return { ...before, ...Object.fromEntries(known) };
 }
 
 /** A signal and its explanation, as JSON texts. */

@@ -39,16 +39,16 @@ export function partFactors(
     points: points * sign,
     evidence: key === 'fit' ? fitEvidence(answers, sign) : evidenceOf(quote, parts, { key, sign }),
   });
-  const negatives = told(lost).map(([key, points]) => factorOf(key, points, -1));
+  const negatives = strongestFirst(lost).map(([key, points]) => factorOf(key, points, -1));
   const [strongest] = Object.entries(taking).sort(([, a], [, b]) => b - a) as [GroupKey, number][];
   // Parts without points to lose explain the low score.
   if (negatives.length === 0 && strongest !== undefined && Math.max(odds.hot, odds.warm) < 0)
     negatives.push({ ...factorOf(strongest[0], 0, -1), points: 0 });
-  return { factors: told(earned).map(([key, points]) => factorOf(key, points, 1)), negatives };
+  return { factors: strongestFirst(earned).map(([key, points]) => factorOf(key, points, 1)), negatives };
 }
 
 /** The strongest reason first, without reasons of less than one point. */
-function told(points: Readonly<Record<string, number>>): [GroupKey, number][] {
+function strongestFirst(points: Readonly<Record<string, number>>): [GroupKey, number][] {
   const entries = Object.entries(points) as [GroupKey, number][];
   return entries.filter(([, each]) => each > 0).sort(([, a], [, b]) => b - a);
 }

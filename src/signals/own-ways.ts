@@ -121,7 +121,7 @@ export function isEvent({ type }: { type: SignalType }): boolean {
 }
 
 function roundOf(post: EventfulPost): { place: Feature['place'] } | null {
-  const place = said(post, ['round', 'funding']);
+  const place = statedAt(post, ['round', 'funding']);
   if (place === null) return null;
   const amount = amountIn(post.text.slice(place.start, place.end + REACH_UNITS));
   return amount === null || (amount >= ROUND.least && amount <= ROUND.most) ? { place } : null;
@@ -139,7 +139,7 @@ function appointmentOf(
   { titles, answers }: { titles: readonly string[]; answers: readonly FitAnswer[] },
 ): { place: Feature['place'] } | null {
   if (titles.length === 0 || isMisfit(answers) || post.content.features.has('board_only')) return null;
-  const place = said(post, ['appointment']);
+  const place = statedAt(post, ['appointment']);
   const known = answers.find(({ key }) => key === 'title')?.verdict;
   if (known === 'fits') return { place };
   if (place === null || known === 'does_not_fit') return null;
@@ -150,7 +150,7 @@ function appointmentOf(
 function badReviewOf(post: EventfulPost, hits: readonly Hit[]): { place: Feature['place'] } | null {
   const { features, outline } = post.content;
   const isUser = ['current_tool', 'review_form', 'business'].some((name) => features.has(name));
-  const place = said(post, ['bad_review', 'price_pain']);
+  const place = statedAt(post, ['bad_review', 'price_pain']);
   if (place === null || !isUser || features.has('seller')) return null;
   // The reviewed product is named in the title, or next to the complaint.
   const isAbout = outline.sentences.some(
@@ -182,7 +182,7 @@ function leavingOf(post: EventfulPost, hits: readonly Hit[]): { place: Feature['
   const { features, outline } = post.content;
   if (competitors.length === 0 || ['seller', 'maker', 'job_ad'].some((name) => features.has(name)))
     return null;
-  const complaint = said(post, ['bad_review', 'price_pain', 'outrage', 'pain']);
+  const complaint = statedAt(post, ['bad_review', 'price_pain', 'outrage', 'pain']);
   if (complaint === null) return null;
   for (const { text, start, end } of outline.sentences) {
     const found = LEAVING.exec(text);
@@ -220,7 +220,10 @@ function migrationOf(post: EventfulPost, hits: readonly Hit[]): { place: Feature
 }
 
 /** Where the first of the `names` occurs, unless it is negated there. */
-function said({ content }: EventfulPost, names: readonly string[]): { start: number; end: number } | null {
+function statedAt(
+  { content }: EventfulPost,
+  names: readonly string[],
+): { start: number; end: number } | null {
   for (const name of names) {
     const place = content.features.get(name)?.place;
     if (place === undefined || place === null) continue;

@@ -47,7 +47,10 @@ export async function createProfile(
   throw beyondPlan(plan, { counted: 'profiles', fact: `The ${plan} plan has at most ${limit} profiles.` });
 }
 
-/** @throws DomainError `NOT_FOUND`, `CONFLICT` (name taken), `PLAN_REQUIRED` (too many phrases), `INVALID_REQUEST` */
+/**
+ * @throws DomainError `NOT_FOUND`, `CONFLICT` (name taken), `PLAN_REQUIRED` (too many phrases),
+ * `INVALID_REQUEST`
+ */
 export function changeProfile(
   { store, clock }: Omit<ProfileDeps, 'newId'>,
   tenant: Tenant,
@@ -158,7 +161,10 @@ export interface PreviewDeps {
   encoder?: Encoder | null;
 }
 
-/** Scores the newest stored posts with a draft. @throws DomainError `NOT_FOUND` (profile), `INVALID_REQUEST`, `UNAVAILABLE` */
+/**
+ * Scores the newest stored posts with a draft.
+ * @throws DomainError `NOT_FOUND` (profile), `INVALID_REQUEST`, `UNAVAILABLE`
+ */
 export async function previewProfile(
   { store, clock, encoder = null }: PreviewDeps,
   tenantId: string,

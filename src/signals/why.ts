@@ -119,12 +119,12 @@ export function whyOf(signal: SignalToExplain): Why {
   const facts = statedFacts(reading);
   const isCold = signal.explanation.score < signal.explanation.thresholds.warm;
   const against = decisive(signal.explanation, facts);
-  const told = isCold && against.length > 0 ? [] : facts;
-  const said = new Set<string>(facts.flatMap(({ kind }) => SAYS[kind]));
-  const labels = labelled(signal.explanation.factors.filter(({ key }) => !said.has(key)));
-  const sentence = told.some(({ isMain }) => isMain)
-    ? inOneSentence(reading, told)
-    : withoutMain({ labels, facts: told, against, isCold });
+  const shown = isCold && against.length > 0 ? [] : facts;
+  const covered = new Set<string>(facts.flatMap(({ kind }) => SAYS[kind]));
+  const labels = labelled(signal.explanation.factors.filter(({ key }) => !covered.has(key)));
+  const sentence = shown.some(({ isMain }) => isMain)
+    ? inOneSentence(reading, shown)
+    : withoutMain({ labels, facts: shown, against, isCold });
   const reasons = [
     ...facts.map(({ clause, sentence: from }) => ({
       text: capitalized(clause),
@@ -166,9 +166,9 @@ function withoutMain(about: {
   const { labels, facts, against, isCold } = about;
   if (isCold && against.length > 0) return against[0] ?? '';
   const [weak] = facts;
-  const said = labels.slice(0, 2).join(' and ');
-  if (said === '') return weak?.clause ?? 'nothing in the post asks to buy anything';
-  return weak === undefined || weak.clause.startsWith('fits') ? said : `${said}, ${weak.clause}`;
+  const summary = labels.slice(0, 2).join(' and ');
+  if (summary === '') return weak?.clause ?? 'nothing in the post asks to buy anything';
+  return weak === undefined || weak.clause.startsWith('fits') ? summary : `${summary}, ${weak.clause}`;
 }
 
 /** What the parts of a score say about the author, as the end of "The author …"; other parts are omitted. */

@@ -12,7 +12,7 @@ import type { Receiver } from '../store/endpoint-store.ts';
 import type { BatchedSignals, WaitingBatch } from '../store/event-store.ts';
 import type { Store } from '../store/store.ts';
 import { bodyStatus, routeChanges } from './fan-out.ts';
-import { batchNotice, digestNotice, MAX_ENTRIES, type ToldSignal } from './notice.ts';
+import { batchNotice, type DescribedSignal, digestNotice, MAX_ENTRIES } from './notice.ts';
 import { eventEnvelope, type ShapedBody, shapedPayload } from './payload.ts';
 import { presetBody } from './presets.ts';
 
@@ -84,7 +84,7 @@ async function makeDigest(deps: DigestDeps, settings: TenantSettings): Promise<v
   });
   const readers = await store.digestReaders(tenantId);
   const mails = readers.map((userId) => digestMail(settings, { userId, data, now }));
-  const notice = digestNotice(data, await toldSignals(deps, tenantId, signals));
+  const notice = digestNotice(data, await describeSignals(deps, tenantId, signals));
   const change = { type: 'digest.ready', subjectId: tenantId, data, notice, signals: () => signals } as const;
   const [event = null] = await routeChanges(deps, tenantId, signals.length === 0 ? [] : [change]);
   await store.commitDigest({ ...step, since: now, position, madeAt: now, event, mails });
@@ -103,10 +103,10 @@ function hasText({ excerpt }: Signal): boolean {
 
 function digestData(signals: readonly Signal[], head: Omit<DigestData, 'signals'>): DigestData {
   const { date, timezone, counts, url } = head;
-  const told = signals.map(({ signal_id, classification, icp_score, excerpt, company, profile_url }) => ({
+  const listed = signals.map(({ signal_id, classification, icp_score, excerpt, company, profile_url }) => ({
     ...{ signal_id, classification, icp_score, excerpt, company, profile_url },
   }));
-  return { date, timezone, counts, signals: told, url };
+  return { date, timezone, counts, signals: listed, url };
 }
 
 /**
@@ -206,7 +206,7 @@ async function batchOf(
   const { clock, newId, baseUrl } = deps;
   const signals = read.wires.map((wire) => JSON.parse(wire) as Signal);
   const best = isPresetShape(receiver.shape)
-    ? await toldSignals(deps, tenantId, signals)
+    ? await describeSignals(deps, tenantId, signals)
     : signals.map((signal) => ({ signal, story: null }));
   // With any classification and triage state.
   const url = `${baseUrl}/dashboard/signals?state=all&from=${toIso(since)}`;
@@ -218,7 +218,7 @@ async function batchOf(
 function bodyOf(
   { shape }: Receiver,
   { counts, last }: BatchedSignals,
-  { best, url }: { best: readonly ToldSignal[]; url: string },
+  { best, url }: { best: readonly DescribedSignal[]; url: string },
 ): ShapedBody {
   if (isPresetShape(shape)) return { body: presetBody(shape.preset, batchNotice({ counts, best, url })) };
   const [first] = best;
@@ -227,11 +227,11 @@ function bodyOf(
 }
 
 /** Stored signals with their current explanations, and without those of erased authors. */
-function toldSignals(
+function describeSignals(
   { store, clock, feedbackLinks }: Pick<BatchDeps, 'store' | 'clock' | 'feedbackLinks'>,
   tenantId: string,
   signals: readonly Signal[],
-): Promise<ToldSignal[]> {
+): Promise<DescribedSignal[]> {
   return Promise.all(
     signals.map(async (signal) => {
       const found = await store.getSignal(tenantId, signal.signal_id);

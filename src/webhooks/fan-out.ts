@@ -32,7 +32,7 @@ export interface FanOutLimits {
   /** The endpoint that the event is about. */
   notTo?: string | null;
   /** Endpoints that were sent the same in the message of another event. */
-  toldAlready?: ReadonlySet<string> | undefined;
+  alreadySent?: ReadonlySet<string> | undefined;
 }
 
 /**
@@ -46,7 +46,7 @@ export function fanOut(
   endpoints: readonly Receiver[],
   newId: NewId,
   signal: Signal | null,
-  { notTo = null, toldAlready }: FanOutLimits = {},
+  { notTo = null, alreadySent }: FanOutLimits = {},
 ): RoutedEvent {
   const routed: RoutedEvent = { event, deliveries: [], batched: [], skipped: [] };
   if (signal?.classification === 'hot') routed.urgent = true;
@@ -54,7 +54,7 @@ export function fanOut(
     const reason =
       endpoint.id === notTo
         ? 'about_itself'
-        : (skipReason(event, endpoint, signal) ?? (toldAlready?.has(endpoint.id) ? 'same_message' : null));
+        : (skipReason(event, endpoint, signal) ?? (alreadySent?.has(endpoint.id) ? 'same_message' : null));
     if (endpoint.mode === 'mcp') {
       // Subscriptions are not the tenant's own endpoints, so no reasons are recorded for them.
       if (reason === null) routed.deliveries.push(toSubscription(event, endpoint, signal, newId));
@@ -141,7 +141,7 @@ interface EventOrigin {
   receivers: readonly Receiver[];
   trace?: string | null;
   /** Endpoints for which the message of `signal.detected` is sufficient. */
-  toldAlready?: ReadonlySet<string>;
+  alreadySent?: ReadonlySet<string>;
   /** What messages say about the signal in addition to its payload; computed only if one is delivered. */
   story?: () => SignalStory;
 }
@@ -168,7 +168,7 @@ export function newHotEvents(
   const hot = eventOf(signal, at, 'signal.new_hot', newHotData(signal));
   const envelope = { body: eventEnvelope(hot) };
   const bodyOf = ({ shape }: Receiver) => (isPresetShape(shape) ? payloadOf(shape) : envelope);
-  return [fanOut(hot, bodyOf, at.receivers, at.newId, signal, { toldAlready: at.toldAlready })];
+  return [fanOut(hot, bodyOf, at.receivers, at.newId, signal, { alreadySent: at.alreadySent })];
 }
 
 /** Messages for both events are the same, so endpoints that get the first one do not get the second. */
@@ -176,7 +176,7 @@ function withoutDoubles(at: EventOrigin): EventOrigin {
   const isDouble = ({ shape, settings }: Receiver) =>
     isPresetShape(shape) && settings.event_types.includes('signal.detected');
   if (!at.receivers.some(isDouble)) return at;
-  return { ...at, toldAlready: new Set(at.receivers.filter(isDouble).map(({ id }) => id)) };
+  return { ...at, alreadySent: new Set(at.receivers.filter(isDouble).map(({ id }) => id)) };
 }
 
 function eventOf(signal: Signal, at: EventOrigin, type: EventRow['type'], data: string): EventRow {

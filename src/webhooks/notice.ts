@@ -170,7 +170,7 @@ export function signalNotice(signal: Signal, story: SignalStory | null = null): 
 }
 
 /** A signal and its additional facts; null if there is only the payload. */
-export interface ToldSignal {
+export interface DescribedSignal {
   signal: Signal;
   story: SignalStory | null;
 }
@@ -179,7 +179,7 @@ export interface ToldSignal {
 export interface BatchedNews {
   counts: Record<Classification, number>;
   /** The best signals, best first. */
-  best: readonly ToldSignal[];
+  best: readonly DescribedSignal[];
   /** URL of the list of all signals. */
   url: string;
 }
@@ -189,9 +189,9 @@ export function batchNotice({ counts, best, url }: BatchedNews): Notice {
   const [first] = best;
   const all = CLASSIFICATIONS.reduce((sum, name) => sum + counts[name], 0);
   if (all === 1 && first !== undefined) return signalNotice(first.signal, first.story);
-  const told = CLASSIFICATIONS.filter((name) => counts[name] > 0).map((name) => `${counts[name]} ${name}`);
+  const parts = CLASSIFICATIONS.filter((name) => counts[name] > 0).map((name) => `${counts[name]} ${name}`);
   return {
-    title: `${all} new signals: ${told.join(', ')}`,
+    title: `${all} new signals: ${parts.join(', ')}`,
     text: '',
     entries: best.map(listedEntry),
     more: Math.max(0, all - best.length),
@@ -200,12 +200,12 @@ export function batchNotice({ counts, best, url }: BatchedNews): Notice {
   };
 }
 
-/** The digest of a day; `told` are its signals with additional facts. */
+/** The digest of a day; `described` are its signals with additional facts. */
 export function digestNotice(
   { date, counts, signals, url }: DigestData,
-  told: readonly ToldSignal[] = [],
+  described: readonly DescribedSignal[] = [],
 ): Notice {
-  const stored = new Map(told.map((each) => [each.signal.signal_id, each]));
+  const stored = new Map(described.map((each) => [each.signal.signal_id, each]));
   return {
     title: `Signals for ${date}: ${counts.hot} hot, ${counts.warm} warm`,
     text: '',
@@ -228,7 +228,7 @@ export function digestNotice(
  * An entry among several: there is room for either the reason or the text, and for two actions; the pipeline
  * is one click away.
  */
-function listedEntry({ signal, story }: ToldSignal): NoticeEntry {
+function listedEntry({ signal, story }: DescribedSignal): NoticeEntry {
   const entry = signalEntry(signal, story);
   const text = entry.reason === '' ? shortened(signal.excerpt) : '';
   return { ...entry, text, acts: entry.acts.slice(0, 2) };

@@ -119,10 +119,10 @@ export const readDiscourse: Reader = async (task) => {
       query === null ? await latest(task, base, before) : await search(task, base, query, page);
     items = items.concat(shown);
     before = smallestOf(shown.map(({ id }) => Number(id)));
-    const goesOn = shown.every(
+    const continues = shown.every(
       ({ id, postedAt }) => task.isNew(id) && (postedAt ?? task.oldest) >= task.oldest,
     );
-    if (shown.length === 0 || !more || !goesOn) break;
+    if (shown.length === 0 || !more || !continues) break;
   }
   return { items, position: {} };
 };

@@ -49,8 +49,8 @@ export const readMastodon: Reader = async ({ source, position, web, parse, oldes
     items = items.concat(shown.items);
     if (page === 0) newest = shown.newest ?? newest;
     below = shown.oldest;
-    const goesOn = shown.items.every(({ postedAt }) => (postedAt ?? oldest) >= oldest);
-    if (shown.count < MASTODON_PAGE || below === null || !goesOn) break;
+    const continues = shown.items.every(({ postedAt }) => (postedAt ?? oldest) >= oldest);
+    if (shown.count < MASTODON_PAGE || below === null || !continues) break;
   }
   return { items, position: { cursor: newest } };
 };
@@ -118,8 +118,8 @@ export const readLemmy: Reader = async ({ source, web, parse, oldest, isNew }) =
     const answer = demandSuccess(await web.read(address.href, { accept: 'application/json' }));
     const posts = await parse(lemmyPosts, answer, { base });
     items = items.concat(posts);
-    const goesOn = posts.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
-    if (posts.length < LEMMY_PAGE || !goesOn) break;
+    const continues = posts.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
+    if (posts.length < LEMMY_PAGE || !continues) break;
   }
   return { items, position: {} };
 };

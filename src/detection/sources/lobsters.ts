@@ -39,8 +39,8 @@ export const readLobsters: Reader = async ({ source, web, parse, sites, oldest, 
     if (page > 1 && answer.status === 404) break;
     const stories = await parse(lobstersStories, demandSuccess(answer), { site: sites.lobsters });
     items = items.concat(stories);
-    const goesOn = stories.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
-    if (stories.length === 0 || !goesOn) break;
+    const continues = stories.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
+    if (stories.length === 0 || !continues) break;
   }
   return { items, position: {} };
 };

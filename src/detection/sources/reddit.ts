@@ -61,8 +61,8 @@ export const readReddit: Reader = async (task) => {
     const posts = listing.items;
     items = items.concat(posts);
     after = listing.after;
-    const goesOn = posts.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
-    if (after === '' || posts.length === 0 || !goesOn) break;
+    const continues = posts.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
+    if (after === '' || posts.length === 0 || !continues) break;
   }
   return { items, position: {}, quota };
 };

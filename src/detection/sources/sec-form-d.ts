@@ -48,8 +48,8 @@ async function list({ web, parse, sites, isNew, oldest }: ReadingTask): Promise<
     const answer = demandSuccess(await web.read(address.href, { accept: 'application/atom+xml' }));
     const { items: entries } = await parse(feedDocument, answer, { orLink: false });
     filings = filings.concat(entries.filter(({ title }) => FORM_D.test(title)));
-    const goesOn = entries.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
-    if (entries.length < PAGE || !goesOn) break;
+    const continues = entries.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
+    if (entries.length < PAGE || !continues) break;
   }
   return filings;
 }

@@ -35,7 +35,10 @@ const TABLE = readWordTable(
   }),
 );
 
-/** Verbs of wanting, whose meaning depends on the subject: "we are looking for" asks, "are you looking for" sells. */
+/**
+ * Verbs of wanting, whose meaning depends on the subject: "we are looking for" asks, "are you looking for"
+ * sells.
+ */
 export const WISHES = cuesOf(TABLE.wishes);
 /** Questions to the reader that ask for a thing, a supplier or a choice. */
 export const QUESTIONS = cuesOf(TABLE.questions);
