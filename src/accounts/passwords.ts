@@ -1,4 +1,4 @@
-import { type Argon2Parameters, argon2, timingSafeEqual } from 'node:crypto';
+import { type Argon2Parameters, argon2, createHash, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { brotliDecompressSync } from 'node:zlib';
 import pLimit from 'p-limit';
@@ -6,8 +6,9 @@ import type { Clock } from '../lib/clock.ts';
 import { largestOf } from '../lib/lists.ts';
 import type { Random } from '../lib/random.ts';
 import { codePointLength, normalised } from '../lib/text.ts';
-import { createWindows } from '../lib/windows.ts';
+import { createWindows, type Window } from '../lib/windows.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
+import type { Store } from '../store/store.ts';
 
 /** OWASP's minimum for argon2id: 19 MiB, two passes, one lane; 130 ms on a slow core. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
@@ -234,6 +235,12 @@ export interface WrongPasswords {
   forgive(email: string, client: string): void;
 }
 
+/** Shares the counts with other nodes, under a name. */
+interface SharedTries {
+  name: string;
+  shareCounts: Store['shareCounts'];
+}
+
 /** The refusal of an attempt. */
 export interface Wait {
   ms: number;
@@ -248,7 +255,7 @@ interface TryLimits {
   client: number;
 }
 
-const PASSWORDS: TryLimits = { pair: 5, email: 50, client: 50 };
+export const PASSWORD_TRIES: TryLimits = { pair: 5, email: 50, client: 50 };
 /**
  * An attacker at this step knows the password. Three of a million codes are valid at a time: ten attempts succeed
  * with 0.003 %.
@@ -259,18 +266,33 @@ export const RESET_TRIES: TryLimits = { pair: 3, email: 5, client: 20 };
 
 /**
  * Unknown names are counted like known ones, so that a refusal reveals nothing. A refused attempt creates no window,
- * and no open window is evicted for another: neither can reset the count of a name.
+ * and no open window is evicted for another: neither can reset the count of a name. With `shared`, nodes count together
+ * except for what each counted in the last moment.
  */
-export function createWrongPasswords(clock: Clock, limits = PASSWORDS): WrongPasswords {
+export function createWrongPasswords(
+  clock: Clock,
+  limits = PASSWORD_TRIES,
+  shared?: SharedTries,
+): WrongPasswords {
   const windows = createWindows(clock, WINDOW_MS);
+  const share = shared?.shareCounts(shared.name, (key, count) => {
+    const window = count > 0 ? windows.open(key) : windows.find(key);
+    if (window !== null) window.count = Math.max(0, window.count + count);
+  });
 
+  /** Hashed: names and addresses are not sent to other nodes. */
   function keysOf(email: string, client: string) {
     const name = email.trim().toLowerCase().slice(0, 254);
     return {
-      pair: `pair ${client} ${name}`,
-      email: `email ${name}`,
-      client: `client ${client}`,
+      pair: hashOf(`pair ${client} ${name}`),
+      email: hashOf(`email ${name}`),
+      client: hashOf(`client ${client}`),
     };
+  }
+
+  function add(key: string, window: Window, count: number): void {
+    window.count += count;
+    share?.(key, count);
   }
 
   return {
@@ -285,17 +307,21 @@ export function createWrongPasswords(clock: Clock, limits = PASSWORDS): WrongPas
         for (const window of full) window.isReported = true;
         return { ms: largestOf(full.map(windows.left)), isFirst };
       }
-      for (const name of names) windows.open(keys[name]).count++;
+      for (const name of names) add(keys[name], windows.open(keys[name]), 1);
       return null;
     },
     forgive(email, client) {
       const { pair, ...others } = keysOf(email, client);
       const own = windows.find(pair);
-      if (own !== null) own.count = own.isShared ? Math.max(0, own.count - 1) : 0;
+      if (own !== null) add(pair, own, own.isShared ? -Math.min(1, own.count) : -own.count);
       for (const key of Object.values(others)) {
         const window = windows.find(key);
-        if (window !== null && window.count > 0) window.count--;
+        if (window !== null && window.count > 0) add(key, window, -1);
       }
     },
   };
+}
+
+function hashOf(key: string): string {
+  return createHash('sha256').update(key).digest('base64url').slice(0, 22);
 }

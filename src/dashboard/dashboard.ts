@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { selfOf } from '../accounts/links.ts';
 import { createMailLimits } from '../accounts/mail.ts';
-import { CODE_TRIES, createPasswords, createWrongPasswords } from '../accounts/passwords.ts';
+import { CODE_TRIES, createPasswords, createWrongPasswords, PASSWORD_TRIES } from '../accounts/passwords.ts';
 import { addCompression } from '../http/compression.ts';
 import { frameworkFault } from '../http/errors.ts';
 import { clientOf } from '../http/limits.ts';
@@ -64,11 +64,15 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
 
   // The only dependencies of the screens: a handler has no others, so every change it makes is part of its request's
   // trace.
+  const { shareCounts } = deps.store;
   const own = followTrace(app, {
     ...deps,
     passwords: createPasswords(deps.random),
-    wrongPasswords: createWrongPasswords(deps.clock),
-    wrongCodes: createWrongPasswords(deps.clock, CODE_TRIES),
+    wrongPasswords: createWrongPasswords(deps.clock, PASSWORD_TRIES, {
+      name: 'wrong passwords',
+      shareCounts,
+    }),
+    wrongCodes: createWrongPasswords(deps.clock, CODE_TRIES, { name: 'wrong codes', shareCounts }),
     mailLimits: createMailLimits(deps.store, deps.clock),
   });
   addLogIn(app, own, show);

@@ -213,7 +213,8 @@ function ownPath(next: string): string {
  * or not: the mail is written after the response has been sent.
  */
 function createResetAsker(deps: DashboardDeps & { mailLimits: MailLimits }) {
-  const tries = createWrongPasswords(deps.clock, RESET_TRIES);
+  const { shareCounts } = deps.store;
+  const tries = createWrongPasswords(deps.clock, RESET_TRIES, { name: 'password links', shareCounts });
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const email = text(formOf(request), 'email');
     const wait = tries.take(email, clientOf(request));

@@ -42,6 +42,35 @@ test('links for a new password are counted the same way', () => {
   expect(letThrough(3)).toBe(0);
 });
 
+test('two nodes count together what is tried, and what was right after all; names are not sent', () => {
+  const onCounted: ((key: string, count: number) => void)[] = [];
+  const said: string[] = [];
+  const nodes = [0, 1].map((node) =>
+    createWrongPasswords(clock, undefined, {
+      name: 'wrong passwords',
+      shareCounts(_name, on) {
+        onCounted[node] = on;
+        return (key, count) => {
+          said.push(key);
+          onCounted[1 - node]?.(key, count);
+        };
+      },
+    }),
+  ) as [WrongPasswords, WrongPasswords];
+  const through = (count: number) =>
+    Array.from({ length: count }, (_, i) => nodes[i % 2]?.take('rita@example.com', ME)).filter(
+      (wait) => wait === null,
+    ).length;
+  expect(through(4)).toBe(4);
+  nodes[0].take('rita@example.com', ME);
+  nodes[0].forgive('rita@example.com', ME);
+  expect(through(12)).toBe(5);
+  expect(nodes[1].take('rita@example.com', ME)?.isFirst).toBe(false);
+  expect(said.join(' ')).not.toMatch(/rita|127\.0/);
+  clock.advance(15 * 60_000);
+  expect(through(12)).toBe(5);
+});
+
 test('the first refusal of a window says so, and none after it', () => {
   letThrough(5);
   const refused = Array.from({ length: 3 }, () => tries.take('rita@example.com', ME)?.isFirst);

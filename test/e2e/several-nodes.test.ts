@@ -89,6 +89,7 @@ describe.skipIf(mayLackPostgres())('several nodes on one PostgreSQL database', (
     const { start, key, ask, url } = await createCluster(postgres);
     const nodes = await Promise.all([start(0), start(1), start(2)]);
     await expectSharedLimit(key, url);
+    await expectSharedTries(url);
 
     const arrivals: number[] = [];
     const receiver = await startCountingReceiver((response) =>
@@ -169,5 +170,24 @@ describe.skipIf(mayLackPostgres())('several nodes on one PostgreSQL database', (
     });
     expect(revoked.ok).toBe(true);
     expect(await statusAt(2)).toBe(401);
+  }
+
+  /** Five wrong passwords are enough, whichever node each was tried at. */
+  async function expectSharedTries(url: (n: number) => string): Promise<void> {
+    async function statusOfLogIn(n: number): Promise<number> {
+      const form = await fetch(`${url(n)}/dashboard/login`);
+      const [, token = ''] = /name="_csrf" value="([^"]+)"/.exec(await form.text()) ?? [];
+      const cookie = form.headers.getSetCookie().map((line) => line.split(';')[0]);
+      const body = new URLSearchParams({
+        _csrf: token,
+        email: 'n@example.com',
+        password: 'not the password',
+      });
+      const headers = { cookie: cookie.join('; ') };
+      return (await fetch(`${url(n)}/dashboard/login`, { method: 'POST', headers, body })).status;
+    }
+    for (let tried = 0; tried < 5; tried++) expect(await statusOfLogIn(tried % 3)).toBe(401);
+    await later(2_000);
+    for (const n of [0, 1, 2]) expect(await statusOfLogIn(n)).toBe(429);
   }
 });
