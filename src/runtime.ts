@@ -275,7 +275,9 @@ async function warnOfOthers({ store, config: { dataDir, databaseUrl }, logger }:
   );
 }
 
-/** How many runs a process that died had under way. A lost connection is no reason to end: the poller looks again. */
+/**
+ * The number of runs interrupted by the death of a process. A lost connection is not fatal: the poller checks again.
+ */
 async function recoverSources({ store, clock }: Runtime): Promise<number> {
   try {
     return (await store.recoverSources({ own: false, now: clock.now() })).length;

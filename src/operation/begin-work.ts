@@ -9,17 +9,17 @@ interface BeginDeps {
 
 const RETRY_EVERY_MS = 1_000;
 
-/** Work that begins once the storage can be reached. */
+/** Work that starts once the storage is reachable. */
 export interface Begun {
-  /** Begins nothing more. */
+  /** Starts no further steps. */
   stop(): void;
 }
 
 /**
- * Runs the steps by which a server that already listens begins its work, each once, one after the other. A step that fails as the
- * storage cannot be reached is tried again each second, in the background, so that an outage in just this moment ends no server:
- * until then it answers 503, as in an outage later.
- * @throws what a step does at the first try for another reason
+ * Runs the steps with which a server that already listens starts its work, once each and in order. A step that fails
+ * because the storage is unreachable is retried every second in the background, so that an outage at this moment does
+ * not end the server: until then it responds with 503, as in a later outage.
+ * @throws the error of a step that fails at the first attempt for another reason
  */
 export async function beginWork(
   { clock, logger }: BeginDeps,
@@ -44,7 +44,7 @@ export async function beginWork(
     try {
       await run();
     } catch (err) {
-      // That the storage fails was said, and is said where it is noticed.
+      // Storage failures are reported by the storage watch.
       if (!isStopped && storageFaultOf(err) === null)
         logger.error({ err }, 'work cannot begin; trying again');
       planAnother();

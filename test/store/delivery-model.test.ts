@@ -6,7 +6,7 @@ import * as commands from './model/commands.ts';
 import { DAY, type Ending, type Expected, type ExpectedEndpoint, MINUTE } from './model/expected.ts';
 import { verify, verifyLists } from './model/verify.ts';
 
-/** Failures in a row that each endpoint begins with: two of them are close to a pause. */
+/** The initial number of consecutive failures of each endpoint: two of them are close to a pause. */
 const FAILURES = [0, 17, 19];
 
 const which = fc.nat(FAILURES.length - 1);
@@ -14,7 +14,7 @@ const who = fc.nat(1);
 const ending: fc.Arbitrary<Ending> = fc
   .nat(19)
   .map((n) => (n < 9 ? 'success' : n < 16 ? 'failure' : n < 18 ? 'blocked' : n < 19 ? 'internal' : 'gone'));
-/** Of requests that are sent together: of every kind, or an outage. */
+/** Outcomes of requests sent together: of every kind, or an outage. */
 const endings = fc.oneof(
   fc.array(ending, { minLength: 1, maxLength: 4 }),
   fc.constant<Ending[]>(['failure']),
@@ -35,7 +35,7 @@ const time = fc.oneof(
   fc.integer({ min: 1, max: 8 }).map((days) => days * DAY),
 );
 
-/** Arbitraries count as often as they stand here. */
+/** Repeated entries are chosen more often. */
 const steps = [
   fc.tuple(which, fc.integer({ min: 1, max: 25 })).map(([n, count]) => commands.newEvents(n, count, false)),
   fc.tuple(which, fc.integer({ min: 1, max: 25 })).map(([n, count]) => commands.newEvents(n, count, false)),
@@ -82,7 +82,7 @@ const steps = [
   which.map((n) => commands.holdTooLong(n)),
 ];
 
-test('whatever happens in whatever order, every delivery and endpoint is where its state machine says', async () => {
+test('after any sequence of steps, every delivery and endpoint has the state that the model predicts', async () => {
   const ended = new Map<string, number>();
   let paused = 0;
   await fc.assert(
@@ -119,7 +119,7 @@ test('whatever happens in whatever order, every delivery and endpoint is where i
     }),
     { numRuns: 25 },
   );
-  // Or the sequences would have been too tame to mean anything.
+  // Otherwise the sequences were too simple to prove anything.
   expect(ended.get('delivered')).toBeGreaterThan(0);
 
   expect(paused).toBeGreaterThan(0);

@@ -22,7 +22,7 @@ async function read(store: Store, token: string, now: number): Promise<string[]>
   return claimed.map(({ source }) => source.id);
 }
 
-/** A store on a file with a delivery and a source that are due. */
+/** A store on a file with a due delivery and a due source. */
 async function openWithWork(file: string, now: number) {
   const clock = createManualClock(now);
   const { store } = await openTestStore({ clock, file });
@@ -34,7 +34,7 @@ async function openWithWork(file: string, now: number) {
   return { store, clock };
 }
 
-/** What a process that starts or looks around takes of the dead, and what it then gets. */
+/** What a process recovers from dead ones at startup or periodically, and what it then gets. */
 async function takeUp(store: Store, now: number) {
   await store.recoverDeliveries({ own: false });
   const sources = await store.recoverSources({ own: false, now });
@@ -48,7 +48,7 @@ async function takeUp(store: Store, now: number) {
 const NOTHING = { deliveries: [], sources: [], key: 'running' };
 const ALL = { deliveries: ['dlv_1'], sources: ['src_1'], key: 'held' };
 
-/** A process of its own that holds the delivery, the source and the key of a request, until it is killed. */
+/** A separate process that holds the delivery, the source and the key of a request, until it is killed. */
 async function startHolder(file: string) {
   const path = (name: string) => JSON.stringify(join(process.cwd(), name));
   const holder = startScriptText(`
@@ -66,7 +66,7 @@ async function startHolder(file: string) {
   return holder;
 }
 
-test('what a killed process held stays its own as long as it may live, and is free for others after that', async () => {
+test('what a killed process held stays leased while it may be alive, and is then free for others', async () => {
   const file = join(tempFolder(), 'store.db');
   const { store, clock } = await openWithWork(file, Date.now());
   onTestFinished(() => store.close());
@@ -82,7 +82,7 @@ test('what a killed process held stays its own as long as it may live, and is fr
   expect(await takeUp(store, clock.now())).toEqual(ALL);
 });
 
-test('it is free at once for a start that is alone on the file', async () => {
+test('it is free immediately for a start without other processes on the file', async () => {
   const file = join(tempFolder(), 'store.db');
   const { store: before } = await openWithWork(file, Date.now());
   await before.close();
@@ -94,7 +94,7 @@ test('it is free at once for a start that is alone on the file', async () => {
   expect(await takeUp(store, clock.now())).toEqual(ALL);
 });
 
-test('a start beside one that lives takes nothing from it, however long that lives', async () => {
+test('a start takes nothing from a live process, however long that lives', async () => {
   const file = join(tempFolder(), 'store.db');
   const { store: first, clock } = await openWithWork(file, T0);
   onTestFinished(() => first.close());
@@ -106,11 +106,11 @@ test('a start beside one that lives takes nothing from it, however long that liv
   for (let beats = 0; beats < 12; beats++) {
     expect(await takeUp(second, clock.now())).toEqual(NOTHING);
     clock.advance(5_000);
-    await first.probe(); // its beat was stored before
+    await first.probe(); // its heartbeat has been stored
   }
 });
 
-test('one that ends says so: what its requests have done is known to the next run, at once', async () => {
+test('a process that ends is free immediately: the next run gets the recorded steps of its requests', async () => {
   const file = join(tempFolder(), 'store.db');
   const { store: first, clock } = await openWithWork(file, T0);
   const { store: second } = await openTestStore({ clock, file });
@@ -127,7 +127,7 @@ test('one that ends says so: what its requests have done is known to the next ru
   });
 });
 
-test('a row of a time to come is a clock set back, and counts as heard only for so long', async () => {
+test('a heartbeat in the future means that the clock was set back, and counts only for a limited time', async () => {
   const file = join(tempFolder(), 'store.db');
   const { store: first } = await openWithWork(file, T0);
   onTestFinished(() => first.close());

@@ -12,7 +12,7 @@ function setUp() {
   return { clock, said, watch: createStorageWatch(clock, (change) => said.push(change)) };
 }
 
-test('a full disk is said once when it begins, and once when it ends', () => {
+test('a full disk is reported once at its start and once at its end', () => {
   const { clock, said, watch } = setUp();
   watch.stored();
   for (let i = 0; i < 10; i++) {
@@ -28,7 +28,7 @@ test('a full disk is said once when it begins, and once when it ends', () => {
   expect(said.slice(2)).toEqual([{ state: 'failing', fault: 'outage' }]);
 });
 
-test('small changes that a full disk still takes between two refusals end nothing', () => {
+test('small changes accepted between two rejections do not end the outage', () => {
   const { clock, said, watch } = setUp();
   for (let i = 0; i < 20; i++) {
     watch.failed(full);
@@ -38,7 +38,7 @@ test('small changes that a full disk still takes between two refusals end nothin
   expect(said).toHaveLength(1);
 });
 
-test("what is no fault of the storage is nobody's outage", () => {
+test('other errors are not an outage', () => {
   const { said, watch } = setUp();
   watch.failed(new Error('a bug'));
   watch.failed(new DomainError('UNAVAILABLE', 'Too many changes are waiting to be stored.'));

@@ -9,13 +9,13 @@ const FLUSH_MS = 1;
 const CLAIM_LIMIT = 512;
 const CLAIMS_AT_ONCE = 2;
 
-/** The writer's queue as the driver sets it up, over a commit that takes as long as its changes are reckoned to cost. */
+/** The writer's queue as the driver configures it, with commits that take as long as their estimated cost. */
 function setUp() {
   const time = { ms: 0 };
   const committed: Change[] = [];
   const queue = createWriteQueue<Change>({
     commit: async (batch) => {
-      // As by a thread: who was answered has asked for the next by then.
+      // Like a thread: by then, callers have sent their next request.
       await new Promise((resolve) => setImmediate(resolve));
       time.ms += FLUSH_MS + batch.reduce((sum, change) => sum + costOf(change), 0) / 1_000;
       committed.push(...batch);
@@ -40,7 +40,7 @@ const AN_OUTCOME: Change = ['recordDelivered', ['dlv_1', 'att_1', 1, 0, 1, '{}',
 const A_PROBE: Change = ['writeProbe', [0]];
 const ten = (n: number) => `ten_${n}`;
 
-/** Tenants that post in closed loops, and a dispatcher that claims, sends in no time and records. */
+/** Tenants that post in closed loops, and a dispatcher that claims, sends instantly and records outcomes. */
 async function simulate(load: { tenants: number; loops: number; deliveries: number; ms: number }) {
   const { queue, time } = setUp();
   const found = { made: 0, recorded: 0, posts: new Map<string, number>(), longestProbeMs: 0 };
@@ -88,7 +88,7 @@ describe('the writer under many tenants', () => {
   ])('outcomes keep pace with posts: %j', async (load) => {
     const { made, recorded, posts, longestProbeMs } = await simulate(load);
     expect(made).toBeGreaterThan(0);
-    // What is on its way at any moment: two claims, and the outcomes of two.
+    // In progress at any time: two claims, and the outcomes of two.
     expect(recorded).toBeGreaterThan(0.9 * made - 4 * CLAIM_LIMIT);
     expect(posts.size).toBe(load.tenants);
     const counts = [...posts.values()];
@@ -96,7 +96,7 @@ describe('the writer under many tenants', () => {
     expect(longestProbeMs).toBeLessThan(150);
   });
 
-  test('whatever is asked for, all of it is made, each owner in its order, and nobody waits for more than a fair share', async () => {
+  test('all changes are made, in order per owner, and no owner waits for more than a fair share', async () => {
     const owners = fc.integer({ min: 1, max: 30 });
     await fc.assert(
       fc.asyncProperty(
@@ -111,7 +111,7 @@ describe('the writer under many tenants', () => {
           for (const owner of new Set(changes.map(ownerOf))) {
             const mine = changes.filter((change) => ownerOf(change) === owner);
             expect(committed.filter((change) => ownerOf(change) === owner)).toEqual(mine);
-            // Before its first change every other owner has had what that costs, and one change more, at most.
+            // Before its first change, every other owner had at most its cost, and one more change.
             const first = mine[0];
             if (first === undefined) continue;
             const before = new Map<string, number>();
@@ -126,14 +126,14 @@ describe('the writer under many tenants', () => {
     );
   });
 
-  test('a claim that costs a whole commit is made, and so is what comes after it', async () => {
+  test('a claim that costs a whole commit is made, and so are later changes', async () => {
     const { queue, committed } = setUp();
     const changes = [aClaim(512, 1), aPost(ten(1), 10), AN_OUTCOME, A_PROBE];
     await Promise.all(changes.map((change) => queue.run(change)));
     expect(new Set(committed)).toEqual(new Set(changes));
   });
 
-  test('claims that cost a whole commit each, one after the other, leave tenants their turns', async () => {
+  test('consecutive claims that cost a whole commit each leave tenants their turns', async () => {
     const { queue, time } = setUp();
     let posts = 0;
     const loop = async (change: Change, after = () => {}) => {
@@ -143,11 +143,11 @@ describe('the writer under many tenants', () => {
       ...Array.from({ length: CLAIMS_AT_ONCE }, () => loop(aClaim(512, 1))),
       ...Array.from({ length: 16 }, (_, n) => loop(aPost(ten(n), 1), () => posts++)),
     ]);
-    // Of each commit 7.5 ms at least, at 0.67 ms a post, beside a claim of 32.
+    // At least 7.5 ms of each commit, at 0.67 ms per post, next to a claim of 32.
     expect(posts).toBeGreaterThan(400);
   });
 
-  test('who posts beside a tenant of 3,000 endpoints waits for one of its posts at most, and that tenant is served as well', async () => {
+  test('next to a tenant with 3,000 endpoints, others wait for one of its posts at most, and it is served, too', async () => {
     const { queue, time } = setUp();
     const waits: number[] = [];
     let wide = 0;

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-// A command line has nothing else that keeps the process alive: without care Node ends it with code 13.
+// In a command, nothing else keeps the process alive: Node would otherwise exit with code 13.
 test('a process that only awaits a write lives until it is committed, and ends by itself', async () => {
   const script = `
     import { openSqliteStore } from '${ROOT}/src/store/sqlite/open.ts';

@@ -15,11 +15,11 @@ class TestFault extends Error {
 type Step = () => unknown;
 type Options = Partial<Pick<WriteQueueOptions<Step>, 'maxBatch' | 'maxQueued'> & Transactions> & {
   onCommit?: (rows: number[]) => void;
-  /** What a batch waits for before it is committed, as a thread of its own may still be busy. */
+  /** Awaited before each commit, because a separate thread may still be busy. */
   before?: () => Promise<void>;
 };
 
-/** A queue over a list that rolls back as a database does; `onCommit` may throw as COMMIT can. */
+/** A queue over a list that rolls back like a database; `onCommit` may throw like COMMIT. */
 function setUp({ onCommit, before, maxBatch, maxQueued, ...overrides }: Options = {}) {
   const batches: number[][] = [];
   let stored: number[] = [];
@@ -71,7 +71,7 @@ describe('group commit', () => {
     expect(batches).toEqual([[1, 2, 3]]);
   });
 
-  test('a change that comes to an idle queue goes at once; what comes while it is under way shares the next commit', async () => {
+  test('a change in an idle queue is sent at once; changes during its commit share the next one', async () => {
     const commits = Array.from({ length: 2 }, () => Promise.withResolvers<void>());
     let started = 0;
     const { insert, batches } = setUp({ before: () => commits[started++]?.promise ?? Promise.resolve() });
@@ -91,7 +91,7 @@ describe('group commit', () => {
     expect(batches).toEqual([[1], [2, 3, 4]]);
   });
 
-  test('what exceeds a batch goes in the next one, in order', async () => {
+  test('changes beyond a batch go into the next one, in order', async () => {
     const { insert, batches } = setUp({ maxBatch: 2 });
     await Promise.all([insert(1), insert(2), insert(3), insert(4), insert(5)]);
     expect(batches).toEqual([[1, 2], [3, 4], [5]]);
@@ -119,7 +119,7 @@ describe('failures', () => {
     expect(stored()).toEqual([1, 2]);
   });
 
-  test('a poison operation costs the others no commit of their own', async () => {
+  test('a poison operation costs the others no separate commit', async () => {
     const { insert, queue, batches } = setUp();
     const poison = [1, 2].map(() =>
       queue.run(() => {
@@ -131,7 +131,7 @@ describe('failures', () => {
     expect(batches).toEqual([[1, 2, 3, 4, 5]]);
   });
 
-  test('a commit that fails rejects every operation and stores nothing', async () => {
+  test('a failed commit rejects every operation and stores nothing', async () => {
     const { insert, stored } = setUp({
       onCommit: () => {
         throw new TestFault('full');
@@ -145,7 +145,7 @@ describe('failures', () => {
     expect(stored()).toEqual([]);
   });
 
-  test('where the storage is full for a big change only, the small ones are kept', async () => {
+  test('if the storage is full for a large change only, small ones are kept', async () => {
     const { insert, stored } = setUp({
       onCommit: (rows) => {
         if (rows.includes(666)) throw new TestFault('full');
@@ -156,7 +156,7 @@ describe('failures', () => {
     expect(stored()).toEqual([1, 2]);
   });
 
-  test('an outage is not met again by each operation of the batch', async () => {
+  test('after an outage, the operations of the batch are not tried one by one', async () => {
     let tries = 0;
     const { insert } = setUp({
       runBatch: () => {
@@ -169,7 +169,7 @@ describe('failures', () => {
     expect(tries).toBe(1);
   });
 
-  test('an outage during the replay rejects what is left, and keeps what was committed', async () => {
+  test('an outage during the replay rejects the rest, and keeps what was committed', async () => {
     const { insert, stored } = setUp({
       onCommit: (rows) => {
         if (rows.length > 1) throw new TestFault('full');
@@ -194,7 +194,7 @@ describe('failures', () => {
     expect(stored()).toEqual([2]);
   });
 
-  test('whatever mixture of good and poison operations comes, exactly the good ones are stored, in order', async () => {
+  test('of any mixture of good and poison operations, exactly the good ones are stored, in order', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.boolean(), { maxLength: 40 }),
@@ -219,7 +219,7 @@ describe('failures', () => {
 });
 
 describe('limits and end', () => {
-  test('an operation over the bound is refused at once, and the ones before it are stored', async () => {
+  test('an operation above the limit is refused at once, and earlier ones are stored', async () => {
     const { insert, stored } = setUp({ maxQueued: 2 });
     const accepted = [insert(1), insert(2)];
     await expect(insert(3)).rejects.toMatchObject(unavailable);
@@ -227,7 +227,7 @@ describe('limits and end', () => {
     expect(stored()).toEqual([1, 2]);
   });
 
-  test('close commits what waits', async () => {
+  test('close commits waiting operations', async () => {
     const { insert, queue, stored } = setUp({ maxBatch: 2 });
     const waiting = [insert(1), insert(2), insert(3)];
     await queue.close();
@@ -235,7 +235,7 @@ describe('limits and end', () => {
     expect(stored()).toEqual([1, 2, 3]);
   });
 
-  test('where nothing can be stored ever again, whoever waits is told, and whoever comes later', async () => {
+  test('if nothing can be stored any more, waiting and later operations are rejected', async () => {
     const gone = new Error('the thread is gone');
     const { insert, queue } = setUp({ before: () => Promise.reject(gone), maxBatch: 1 });
     const results = await Promise.allSettled([insert(1), insert(2)]);
@@ -251,8 +251,8 @@ describe('limits and end', () => {
   });
 });
 
-describe('who shares the writer', () => {
-  /** A queue of named changes whose batches are written down; the first of them is under way until `go` is called. */
+describe('sharing the writer', () => {
+  /** A queue of named changes that records its batches; the first one is in progress until `go` is called. */
   function setUpShared(costUs: number) {
     const batches: string[][] = [];
     let go = () => {};
@@ -279,7 +279,7 @@ describe('who shares the writer', () => {
     expect(batches).toEqual([['a0'], ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']]);
   });
 
-  test('a batch that costs enough is full, so that who brings one change waits for two batches at most', async () => {
+  test('a batch is full at a certain cost, so that a single change waits for two batches at most', async () => {
     const { queue, batches, go } = setUpShared(20_000);
     const first = queue.run('a0');
     await Promise.resolve();
@@ -290,7 +290,7 @@ describe('who shares the writer', () => {
     expect(batches.every((batch) => batch.length <= 2)).toBe(true);
   });
 
-  test('who has many changes waiting waits long, and who has few does not', async () => {
+  test('an owner with many waiting changes waits long, one with few does not', async () => {
     const { queue, go } = setUpShared(20_000);
     const all = [queue.run('a0')];
     await Promise.resolve();
@@ -301,7 +301,7 @@ describe('who shares the writer', () => {
     expect(['a', 'b'].map(queue.waitMs)).toEqual([0, 0]);
   });
 
-  test('the wait is reckoned by what batches take of late, be it more than they were to cost or less', async () => {
+  test('the wait is estimated by recent batches, whether they took more or less than their cost', async () => {
     const clock = createManualClock();
     const takes = { ms: 80 };
     const waits: number[] = [];
@@ -316,7 +316,7 @@ describe('who shares the writer', () => {
       clock,
     });
     const store = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => queue.run(`a${n}`)));
-    await store(80); // two to a batch, 40 ms by what they cost
+    await store(80); // two per batch, 40 ms by their cost
     expect(waits[0]).toBe(1_560);
     expect(waits.at(-2)).toBeGreaterThan(79); // two left: 40 ms at half the pace
     takes.ms = 10;
@@ -324,7 +324,7 @@ describe('who shares the writer', () => {
     expect(waits.at(-2)).toBeLessThan(11);
   });
 
-  test('a small batch, of which most is the flush, makes no wait longer', async () => {
+  test('a small batch, mostly its flush, does not increase the estimate', async () => {
     const clock = createManualClock();
     const waits: number[] = [];
     const queue = createWriteQueue<string>({

@@ -12,7 +12,7 @@ const idsOf = (lane: { deliveries: { id: string }[] }) => lane.deliveries.map((d
 
 export function describeLeases(open: OpenStore): void {
   describe('claiming deliveries', () => {
-    test('what is due is claimed, the longest due first, and what is not due stays', async () => {
+    test('due deliveries are claimed, longest due first, and others are not', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_late'], T0 + 2);
       await addDeliveries(store, 'whk_a', ['dlv_early'], T0 + 1);
@@ -22,7 +22,7 @@ export function describeLeases(open: OpenStore): void {
       expect(lane.nextDueAt).toBe(T0 + 3);
     });
 
-    test('a claim carries what an attempt needs', async () => {
+    test('a claim contains everything for an attempt', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       const { deliveries, nextDueAt } = await claim(store, 'whk_a', { token: 'lease_x' });
@@ -31,7 +31,7 @@ export function describeLeases(open: OpenStore): void {
       expect(nextDueAt).toBeNull();
     });
 
-    test('each delivery of a claim has its own body, whatever bytes it and the others have', async () => {
+    test('each delivery of a claim has its own body, whatever bytes the bodies contain', async () => {
       const { store } = await openWithTenants(open);
       const texts = ['{"excerpt":"Grüße 😀"}', '{}', '{"excerpt":"\\u0000, \\"quoted\\", \', %"}'];
       const events = texts.map((body, n) => {
@@ -43,7 +43,7 @@ export function describeLeases(open: OpenStore): void {
       expect(bodiesOf(deliveries)).toEqual(texts);
     });
 
-    test('the bodies of a claim are gone once they are let go of, and those of another are not', async () => {
+    test('the bodies of a claim are freed when released, and those of another are not', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);
       const first = await claim(store, 'whk_a', { limit: 1 });
@@ -53,7 +53,7 @@ export function describeLeases(open: OpenStore): void {
       expect(bodiesOf(second.deliveries)).toEqual([expect.stringMatching(/^\{"event":"evt_.*\}$/)]);
     });
 
-    test('a retry counts the attempts before it', async () => {
+    test('a retry counts previous attempts', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -63,7 +63,7 @@ export function describeLeases(open: OpenStore): void {
       expect(deliveries).toMatchObject([{ attempt: 2, attemptsInCycle: 1 }]);
     });
 
-    test('the limit holds, and what it leaves tells when it was due', async () => {
+    test('the limit applies, and the claim says when the rest is due', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2', 'dlv_3']);
       const first = await claim(store, 'whk_a', { limit: 2 });
@@ -75,7 +75,7 @@ export function describeLeases(open: OpenStore): void {
       expect([idsOf(rest), rest.nextDueAt]).toEqual([['dlv_3'], null]);
     });
 
-    test('urgent deliveries come first, then the others by time; one that is planned for later waits', async () => {
+    test('urgent deliveries are claimed first, then others by time; those planned for later wait', async () => {
       const { store } = await openWithTenants(open);
       const add = (id: string, dueAt: number, urgent: boolean) =>
         addDeliveries(store, 'whk_a', [id], dueAt, 'ten_a', urgent);
@@ -91,7 +91,7 @@ export function describeLeases(open: OpenStore): void {
       expect([idsOf(rest), rest.nextDueAt]).toEqual([['dlv_2'], T0 + 9]);
     });
 
-    test('of the places of a claim so many are for what has waited longest as the caller says', async () => {
+    test('the caller reserves a part of a claim for the longest waiting deliveries', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2'], T0);
       await addDeliveries(store, 'whk_a', ['dlv_hot_1', 'dlv_hot_2'], T0 + 1, 'ten_a', true);
@@ -103,14 +103,14 @@ export function describeLeases(open: OpenStore): void {
       ]);
     });
 
-    test('what the caller holds is not given again; what it let go is', async () => {
+    test('deliveries held by the caller are not claimed again; released ones are', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);
       await claim(store, 'whk_a');
       expect(idsOf(await claim(store, 'whk_a', { held: ['dlv_1'] }))).toEqual(['dlv_2']);
     });
 
-    test('another process is given nothing until the lease has run out, and is told when that is', async () => {
+    test('another process gets nothing until the lease has expired, and learns when that is', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -120,7 +120,7 @@ export function describeLeases(open: OpenStore): void {
       expect(again.deliveries).toMatchObject([{ id: 'dlv_1', attempt: 1 }]);
     });
 
-    test('each claim renews the lease, and a process that stops ends its own alone', async () => {
+    test('each claim renews the lease, and a stopping process ends only its own', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -133,7 +133,7 @@ export function describeLeases(open: OpenStore): void {
       expect(idsOf(await claim(store, 'whk_a', other))).toEqual(['dlv_1']);
     });
 
-    test('one call serves many lanes, and answers for each in its order', async () => {
+    test('one call claims for many lanes, with results in their order', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_a']);
       await addDeliveries(store, 'whk_b', ['dlv_b']);
@@ -155,7 +155,7 @@ export function describeLeases(open: OpenStore): void {
       ]);
     });
 
-    test('one call reads so many bytes at most, and what it leaves is due still', async () => {
+    test('one call reads a limited number of bytes, and the rest is still due', async () => {
       const { store } = await openWithTenants(open);
       for (const [endpointId, tenantId] of [
         ['whk_a', 'ten_a'],
@@ -176,14 +176,14 @@ export function describeLeases(open: OpenStore): void {
       expect((await claim(store, 'whk_b')).deliveries).toHaveLength(10);
     });
 
-    test('the endpoint comes along where the caller has no copy or an old one', async () => {
+    test('the endpoint is returned if the caller has no copy or an outdated one', async () => {
       const { store } = await openWithTenants(open);
       const endpoint = await store.getEndpoint('ten_a', 'whk_a');
       expect((await claim(store, 'whk_a', { knownVersion: -1 })).endpoint).toEqual(endpoint);
       expect((await claim(store, 'whk_a', { knownVersion: 1 })).endpoint).toBeNull();
     });
 
-    test('no delivery is given twice while it is held, whatever the limits', async () => {
+    test('no delivery is claimed twice while it is held, whatever the limits', async () => {
       const { store } = await openWithTenants(open);
       let run = 0;
       await fc.assert(
@@ -209,7 +209,7 @@ export function describeLeases(open: OpenStore): void {
   });
 
   describe('recovering after a crash', () => {
-    test('what a dead process had claimed is due at once, under no lease', async () => {
+    test('deliveries claimed by a dead process are due immediately, without a lease', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -219,7 +219,7 @@ export function describeLeases(open: OpenStore): void {
       expect(idsOf(await claim(store, 'whk_a', { token: 'lease_2' }))).toEqual(['dlv_1']);
     });
 
-    test('what waits for its time keeps it', async () => {
+    test('planned retries keep their time', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1'], T0 + 500);
       await addDeliveries(store, 'whk_b', ['dlv_2'], T0 + 100);
@@ -229,7 +229,7 @@ export function describeLeases(open: OpenStore): void {
       ]);
     });
 
-    test('the throttle is told of past attempts, and of those under way as made now', async () => {
+    test('the throttle gets past attempts, and those in progress as of now', async () => {
       const { store, clock } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await addDeliveries(store, 'whk_b', ['dlv_2']);
@@ -246,7 +246,7 @@ export function describeLeases(open: OpenStore): void {
       ]);
     });
 
-    test('what its process took as it stored it is leased, anew only where the lease is short, and under way', async () => {
+    test('deliveries reserved when stored are leased, renewing the lease only if it is short, and count as in progress', async () => {
       const { store } = await openWithTenants(open);
       const other = (at: number) => claim(store, 'whk_a', { now: at, token: 'lease_2', limit: 0 });
       const leases: (number | null)[] = [];
@@ -261,17 +261,17 @@ export function describeLeases(open: OpenStore): void {
         leases.push((await other(now)).nextDueAt);
       }
       expect(leases).toEqual([T0 + 75_000, T0 + 75_000, T0 + 95_000]);
-      expect(await store.recentAttempts(T0, T0 + 20_000)).toHaveLength(2); // the first is older than was asked for
+      expect(await store.recentAttempts(T0, T0 + 20_000)).toHaveLength(2); // the first one is older than requested
     });
 
-    test('what a process stored and let wait for a claim is not under way', async () => {
+    test('deliveries stored without a reservation are not in progress', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2'], T0 + 1);
       await claim(store, 'whk_a', { limit: 1, now: T0 + 1 });
       expect(await store.recentAttempts(T0, T0 + 2)).toHaveLength(1);
     });
 
-    test('an attempt whose request was sent twice counts twice', async () => {
+    test('an attempt with a repeated request counts twice', async () => {
       const { store, clock } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);
       await claim(store, 'whk_a');
@@ -285,7 +285,7 @@ export function describeLeases(open: OpenStore): void {
       expect(times).toEqual([T0 + 10, T0 + 10, T0 + 20]);
     });
 
-    test('an attempt whose outcome is stored is not counted as under way too, even where a retry waits', async () => {
+    test('an attempt with a stored outcome does not also count as in progress, even if a retry waits', async () => {
       const { store, clock } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');

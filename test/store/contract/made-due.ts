@@ -17,8 +17,8 @@ const due = (...lanes: MadeDue['due']): MadeDue => ({ due: lanes, endpoints: [],
 const changed = (...endpoints: string[]): MadeDue => ({ due: [], endpoints, sources: false });
 
 export function describeMadeDue(open: OpenStore): void {
-  describe('what a commit made due', () => {
-    test('is told before the change is answered, and of changes that come to nothing nothing is told', async () => {
+  describe('what a commit makes due', () => {
+    test('is announced before the change resolves, and nothing for changes without effect', async () => {
       const { store, told } = await openAndListen(open);
       const post = () =>
         aSignal('ten_a', { externalId: 'post-1', events: [aRoutedEvent('ten_a', ['whk_a'])] });
@@ -30,7 +30,7 @@ export function describeMadeDue(open: OpenStore): void {
       expect(told()).toEqual([]);
     });
 
-    test('names a delivery that is too large apart, and none that is read or was taken on by its process', async () => {
+    test('lists rejected deliveries separately, and omits those pulled or reserved by their process', async () => {
       const { store, told } = await openAndListen(open);
       for (const id of ['whk_c', 'whk_d', 'whk_e']) {
         await store.createEndpoint(anEndpoint('ten_a', { id }), null);
@@ -49,7 +49,7 @@ export function describeMadeDue(open: OpenStore): void {
       ]);
     });
 
-    test('is told of changes that somebody makes, and that a keyed request makes, once', async () => {
+    test('is announced once for changes by an actor and by a keyed request', async () => {
       const { store, told } = await openAndListen(open);
       const pause = () => store.pauseEndpoint('ten_a', 'whk_a', T0);
       await store.as({ tenantId: 'ten_a', actor: 'usr_1' }, pause);
@@ -69,7 +69,7 @@ export function describeMadeDue(open: OpenStore): void {
       expect(told()).toEqual([]);
     });
 
-    test('is told once a commit, of all its changes but those that failed', async () => {
+    test('is announced once per commit, for all changes that did not fail', async () => {
       const { store, told } = await openAndListen(open);
       const event = aRoutedEvent('ten_a', ['whk_a']);
       await Promise.all([
@@ -81,7 +81,7 @@ export function describeMadeDue(open: OpenStore): void {
       expect(told()).toEqual([{ due: [LANE], endpoints: ['whk_a'], sources: true }]);
     });
 
-    test('are endpoints that were changed, and with them what waited for them where they were resumed', async () => {
+    test('includes changed endpoints, and the deliveries of resumed ones', async () => {
       const { store, told } = await openAndListen(open);
       const endpoint = await store.getEndpoint('ten_a', 'whk_a');
       if (endpoint === null) throw new Error('the endpoint is there');
@@ -102,7 +102,7 @@ export function describeMadeDue(open: OpenStore): void {
       expect(told()).toEqual([updated, paused, resumed, ended, resumed, removed]);
     });
 
-    test('are sources that were made, changed, asked for or deleted', async () => {
+    test('includes sources that were created, changed, run on request or deleted', async () => {
       const { store, told } = await openAndListen(open);
       const source = aSource();
       await store.createSource(source, 10);

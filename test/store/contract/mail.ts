@@ -15,7 +15,7 @@ function aMail(id: string, overrides: Partial<NewMail> = {}): NewMail {
 
 export function describeMail(open: OpenStore): void {
   describe('the outbox', () => {
-    test('keeps a mail once, and gives it with its owner’s address while it is due', async () => {
+    test('stores a mail once, and returns it with its owner’s address while it is due', async () => {
       const { store } = await openWithTenants(open);
       await store.addMail(aMail('mal_1'));
       await store.addMail(aMail('mal_1', { facts: { kind: 'message', subject: 'Again', text: '' } }));
@@ -26,7 +26,7 @@ export function describeMail(open: OpenStore): void {
       ]);
     });
 
-    test('mail is counted under each of its keys or under none, for as long as their limits look back', async () => {
+    test('mail counts for all of its keys or none, within the period of their limits', async () => {
       const { store } = await openWithTenants(open);
       const own = { key: 'ten_a', most: 2, withinMs: 1_000 };
       const address = { key: 'invite x', most: 1, withinMs: 5_000 };
@@ -39,7 +39,7 @@ export function describeMail(open: OpenStore): void {
       expect(await store.countMail([address], T0 + 5_000)).toBeNull();
     });
 
-    test('tenants take turns, and links for new passwords and news of credentials go first', async () => {
+    test('tenants take turns; password links and notices about credentials go first', async () => {
       const { store } = await openWithTenants(open);
       for (let i = 0; i < 30; i++) await store.addMail(aMail(`mal_a${String(i).padStart(2, '0')}`));
       await store.addMail(aMail('mal_b1', { tenantId: 'ten_b', createdAt: T0 + 5 }));
@@ -52,7 +52,7 @@ export function describeMail(open: OpenStore): void {
       expect(await store.dueMail(T0 + 4, 50)).toHaveLength(30);
     });
 
-    test('a mail that was sent is not due any more, and is marked once', async () => {
+    test('a sent mail is no longer due, and is marked once', async () => {
       const { store } = await openWithTenants(open);
       await store.addMail(aMail('mal_1'));
       expect(await store.markMailSent('mal_1', T0 + 5)).toBe(true);
@@ -64,7 +64,7 @@ export function describeMail(open: OpenStore): void {
       ]);
     });
 
-    test('one that failed is due again at its time, or never', async () => {
+    test('a failed one is due again at its time, or never', async () => {
       const { store } = await openWithTenants(open);
       await store.addMail(aMail('mal_1'));
       await store.markMailFailed('mal_1', T0 + 60);
@@ -75,7 +75,7 @@ export function describeMail(open: OpenStore): void {
       expect(await store.listMail('ten_a', 10)).toMatchObject([{ tries: 2, sentAt: null }]);
     });
 
-    test('one that was sent, or given up, is due again where its tenant asks for it', async () => {
+    test('one that was sent or given up is due again at its tenant’s request', async () => {
       const { store } = await openWithTenants(open);
       await store.addMail(aMail('mal_1'));
       await store.markMailSent('mal_1', T0);
@@ -85,7 +85,7 @@ export function describeMail(open: OpenStore): void {
       expect(await store.markMailSent('mal_1', T0 + 6)).toBe(true);
     });
 
-    test('what is for a person goes to that person, and all else to an owner', async () => {
+    test('personal mail goes to its user, and other mail to an owner', async () => {
       const { store } = await openWithTenants(open);
       const facts = { kind: 'password_reset', userId: 'own_ten_b', box: '' } as const;
       await store.addMail(aMail('mal_1', { facts, tenantId: 'ten_b' }));
@@ -106,7 +106,7 @@ export function describeMail(open: OpenStore): void {
       expect((await store.listMail('ten_a', 1)).map(({ id }) => id)).toEqual(['mal_2']);
     });
 
-    test('tells which mail waits unannounced, once', async () => {
+    test('returns unannounced waiting mail once', async () => {
       const { store } = await openWithTenants(open);
       await store.addMail(aMail('mal_1'));
       await store.addMail(aMail('mal_2'));
@@ -116,7 +116,7 @@ export function describeMail(open: OpenStore): void {
       expect(await store.unannouncedMail(10)).toEqual([]);
     });
 
-    test('forgets what is old', async () => {
+    test('prunes old mail', async () => {
       const { store } = await openWithTenants(open);
       await store.addMail(aMail('mal_1'));
       await store.addMail(aMail('mal_2', { createdAt: T0 + 10 }));

@@ -7,7 +7,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 const idsOf = (lane: { deliveries: { id: string }[] }) => lane.deliveries.map((delivery) => delivery.id);
 const statusOf = async (store: Store, id: string) => (await store.getDelivery('ten_a', id))?.status;
 
-/** A step of resuming `whk_a`, with room in the plan. */
+/** A step of resuming `whk_a`, allowed by the plan. */
 function resume(store: Store, overrides: Partial<Parameters<Store['resumeEndpoint']>[0]> = {}) {
   return store.resumeEndpoint({
     tenantId: 'ten_a',
@@ -20,8 +20,8 @@ function resume(store: Store, overrides: Partial<Parameters<Store['resumeEndpoin
 }
 
 export function describePausing(open: OpenStore): void {
-  describe('pausing by hand', () => {
-    test('the endpoint says that it is paused, why and since when, in a new version', async () => {
+  describe('pausing manually', () => {
+    test('the endpoint has status, reason and time of the pause, in a new version', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.pauseEndpoint('ten_a', 'whk_a', T0 + 1)).toBe(true);
       expect(await store.getEndpoint('ten_a', 'whk_a')).toMatchObject({
@@ -33,7 +33,7 @@ export function describePausing(open: OpenStore): void {
       expect((await store.getEndpoint('ten_b', 'whk_b'))?.status).toBe('active');
     });
 
-    test('what waits at it is counted, up to as many as one wants to know of', async () => {
+    test('its waiting deliveries are counted, up to a limit', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2', 'dlv_3']);
       await store.recordOutcome(anOutcome({ next: { status: 'delivered' }, streak: 'reset' }));
@@ -50,7 +50,7 @@ export function describePausing(open: OpenStore): void {
       expect(await store.getEndpoint('ten_a', 'whk_a')).toMatchObject({ pausedAt: T0 + 1, version: 2 });
     });
 
-    test('one that is paused for another reason is then held by hand, since when it was paused', async () => {
+    test('one paused for another reason is then paused manually, since the original time', async () => {
       const { store } = await openWithTenants(open);
       const paused = anEndpoint('ten_a', {
         id: 'whk_p',
@@ -66,7 +66,7 @@ export function describePausing(open: OpenStore): void {
       });
     });
 
-    test("there is nothing to pause under an unknown id, or another tenant's", async () => {
+    test("an unknown endpoint, or another tenant's, cannot be paused", async () => {
       const { store } = await openWithTenants(open);
       expect(await store.pauseEndpoint('ten_a', 'whk_none', T0)).toBe(false);
       expect(await store.pauseEndpoint('ten_b', 'whk_a', T0)).toBe(false);
@@ -75,7 +75,7 @@ export function describePausing(open: OpenStore): void {
   });
 
   describe('while an endpoint is paused', () => {
-    test('what waits and what comes is held, and nothing is claimed', async () => {
+    test('waiting and new deliveries are held, and nothing is claimed', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);
       await store.recordOutcome(anOutcome());
@@ -91,7 +91,7 @@ export function describePausing(open: OpenStore): void {
       expect(await store.listDueLanes()).toEqual([]);
     });
 
-    test('what was in flight lands and is recorded: a success as delivered', async () => {
+    test('attempts in flight are recorded: a success as delivered', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -103,7 +103,7 @@ export function describePausing(open: OpenStore): void {
       expect((await store.getEndpoint('ten_a', 'whk_a'))?.status).toBe('paused');
     });
 
-    test('and a failure with a retry left as held, until it is resumed', async () => {
+    test('and a failure with retries left as held, until it is resumed', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -123,7 +123,7 @@ export function describePausing(open: OpenStore): void {
   });
 
   describe('resuming', () => {
-    test('clears the count and makes the whole backlog due at once, the longest held first', async () => {
+    test('resets the count and makes the whole backlog due, longest held first', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);
       await store.recordOutcome(anOutcome());
@@ -144,7 +144,7 @@ export function describePausing(open: OpenStore): void {
       ]);
     });
 
-    test('goes step by step where many retries are planned for later, and is active only after the last', async () => {
+    test('takes several steps if many retries are planned, and activates it only after the last one', async () => {
       const { store } = await openWithTenants(open);
       const ids = ['dlv_1', 'dlv_2', 'dlv_3'];
       await addDeliveries(store, 'whk_a', ids);
@@ -158,7 +158,7 @@ export function describePausing(open: OpenStore): void {
       expect(idsOf(await claim(store, 'whk_a', { now: T0 + 10, knownVersion: 3 }))).toEqual(ids);
     });
 
-    test('leaves the retries of other endpoints at their times', async () => {
+    test('does not change retries of other endpoints', async () => {
       const { store } = await openWithTenants(open);
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_other' }), null);
       await addDeliveries(store, 'whk_other', ['dlv_1'], T0, 'ten_a');
@@ -168,7 +168,7 @@ export function describePausing(open: OpenStore): void {
       expect((await store.getDelivery('ten_a', 'dlv_1'))?.nextAttemptAt).toBe(T0 + 5_000);
     });
 
-    test('is no more than the truth where there is nothing to resume', async () => {
+    test('reports that there is nothing to resume', async () => {
       const { store } = await openWithTenants(open);
       expect(await resume(store)).toBe('active');
       expect(await resume(store, { id: 'whk_none' })).toBe('absent');
@@ -177,7 +177,7 @@ export function describePausing(open: OpenStore): void {
       expect((await store.getEndpoint('ten_a', 'whk_a'))?.status).toBe('paused');
     });
 
-    test('is refused where the plan has no room for one more active endpoint', async () => {
+    test('is refused if the plan allows no further active endpoint', async () => {
       const { store } = await openWithTenants(open);
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_2' }), null);
       await store.pauseEndpoint('ten_a', 'whk_a', T0);
@@ -188,7 +188,7 @@ export function describePausing(open: OpenStore): void {
   });
 
   describe('deleting an endpoint with a large backlog', () => {
-    test('discards the first thousand at once, shows all as discarded, and clears the rest bit by bit', async () => {
+    test('discards the first thousand immediately, shows all as discarded, and discards the rest in steps', async () => {
       const { store } = await openWithTenants(open);
       const ids = Array.from({ length: 1_005 }, (_, i) => `dlv_${String(i).padStart(5, '0')}`);
       await addDeliveries(store, 'whk_a', ids);

@@ -10,7 +10,7 @@ function aProfile(id: string, overrides: Partial<IcpProfile> = {}): IcpProfile {
 
 export function describeProfiles(open: OpenStore): void {
   describe('profiles', () => {
-    test('a profile comes back as it was stored, to its tenant only', async () => {
+    test('a profile is returned as stored, to its tenant only', async () => {
       const { store } = await openWithTenants(open);
       const profile = aProfile('icp_1', {
         phrases: ['crm'],
@@ -23,7 +23,7 @@ export function describeProfiles(open: OpenStore): void {
       expect((await store.listProfiles('ten_a')).map(({ id }) => id)).toEqual(['icp_1', 'icp_ten_a'].sort());
     });
 
-    test('a name is taken once a tenant, in whatever case, however many ask for it together', async () => {
+    test('a name is unique per tenant, case-insensitive, even with concurrent requests', async () => {
       const { store } = await openWithTenants(open);
       const made = await Promise.all(
         ['ÉTÉ', 'été', 'Été'].map((name, i) => store.createProfile(aProfile(`icp_${i}`, { name }), 10)),
@@ -35,11 +35,11 @@ export function describeProfiles(open: OpenStore): void {
 
     test('a tenant gets no more profiles than its limit', async () => {
       const { store } = await openWithTenants(open);
-      const asked = [1, 2, 3].map((n) => store.createProfile(aProfile(`icp_${n}`), 3)); // one is there from the start
+      const asked = [1, 2, 3].map((n) => store.createProfile(aProfile(`icp_${n}`), 3)); // one exists from the start
       expect((await Promise.all(asked)).sort()).toEqual(['created', 'created', 'full']);
     });
 
-    test('a change applies to the version it was decided on, and to no other', async () => {
+    test('a change applies only to the version it was based on', async () => {
       const { store } = await openWithTenants(open);
       await store.createProfile(aProfile('icp_1'), 10);
       const next = aProfile('icp_1', { name: 'Renamed', version: 2, updatedAt: T0 + 1 });
@@ -49,7 +49,7 @@ export function describeProfiles(open: OpenStore): void {
       expect(await store.getProfile('ten_a', 'icp_1')).toEqual(next);
     });
 
-    test('a change cannot take the name of another, but may change the case of its own', async () => {
+    test('a change cannot use the name of another profile, but can change the case of its own', async () => {
       const { store } = await openWithTenants(open);
       await store.createProfile(aProfile('icp_1'), 10);
       expect(await store.changeProfile(aProfile('icp_1', { name: 'DEFAULT', version: 2 }))).toBe(
@@ -60,7 +60,7 @@ export function describeProfiles(open: OpenStore): void {
       );
     });
 
-    test('a deleted profile is gone and its name is free; its signals stay, and are found by id and by name', async () => {
+    test('a deleted profile is gone and its name is free; its signals stay, and are found by ID and name', async () => {
       const { store } = await openWithTenants(open);
       await store.createProfile(aProfile('icp_1'), 10);
       await store.commitSignals([aSignal('ten_a', { id: 'sig_1', profileId: 'icp_1' })]);
@@ -76,7 +76,7 @@ export function describeProfiles(open: OpenStore): void {
       }
     });
 
-    test('the last profile stays, also where both of two are deleted together', async () => {
+    test('the last profile stays, even if both of two are deleted concurrently', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.deleteProfile('ten_a', 'icp_ten_a', T0)).toBe('last');
       await store.createProfile(aProfile('icp_1'), 10);
@@ -84,7 +84,7 @@ export function describeProfiles(open: OpenStore): void {
       expect(await Promise.all(both)).toEqual(['deleted', 'last']);
     });
 
-    test('pages hold each profile once, those made in one moment too', async () => {
+    test('pages contain each profile once, including those created at the same time', async () => {
       const { store } = await openWithTenants(open);
       for (const n of [1, 2, 3, 4]) await store.createProfile(aProfile(`icp_${n}`), 10);
       const first = await store.pageProfiles('ten_a', { limit: 3, after: null });
@@ -108,7 +108,7 @@ export function describeProfiles(open: OpenStore): void {
       createdAt: T0,
     };
 
-    test('the last word is kept', async () => {
+    test('the latest feedback is stored', async () => {
       const { store } = await openWithTenants(open);
       await store.commitSignals([aSignal('ten_a', { id: 'sig_1' })]);
       expect(await store.saveFeedback(said)).toBe(true);
@@ -118,7 +118,7 @@ export function describeProfiles(open: OpenStore): void {
       expect(await store.getFeedback('ten_a', 'sig_1')).toEqual(later);
     });
 
-    test('nobody speaks of a signal of another tenant', async () => {
+    test('a signal of another tenant gets no feedback', async () => {
       const { store } = await openWithTenants(open);
       await store.commitSignals([aSignal('ten_a', { id: 'sig_1' })]);
       expect(await store.saveFeedback({ ...said, tenantId: 'ten_b' })).toBe(false);
@@ -127,7 +127,7 @@ export function describeProfiles(open: OpenStore): void {
       expect(await store.getFeedback('ten_b', 'sig_1')).toBeNull();
     });
 
-    test('the newest posts come with what was said of them', async () => {
+    test('the newest posts are returned with their feedback', async () => {
       const { store } = await openWithTenants(open);
       await store.commitSignals(
         [1, 2, 3].map((n) => aSignal('ten_a', { id: `sig_${n}`, timestamp: T0 + n, text: `Text ${n}` })),

@@ -8,7 +8,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 
 const DEAD = { status: 'dead', expiresAt: T0 + 100 } as const;
 
-/** A delivery of `whk_a` that has ended. */
+/** Adds a finished delivery of `whk_a`. */
 async function addEnded(
   store: Store,
   id: string,
@@ -59,7 +59,7 @@ export function describeReplay(open: OpenStore): void {
       },
     );
 
-    test('of a paused endpoint is held', async () => {
+    test('for a paused endpoint, it is held', async () => {
       const { store } = await openWithTenants(open);
       await addEnded(store, 'dlv_1');
       await store.pauseEndpoint('ten_a', 'whk_a', T0);
@@ -67,7 +67,7 @@ export function describeReplay(open: OpenStore): void {
       expect((await store.getDelivery('ten_a', 'dlv_1'))?.status).toBe('held');
     });
 
-    test('is refused for what has not ended, was too large, has no body or no endpoint any more, or is not there', async () => {
+    test('is refused if it has not ended, was too large, has no body or endpoint any more, or does not exist', async () => {
       const { store } = await openWithTenants(open);
       const outcomeOf = async (id: string, tenantId = 'ten_a') =>
         (await store.replayDelivery(tenantId, id, T0)).outcome;
@@ -91,7 +91,7 @@ export function describeReplay(open: OpenStore): void {
   });
 
   describe('replaying many', () => {
-    test('takes those of the endpoint, state and time, from the first moment on and before the last', async () => {
+    test('replays those of the endpoint, status and half-open time range', async () => {
       const { store } = await openWithTenants(open);
       for (const [index, id] of ['dlv_0', 'dlv_1', 'dlv_2', 'dlv_3'].entries()) {
         await addEnded(store, id, { at: T0 + index });
@@ -128,7 +128,7 @@ export function describeReplay(open: OpenStore): void {
       },
     );
 
-    test('touches nothing of another endpoint or tenant, nor what has no body any more', async () => {
+    test('affects no other endpoint or tenant, and no delivery without a body', async () => {
       const { store } = await openWithTenants(open);
       await addEnded(store, 'dlv_1');
       expect(await store.replayRange(range({ endpointId: 'whk_b' }))).toEqual({ replayed: 0, next: null });

@@ -7,13 +7,13 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 
 const statusOf = async (store: Store, id: string) => (await store.getDelivery('ten_a', id))?.status ?? null;
 
-/** Ends what was held since `heldBefore` or longer. */
+/** Ends deliveries held since `heldBefore` or longer. */
 const endHeld = (store: Store, heldBefore: number, limit = 100) =>
   store.endHeld({ heldBefore, deadUntil: T0 + 9_999, limit });
 
 export function describeRetention(open: OpenStore): void {
-  describe('what was held for too long', () => {
-    test('goes to the dead letters', async () => {
+  describe('a delivery held for too long', () => {
+    test('becomes a dead letter', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await store.pauseEndpoint('ten_a', 'whk_a', T0 + 10);
@@ -26,7 +26,7 @@ export function describeRetention(open: OpenStore): void {
       });
     });
 
-    test('is discarded where the endpoint keeps no dead letters', async () => {
+    test('is discarded if the endpoint keeps no dead letters', async () => {
       const { store } = await openWithTenants(open);
       const endpoint = anEndpoint('ten_a', { id: 'whk_2' });
       endpoint.settings.dead_letter = false;
@@ -40,7 +40,7 @@ export function describeRetention(open: OpenStore): void {
       });
     });
 
-    test('is counted from when it would have been sent: what came later, or has a retry later, stays', async () => {
+    test('is held from the time it would have been sent: later ones, or with a later retry, stay', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);
       await store.recordOutcome(anOutcome());
@@ -55,7 +55,7 @@ export function describeRetention(open: OpenStore): void {
       expect(await endHeld(store, T0 + 5_000)).toBe(2);
     });
 
-    test('is ended in parts, and nothing that waits for an active endpoint is', async () => {
+    test('is ended in parts, unless it waits for an active endpoint', async () => {
       const { store } = await openWithTenants(open);
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_2' }), null);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2', 'dlv_3']);
@@ -67,7 +67,7 @@ export function describeRetention(open: OpenStore): void {
       expect(await statusOf(store, 'dlv_4')).toBe('pending');
     });
 
-    test('what is in flight meanwhile keeps its attempt and stays where it went', async () => {
+    test('keeps an attempt in flight, and its own final status', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -80,7 +80,7 @@ export function describeRetention(open: OpenStore): void {
   });
 
   describe('dead letters', () => {
-    test('expire at their time, in parts, and lose their body; what happened is still told', async () => {
+    test('expire at their time, in parts, and lose their body; their log stays', async () => {
       const { store } = await openWithTenants(open);
       for (const [index, id] of ['dlv_1', 'dlv_2', 'dlv_3'].entries()) {
         await addDeliveries(store, 'whk_a', [id]);
@@ -99,7 +99,7 @@ export function describeRetention(open: OpenStore): void {
       expect((await store.getDelivery('ten_a', 'dlv_3'))?.body).not.toBeNull();
     });
 
-    test('that were sent again in time do not expire', async () => {
+    test('that were replayed in time do not expire', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await store.recordOutcome(anOutcome({ next: { status: 'dead', expiresAt: T0 + 1 } }));
@@ -109,7 +109,7 @@ export function describeRetention(open: OpenStore): void {
   });
 
   describe('old logs', () => {
-    test('attempts go when they are old, and their delivery after the last of them', async () => {
+    test('old attempts are pruned, and then their delivery', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await store.recordOutcome(anOutcome({}, { id: `${idFloor('att', T0)}a` }));
@@ -126,7 +126,7 @@ export function describeRetention(open: OpenStore): void {
       expect(await store.getDelivery('ten_a', 'dlv_1')).toBeNull();
     });
 
-    test('deliveries that wait, that are young, or of others stay, whatever their attempts', async () => {
+    test('waiting and recent deliveries, and those of others, stay', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_waits'], T0);
       await addDeliveries(store, 'whk_a', ['dlv_young'], T0 + 10);
@@ -149,7 +149,7 @@ export function describeRetention(open: OpenStore): void {
       expect(await statusOf(store, 'dlv_young')).toBe('delivered');
     });
 
-    test('deliveries are looked at in parts', async () => {
+    test('deliveries are scanned in parts', async () => {
       const { store } = await openWithTenants(open);
       const ids = ['dlv_1', 'dlv_2', 'dlv_3'];
       await addDeliveries(store, 'whk_a', ids);
@@ -163,7 +163,7 @@ export function describeRetention(open: OpenStore): void {
       });
     });
 
-    test('a deleted endpoint goes once nothing of it is left', async () => {
+    test('a deleted endpoint is removed once it has no deliveries left', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await store.deleteEndpoint('ten_a', 'whk_a', T0);
@@ -176,7 +176,7 @@ export function describeRetention(open: OpenStore): void {
     });
   });
 
-  test('test deliveries are remembered for the throttle, and forgotten later', async () => {
+  test('test deliveries are stored for the throttle, and pruned later', async () => {
     const { store } = await openWithTenants(open);
     await store.recordTestSend({ id: 'dlv_t1', endpointId: 'whk_a', startedAt: T0 });
     await store.recordTestSend({ id: 'dlv_t2', endpointId: 'whk_a', startedAt: T0 + 5 });

@@ -7,7 +7,7 @@ import type { Store } from '../../../src/store/store.ts';
 import { aSignal, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
-/** A page without any filter. */
+/** A query without filters. */
 export const ANY: SignalQuery = {
   platforms: [],
   icps: [],
@@ -24,7 +24,7 @@ export const ANY: SignalQuery = {
   explain: false,
 };
 
-/** A page's rows, parsed. */
+/** The rows of a page, parsed. */
 // biome-ignore lint/suspicious/noExplicitAny: a test knows what it stored
 export function rowsOf({ json }: SignalPage): any[] {
   return parseRows(json);
@@ -83,7 +83,7 @@ export function describeSignalList(open: OpenStore): void {
       expect(byScore.sort()).toEqual(ids.sort());
     });
 
-    test('a page that others follow carries its last key; the last page carries none', async () => {
+    test('a page followed by others has its last key; the last page has none', async () => {
       const { store } = await openWithSample(open);
       const first = await store.listSignals('ten_a', { ...ANY, limit: 3 });
       const second = await store.listSignals('ten_a', { ...ANY, limit: 3, after: first.last });
@@ -92,7 +92,7 @@ export function describeSignalList(open: OpenStore): void {
       expect((await store.listSignals('ten_a', { ...ANY, limit: 4 })).last).toBeNull();
     });
 
-    test('a position of another order is refused', async () => {
+    test('a position in another order is refused', async () => {
       const opened = await openWithSample(open);
       const query: SignalQuery = { ...ANY, sort: '-icp_score', after: [T0, 'sig_1'] };
       await expect(opened.store.listSignals('ten_a', query)).rejects.toMatchObject({
@@ -100,13 +100,13 @@ export function describeSignalList(open: OpenStore): void {
       });
     });
 
-    test('on demand each row carries its explanation as its last member', async () => {
+    test('on request, each row has its explanation as its last member', async () => {
       const opened = await openWithSample(open);
       const page = await opened.store.listSignals('ten_a', { ...ANY, explain: true, limit: 1 });
       expect(Buffer.from(page.json).toString()).toBe('{"signal_id":"sig_4","explanation":{"score":90}}');
     });
 
-    test('paging sees every signal exactly once, in order, whatever is added meanwhile', async () => {
+    test('paging returns every signal exactly once, in order, despite concurrent inserts', async () => {
       const opened = await openWithTenants(open);
       let number = 0;
       await fc.assert(
@@ -117,14 +117,14 @@ export function describeSignalList(open: OpenStore): void {
   });
 }
 
-/** Few moments and scores, so that ties are the rule. */
+/** Few times and scores, so that ties are common. */
 const someSignal = fc.record({ at: fc.nat(3), score: fc.nat(2) });
 const pagingRun = fc.record({
   before: fc.array(someSignal, { maxLength: 25 }),
   meanwhile: fc.array(someSignal, { maxLength: 6 }),
   limit: fc.integer({ min: 1, max: 7 }),
   sort: fc.constantFrom<SignalQuery['sort'][]>('-timestamp', 'timestamp', '-icp_score'),
-  // What sets a run's signals apart from those of others, as the store is shared.
+  // Separates the signals of a run from those of others, because the store is shared.
   by: fc.constantFrom('platform', 'word', 'window'),
 });
 
@@ -167,7 +167,7 @@ async function checkPaging(store: Store, run: Run): Promise<void> {
   expect(old.sort()).toEqual(all.map((signal) => signal.id).sort());
 }
 
-/** Rows that are equal in it keep their places, as `sort` is stable. */
+/** Rows that compare as equal keep their order, because `sort` is stable. */
 function inOrderOf(sort: SignalQuery['sort']) {
   type Row = { timestamp: number; score: number };
   return (a: Row, b: Row) => {

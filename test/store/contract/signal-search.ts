@@ -96,7 +96,7 @@ export function describeSignalSearch(open: OpenStore): void {
       expect(await find(store, q)).toEqual(ids);
     });
 
-    test('words and filters hold together, in every order', async () => {
+    test('words and filters can be combined, in every order', async () => {
       const { store } = await openWithPosts(open);
       await store.commitSignals([
         aSignal('ten_a', {
@@ -115,7 +115,7 @@ export function describeSignalSearch(open: OpenStore): void {
       expect(await find(store, 'crm', { sort: '-icp_score', minScore: 15 })).toEqual(['sig_4', 'sig_2']);
     });
 
-    test('a search of hundreds of words is answered', async () => {
+    test('a search for hundreds of words succeeds', async () => {
       const { store } = await openWithPosts(open);
       const words = Array.from({ length: 250 }, (_, i) => String.fromCodePoint(0x100 + i)).join(' ');
       expect(await find(store, words)).toEqual([]);

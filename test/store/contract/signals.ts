@@ -26,7 +26,7 @@ export function describeSignals(open: OpenStore): void {
       });
     });
 
-    test('a post whose author has edited it is no duplicate whose score stands', async () => {
+    test('an edited post is not a duplicate with a valid score', async () => {
       const { store } = await openWithTenants(open);
       const post = { externalId: 't3_1', platform: 'reddit', canonicalUrl: null, text: 'Any good CRM?' };
       const signal = aSignal('ten_a', { id: 'sig_a', ...post });
@@ -41,7 +41,7 @@ export function describeSignals(open: OpenStore): void {
       ]);
     });
 
-    test('what texts are known again by is forgotten with age, the oldest first and in parts', async () => {
+    test('near-duplicate keys are pruned by age, oldest first and in parts', async () => {
       const { store } = await openWithTenants(open);
       const wire = (id: string) =>
         JSON.stringify({
@@ -63,7 +63,7 @@ export function describeSignals(open: OpenStore): void {
       expect(await store.pruneNearKeys(T0 + 2, 10)).toBe(0);
     });
 
-    test('of letters that differ in a number each is one wish, and each is known again', async () => {
+    test('form letters that differ in a number are separate signals, and each is recognised again', async () => {
       const { store } = await openWithTenants(open);
       const wire = JSON.stringify({
         prospect: { name: 'Ann', email: '', linkedin_url: '' },
@@ -102,7 +102,7 @@ export function describeSignals(open: OpenStore): void {
       expect(await store.listDueLanes()).toEqual([]);
     });
 
-    test('duplicates within one call count too', async () => {
+    test('duplicates within one call are detected', async () => {
       const opened = await openWithTenants(open);
       const results = await opened.store.commitSignals([
         aSignal('ten_a', { id: 'sig_1', externalId: 'p1' }),
@@ -116,7 +116,7 @@ export function describeSignals(open: OpenStore): void {
       ]);
     });
 
-    test('signals of a platform are removed with all they are known by, but for those of leads', async () => {
+    test('signals of a platform are removed with all their keys, except those of leads', async () => {
       const { store } = await openWithTenants(open);
       const sample = { platform: 'sample', personKeys: ['email:a@b.example'] };
       const first = aSignal('ten_a', { id: 'sig_1', externalId: 's1', ...sample });
@@ -152,14 +152,14 @@ export function describeSignals(open: OpenStore): void {
       expect(results.map((r) => r.status)).toEqual(['created', 'created', 'created', 'created']);
     });
 
-    test('a call with one impossible signal stores none of its signals', async () => {
+    test('a call with an invalid signal stores none of its signals', async () => {
       const { store } = await openWithTenants(open);
       const impossible = aSignal('ten_none', { profileId: 'icp_none' });
       await expect(store.commitSignals([aSignal('ten_a', { id: 'sig_1' }), impossible])).rejects.toThrow();
       expect(await store.getSignal('ten_a', 'sig_1')).toBeNull();
     });
 
-    test('calls made together do not share their fate', async () => {
+    test('concurrent calls fail independently', async () => {
       const { store } = await openWithTenants(open);
       const results = await Promise.allSettled([
         store.commitSignals([aSignal('ten_a', { id: 'sig_1' })]),

@@ -6,7 +6,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 
 export function describeSources(open: OpenStore): void {
   describe('sources', () => {
-    test('a source comes back as it was stored, to its tenant only', async () => {
+    test('a source is returned as stored, to its tenant only', async () => {
       const { store } = await openWithTenants(open);
       const settings = { ...NO_SETTINGS, query: 'crm', site: 'softwarerecs', tagged: ['crm', 'mac'] };
       const source = aSource({ kind: 'stackexchange', settings, profileIds: ['icp_1'], status: 'paused' });
@@ -15,7 +15,7 @@ export function describeSources(open: OpenStore): void {
       expect(await store.getSource('ten_b', 'src_1')).toBeNull();
     });
 
-    test('a name is taken once a tenant, in whatever case', async () => {
+    test('a name is unique per tenant, case-insensitive', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.createSource(aSource({ name: 'Été' }), 10)).toBe('created');
       expect(await store.createSource(aSource({ id: 'src_2', name: 'ÉTÉ' }), 10)).toBe('name_taken');
@@ -32,7 +32,7 @@ export function describeSources(open: OpenStore): void {
       expect((await Promise.all(asked)).sort()).toEqual(['created', 'created', 'full']);
     });
 
-    test('pages go from the oldest to the newest, of one tenant', async () => {
+    test('pages are oldest first, of one tenant', async () => {
       const { store } = await openWithTenants(open);
       for (const n of [1, 2, 3]) {
         await store.createSource(aSource({ id: `src_${n}`, createdAt: T0 + (n === 1 ? 0 : 1) }), 10);
@@ -47,7 +47,7 @@ export function describeSources(open: OpenStore): void {
       expect([second.rows.map(({ id }) => id), second.last]).toEqual([['src_3'], null]);
     });
 
-    test('a change applies to the version it was decided on, and to no other', async () => {
+    test('a change applies only to the version it was based on', async () => {
       const { store } = await openWithTenants(open);
       await store.createSource(aSource(), 10);
       const next = aSource({ name: 'Renamed', status: 'paused', intervalSeconds: 60, version: 2 });
@@ -67,7 +67,7 @@ export function describeSources(open: OpenStore): void {
       expect(await store.nextSourceDue(0)).toBe(T0);
     });
 
-    test('a new source begins at the start', async () => {
+    test('a new source starts at the beginning', async () => {
       const { store } = await openWithTenants(open);
       await store.createSource(aSource(), 10);
       const claim = { now: T0, leaseUntil: T0 + 1, ids: ['src_1'], token: 'run_1' };

@@ -19,7 +19,7 @@ async function page(store: Store, query: Partial<StoredSignalQuery> = {}, tenant
   return { ...rest, ids: rows.map(({ signal_id }) => signal_id) };
 }
 
-/** Stores signals of these ids, each in a commit of its own, and each made a millisecond before the one that was stored before it. */
+/** Stores signals with these IDs, each in its own commit, and each detected a millisecond before the previous one. */
 async function storeEach(
   store: Store,
   ids: readonly string[],
@@ -33,8 +33,8 @@ async function storeEach(
 }
 
 export function describeStoredOrder(open: OpenStore): void {
-  describe('reading in the order by commit', () => {
-    test('signals come in the order they were stored in, whatever their times, and each page says where to go on', async () => {
+  describe('reading in commit order', () => {
+    test('signals are returned in the order of storing, whatever their times, with the position for the next page', async () => {
       const { store } = await openWithTenants(open);
       await storeEach(store, ['sig_1', 'sig_2', 'sig_3']);
       await store.commitSignals([aSignal('ten_b', { id: 'sig_b' })]);
@@ -48,7 +48,7 @@ export function describeStoredOrder(open: OpenStore): void {
       expect(await page(store, { after: third.next })).toMatchObject({ ids: ['sig_0'], hasMore: false });
     });
 
-    test('what is stored after a place was asked for stands behind it', async () => {
+    test('signals stored after a position was read come after it', async () => {
       const { store } = await openWithTenants(open);
       expect((await page(store)).next).toEqual([await store.storedPosition('ten_a')]);
       await storeEach(store, ['sig_1']);
@@ -58,7 +58,7 @@ export function describeStoredOrder(open: OpenStore): void {
       expect((await page(store, { after: now })).ids).toEqual(['sig_2']);
     });
 
-    test('a place is still before what comes where the newest signals were removed', async () => {
+    test('a position stays before later signals, even if the newest ones were removed', async () => {
       const { store } = await openWithTenants(open);
       await storeEach(store, ['sig_1', 'sig_2'], { platform: 'x', canonicalUrl: null });
       await store.commitSignals([aSignal('ten_a', { id: 'sig_x', externalId: 'x', platform: 'gone' })]);
@@ -97,7 +97,7 @@ export function describeStoredOrder(open: OpenStore): void {
       expect((await page(store, query, 'ten_b')).ids).toEqual([]);
     });
 
-    test('a filter that fits nothing leads past everything that is there', async () => {
+    test('a filter without matches skips all existing rows', async () => {
       const { store } = await openWithTenants(open);
       await storeEach(store, ['sig_1', 'sig_2']);
       const { next } = await page(store);
@@ -107,7 +107,7 @@ export function describeStoredOrder(open: OpenStore): void {
       }
     });
 
-    test('a page looks at so many rows and no more: what fits behind them is on a later one', async () => {
+    test('a page scans a limited number of rows: later matches are on a later page', async () => {
       const { store } = await openWithTenants(open);
       const many = Array.from({ length: 2_100 }, (_, n) => aSignal('ten_a', { timestamp: T0 + n }));
       for (let n = 0; n < many.length; n += 300) await store.commitSignals(many.slice(n, n + 300));
@@ -129,7 +129,7 @@ export function describeStoredOrder(open: OpenStore): void {
       }
     });
 
-    test('a page looks at so many characters for words, so that a phrase among common words stops nobody', async () => {
+    test('a page searches a limited number of characters, so that a phrase of common words delays nobody', async () => {
       const { store } = await openWithTenants(open);
       const text = 'our twelve vans need a crm '.repeat(400);
       await store.commitSignals(Array.from({ length: 60 }, () => aSignal('ten_a', { text })));
@@ -139,14 +139,14 @@ export function describeStoredOrder(open: OpenStore): void {
       expect(second.ids).toHaveLength(2);
     });
 
-    test('rows carry their explanation where it is asked for', async () => {
+    test('rows have their explanation on request', async () => {
       const { store } = await openWithTenants(open);
       await storeEach(store, ['sig_1']);
       const { json } = await store.listStoredSignals('ten_a', { ...ANY, explain: true });
       expect(parseRows(json)).toEqual([{ signal_id: 'sig_1', explanation: { score: 80 } }]);
     });
 
-    test('events come in the order they were stored in, with what each endpoint got', async () => {
+    test('events are returned in the order of storing, with the outcome for each endpoint', async () => {
       const { store } = await openWithTenants(open);
       const event = (id: string, createdAt: number) =>
         aRoutedEvent('ten_a', ['whk_a'], { id, createdAt, deliveryIds: [`dlv_${id}`] });
@@ -166,7 +166,7 @@ export function describeStoredOrder(open: OpenStore): void {
       expect((await store.listStoredEvents('ten_b', none)).rows).toEqual([]);
     });
 
-    test('whoever waits is woken by the commit of a row of the kind, of its tenant', async () => {
+    test('a waiting call is woken by a commit of the same kind and tenant', async () => {
       const { store, clock } = await openWithTenants(open);
       const gone = new AbortController();
       const woken: string[] = [];
@@ -179,7 +179,7 @@ export function describeStoredOrder(open: OpenStore): void {
       clock.advance(1_000);
       await waits[2];
       expect(woken).toEqual(['ten_a signals']);
-      await store.untilStored('ten_a', { kind: 'signals', after: [0] }, gone.signal); // one is there already
+      await store.untilStored('ten_a', { kind: 'signals', after: [0] }, gone.signal); // one exists already
       gone.abort();
       await Promise.all(waits);
       expect(woken).toHaveLength(3);

@@ -6,12 +6,12 @@ import { anErasure, erase } from './erasure.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
 export function describeStoredRows(open: OpenStore): void {
-  describe('rows that plans have a ceiling on', () => {
-    test('are counted as they come and go, for each tenant', async () => {
+  describe('rows limited by plans', () => {
+    test('are counted when stored and deleted, per tenant', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.countStored('ten_a')).toEqual({ signals: 0, leads: 0, campaignEvents: 0 });
       const signal = aSignal('ten_a', { id: 'sig_1', externalId: 'x' });
-      await store.commitSignals([signal, { ...signal, id: 'sig_2' }]); // the second is the first again
+      await store.commitSignals([signal, { ...signal, id: 'sig_2' }]); // the second is a duplicate of the first
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
       const campaign = aCampaign('ten_a');
       await store.createCampaign(campaign, []);

@@ -20,7 +20,7 @@ export function describeSubscriptions(open: OpenStore): void {
       return store;
     }
 
-    test('come back with their endpoint, which no list has and no limit counts', async () => {
+    test('are returned with their endpoint, which is in no list and counts towards no limit', async () => {
       const store = await openWithKeys();
       const made = aSubscription('sub_1');
       expect(await store.createSubscription(made, MOST)).toBe('created');
@@ -32,7 +32,7 @@ export function describeSubscriptions(open: OpenStore): void {
       expect(await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_c' }), 2)).toBe(true);
     });
 
-    test('are as many as the limits of key and tenant, each once', async () => {
+    test('are limited per key and tenant, with unique IDs', async () => {
       const store = await openWithKeys();
       const create = (id: string, keyId: string) =>
         store.createSubscription(aSubscription(id, { keyId }), MOST);
@@ -44,7 +44,7 @@ export function describeSubscriptions(open: OpenStore): void {
       expect(await create('sub_4', 'key_3')).toBe('tenant_limit');
     });
 
-    test('are renewed at the version that was read, with another secret and out of a pause', async () => {
+    test('are renewed at the version that was read, with a new secret and without a pause', async () => {
       const store = await openWithKeys();
       const { subscription, endpoint } = aSubscription('sub_1');
       await store.createSubscription(
@@ -65,7 +65,7 @@ export function describeSubscriptions(open: OpenStore): void {
       expect(found?.endpoint).toMatchObject({ secretBox, status: 'active', pausedReason: null });
     });
 
-    test('end with what waits for them, by their own key alone, and can be made again', async () => {
+    test('end with their waiting deliveries, by their own key only, and can be created again', async () => {
       const store = await openWithKeys();
       const made = aSubscription('sub_1');
       await store.createSubscription(made, MOST);
@@ -79,7 +79,7 @@ export function describeSubscriptions(open: OpenStore): void {
       expect(await store.commitSignals([aSignal('ten_a')])).toHaveLength(1);
     });
 
-    test('whose receiver fails or is gone are paused, and nobody is told: they are no endpoints of the owner', async () => {
+    test('with a failing receiver are paused without a notice, because the owner does not know these endpoints', async () => {
       const store = await openWithKeys();
       const { subscription, endpoint } = aSubscription('sub_1');
       await store.createSubscription({ subscription, endpoint }, MOST);
@@ -97,7 +97,7 @@ export function describeSubscriptions(open: OpenStore): void {
       expect(await store.listNotices(10)).toEqual([]);
     });
 
-    test('end with their time, their key, and a receiver that is gone; others stay', async () => {
+    test('end with their expiry, their key, or their receiver; others stay', async () => {
       const store = await openWithKeys();
       const most = { ofKey: 9, ofTenant: 9 };
       await store.createSubscription(aSubscription('sub_time', { expiresAt: T0 + 10 }), most);

@@ -38,7 +38,7 @@ import { describeTeam } from './team.ts';
 import { describeTriage } from './triage.ts';
 import type { OpenStore } from './under-test.ts';
 
-/** What every driver must do, whatever database is behind it. */
+/** The contract of every driver, whatever its database. */
 export function describeStore(driver: string, open: OpenStore): void {
   describe(`store on ${driver}`, () => {
     describeAccounts(open);

@@ -18,7 +18,7 @@ const BOX = Buffer.from('sealed');
 
 export function describeTeam(open: OpenStore): void {
   describe('team and second factors', () => {
-    test('a person is added once an address, with link and mail, as far as there is room', async () => {
+    test('a user is added once per address, with link and mail, up to the limit', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.addMember(aMember('usr_1'), 3)).toBe('added');
       const again = { ...aMember('usr_2'), user: { ...aMember('usr_2').user, email: 'USR_1@example.com' } };
@@ -31,7 +31,7 @@ export function describeTeam(open: OpenStore): void {
       expect(await store.getMember('ten_b', 'usr_1')).toBeNull();
     });
 
-    test('the last owner who can log in stays one', async () => {
+    test('the last owner who can log in stays an owner', async () => {
       const { store } = await openWithTenants(open);
       await store.setPasswordByLink({
         ...{ linkHash: 'setup-hash-of-ten_a', passwordHash: 'h', session: null, now: T0 },
@@ -50,7 +50,7 @@ export function describeTeam(open: OpenStore): void {
       expect((await store.listTenants())[0]?.ownerEmail).toBe('usr_1@example.com');
     });
 
-    test('who is removed has no session and no second factor any more', async () => {
+    test('a removed user has no session and no second factor any more', async () => {
       const { store } = await openWithTenants(open);
       await store.addMember(aMember('usr_1'), 10);
       await store.createSession({
@@ -66,7 +66,7 @@ export function describeTeam(open: OpenStore): void {
       expect(await store.getFactor('usr_1')).toBeNull();
     });
 
-    test('a second factor is offered, confirmed by its first code, and its codes count once', async () => {
+    test('a second factor is offered, confirmed by its first code, and each code works once', async () => {
       const { store } = await openWithTenants(open);
       const { userId } = FACTOR;
       expect(await store.confirmFactor(FACTOR)).toBe(false);

@@ -28,7 +28,7 @@ function judge(store: Store, signalId: string, relevant = true) {
   return store.saveFeedback(said);
 }
 
-/** Ids of a list by what was done with its signals. */
+/** The IDs of a list filtered by triage. */
 async function listed(store: Store, triage: Partial<TriageFilter>, query: Partial<typeof ANY> = {}) {
   const asked = { ...ANY, ...query, triage: { state: 'all' as const, assignee: null, now: T0, ...triage } };
   const ids = rowsOf(await store.listSignals('ten_a', asked)).map((row) => row.signal_id);
@@ -37,8 +37,8 @@ async function listed(store: Store, triage: Partial<TriageFilter>, query: Partia
 }
 
 export function describeTriage(open: OpenStore): void {
-  describe('what was done with signals', () => {
-    test('one that was judged or given to a lead is done, and open again when that is taken back', async () => {
+  describe('triage of signals', () => {
+    test('one that was rated or attached to a lead is done, and open again when that is undone', async () => {
       const { store } = await openWithFive(open);
       await judge(store, 'sig_5', false);
       await store.commitLead(aNewLead('ten_a', aLead('led_1'), { attach: ['sig_3'] }));
@@ -66,7 +66,7 @@ export function describeTriage(open: OpenStore): void {
       expect(await listed(store, { state: 'done' })).toEqual(['sig_new']);
     });
 
-    test('signals are counted by day, class and score, as they are now; made-up ones are not', async () => {
+    test('signals are counted by day, class and score, as of now; samples are not', async () => {
       const { store } = await openWithFive(open);
       const DAY = 24 * HOUR;
       await store.commitSignals([
@@ -112,7 +112,7 @@ export function describeTriage(open: OpenStore): void {
       expect(await store.countJudged('ten_b', { since: 0, most: 10 })).toBe(0);
     });
 
-    test('a snooze ends at its time, or when it is taken off', async () => {
+    test('a snooze ends at its time, or when it is removed', async () => {
       const { store } = await openWithFive(open);
       expect(await store.triageSignals('ten_a', ['sig_1', 'sig_2'], { snoozedUntil: T0 + HOUR })).toBe(2);
       expect(await listed(store, { state: 'open' })).toEqual(['sig_5', 'sig_4', 'sig_3']);
@@ -123,7 +123,7 @@ export function describeTriage(open: OpenStore): void {
       expect(await listed(store, { state: 'snoozed' })).toEqual(['sig_2']);
     });
 
-    test('an assignment is filtered with all else, and stays through a snooze', async () => {
+    test('an assignment can be combined with other filters, and survives a snooze', async () => {
       const { store } = await openWithFive(open);
       const ids = ['sig_1', 'sig_2', 'sig_4'];
       await store.triageSignals('ten_a', ids, { assignee: 'ida@acme.example' });
@@ -165,13 +165,13 @@ export function describeTriage(open: OpenStore): void {
       },
     );
 
-    test("another tenant's signals are none", async () => {
+    test("another tenant's signals are not found", async () => {
       const { store } = await openWithFive(open);
       expect(await store.triageSignals('ten_a', ['sig_of_b', 'sig_none'], { assignee: 'x' })).toBe(0);
       expect(await store.listTriage('ten_a', ['sig_of_b'])).toEqual([]);
     });
 
-    test('what was done with a signal goes with it', async () => {
+    test('the triage of a signal is deleted with it', async () => {
       const { store } = await openWithFive(open);
       await store.triageSignals('ten_a', ['sig_1'], { assignee: 'ida@acme.example' });
       await judge(store, 'sig_1');
@@ -179,7 +179,7 @@ export function describeTriage(open: OpenStore): void {
       expect(await listed(store, { assignee: 'ida@acme.example' })).toEqual([]);
     });
 
-    test('views are kept by name, for each tenant', async () => {
+    test('views are stored by name, per tenant', async () => {
       const { store } = await openWithTenants(open);
       const view = {
         id: 'viw_1',
@@ -201,7 +201,7 @@ export function describeTriage(open: OpenStore): void {
       expect(await store.deleteSignalView('ten_a', 'viw_1')).toBe(true);
     });
 
-    test('a template of replies is kept for each tenant', async () => {
+    test('a reply template is stored per tenant', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.getReplyTemplate('ten_a')).toBeNull();
       await store.saveReplyTemplate('ten_a', 'Hello');

@@ -2,16 +2,16 @@ import type { OpenedStore } from '../../../src/store/store.ts';
 import type { ManualClock } from '../../support/manual-clock.ts';
 import { anEndpoint, aTenant } from '../../support/store.ts';
 
-/** A fresh store of the driver under test. */
+/** A new store of the driver under test. */
 export interface StoreUnderTest {
   store: OpenedStore;
   clock: ManualClock;
 }
 
-/** Opens an empty store, of its own for each test, and closes it when the test has ended. */
+/** Opens an empty store for each test, and closes it when the test has ended. */
 export type OpenStore = () => Promise<StoreUnderTest>;
 
-/** A store that holds the tenants `ten_a` and `ten_b`, each with one active endpoint: `whk_a`, `whk_b`. */
+/** A store with the tenants `ten_a` and `ten_b`, each with one active endpoint: `whk_a`, `whk_b`. */
 export async function openWithTenants(open: OpenStore) {
   const opened = await open();
   for (const name of ['a', 'b']) {

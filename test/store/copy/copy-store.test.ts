@@ -29,7 +29,7 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
   const value = (db: Connection, text: string) =>
     db.ask({ name: '', text, members: null }, []).then(({ rows }) => rows[0]?.[0]);
 
-  it('holds every row of every table, with its place', async () => {
+  it('contains every row of every table, with its position', async () => {
     using folder = temporaryFolder();
     const { file } = await makeFullStore(join(folder.path, 'signalpost.db'));
     const to = await createDatabase(server);
@@ -45,14 +45,14 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
     const sqlite = new Sqlite(file, { readonly: true });
     const seqs = (sql: string) => sqlite.prepare(sql).pluck().safeIntegers().all().map(String).join();
     await connected(to, async (db) => {
-      // What a list is in the order of, and a lead's place.
+      // The order of a list, and the position of a lead.
       expect(await value(db, "SELECT string_agg(seq::text, ',' ORDER BY seq) FROM signals")).toBe(
         seqs('SELECT seq FROM signals ORDER BY seq'),
       );
       expect(await value(db, "SELECT string_agg(place::text, ',' ORDER BY id) FROM leads")).toBe(
         seqs('SELECT rowid FROM leads ORDER BY id'),
       );
-      // Nothing of the copy is left, and triggers number what comes.
+      // The copy leaves nothing behind, and triggers number new rows.
       expect(await value(db, "SELECT to_regclass('unfinished_copy')")).toBe(null);
       expect(await value(db, "SELECT count(*) FROM pg_trigger WHERE tgenabled <> 'O'")).toBe(0);
       const next = "SELECT nextval(pg_get_serial_sequence('audit', 'position')) > max(position) FROM audit";
@@ -61,7 +61,7 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
     sqlite.close();
   });
 
-  it('is used by a store that continues the order of commits', async () => {
+  it('is used by a store that continues the commit order', async () => {
     using folder = temporaryFolder();
     const { file } = await makeFullStore(join(folder.path, 'signalpost.db'));
     const to = await createDatabase(server);
@@ -94,7 +94,7 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
     }
   });
 
-  it('answers every list as SQLite does, and continues from its cursors', async () => {
+  it('returns the same lists as SQLite, and accepts its cursors', async () => {
     using folder = temporaryFolder();
     const { file, apiKey } = await makeFullStore(join(folder.path, 'signalpost.db'));
     const to = await createDatabase(server);
@@ -112,7 +112,7 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
       const bodies = [];
       for (const { app } of apps) {
         const { statusCode, body } = await app.inject({ url, headers });
-        // That a key is used is noted a moment after it was, by this very question.
+        // The last use of a key is recorded shortly after it, by this very query.
         const noted = (name: string, value: unknown) => (name === 'last_used_at' ? undefined : value);
         bodies.push({ url, statusCode, body: JSON.parse(body, noted) });
       }
@@ -130,7 +130,7 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
         for (let next = url; ; ) {
           const [expected, found] = await answers(next);
           if (expected?.statusCode === 200) expect(found).toEqual(expected);
-          // A problem has a number of its own.
+          // A problem has its own request ID.
           else expect([next, found?.body.code]).toEqual([next, expected?.body.code]);
           const cursor = expected?.body.pagination?.has_more === true && expected.body.pagination.next_cursor;
           if (!cursor) break;
@@ -145,7 +145,7 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
     }
   });
 
-  it('says that it can be continued where PostgreSQL goes away, and continues', async () => {
+  it('reports that it can be continued after PostgreSQL became unavailable, and continues', async () => {
     using folder = temporaryFolder();
     const file = join(folder.path, 'signalpost.db');
     await makeFullStore(file);
@@ -172,7 +172,7 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
     await expectSameRows(file, to);
   });
 
-  it('refuses a source that has changed since, and a database that is not empty', async () => {
+  it('refuses a source that has changed since, and a target that is not empty', async () => {
     using folder = temporaryFolder();
     const file = join(folder.path, 'signalpost.db');
     await makeFullStore(file);

@@ -16,19 +16,19 @@ import { verify } from './verify.ts';
 
 export const TENANT = 'ten_a';
 
-/** The real thing. */
+/** The real store. */
 export interface World {
   store: Store;
   clock: ManualClock;
-  /** Counts ids of attempts. */
+  /** The next attempt ID. */
   attempts: number;
-  /** What each delivery was found to be. */
+  /** The last observed status of each delivery. */
   seen: Map<string, string>;
 }
 
 type Command = fc.AsyncCommand<Expected, World>;
 
-/** One step; `run` does it to both, compares their answers, and then everything is compared. */
+/** A step; `run` applies it to model and store, compares the results, and then everything is compared. */
 function command(name: string, run: (expected: Expected, world: World) => Promise<void>): Command {
   return {
     check: () => true,
@@ -62,7 +62,7 @@ export const newEvents = (n: number, count: number, tooLarge: boolean): Command 
       });
       await store.commitSignals([aSignal(TENANT, { events })]);
       for (const { id, body, status } of events.flatMap((event) => event.deliveries)) {
-        if (endpoint.deleted) continue; // it gets nothing
+        if (endpoint.deleted) continue; // it receives nothing
         expected.deliveries.set(id, {
           ...{ id, body, endpointId: endpoint.id, createdAt: expected.now, state: status },
           ...{ dueAt: tooLarge ? null : expected.now, attempts: 0, before: 0, logged: 0 },
@@ -125,7 +125,7 @@ export const probe = (n: number, who: number): Command =>
     rules.take(expected, first, token, true);
   });
 
-/** Time passes until the endpoint's first retry is due, and everything due then is sent. */
+/** Advances until the endpoint's first retry is due, and sends everything that is due then. */
 export const retryInTime = (n: number, who: number, endings: Ending[]): Command =>
   command(`process ${who} retries what ${n} has, in time: ${endings}`, async (expected, world) => {
     const endpoint = any(expected, n);
@@ -136,7 +136,7 @@ export const retryInTime = (n: number, who: number, endings: Ending[]): Command 
     await turn(n, 25, who, endings).run(expected, world);
   });
 
-/** Time passes until a probe is due, and that ends so. */
+/** Advances until a probe is due, which ends this way. */
 export const probeInTime = (n: number, who: number, ending: Ending): Command =>
   command(`process ${who} probes one of ${n} in time: ${ending}`, async (expected, world) => {
     const planned = [...expected.endpoints.values()].filter(({ probeAt }) => probeAt !== null);
@@ -149,7 +149,7 @@ export const probeInTime = (n: number, who: number, ending: Ending): Command =>
     if (flight !== undefined) await landAll(expected, world, [[flight, ending]]);
   });
 
-/** Stores together, in this order, how these requests ended. */
+/** Stores the outcomes of these requests together, in this order. */
 async function landAll(expected: Expected, world: World, flights: [Flight, Ending][]): Promise<void> {
   const kept = await Promise.all(flights.map((landing) => record(world, expected.now, ...landing)));
   for (const [index, [flight, ending]] of flights.entries())
@@ -171,7 +171,7 @@ export const landSome = (n: number, count: number, ending: Ending): Command =>
     );
   });
 
-/** What a dispatcher does most of the time: claims, sends all of it, and stores how it ended. */
+/** The usual work of a dispatcher: claims, sends everything, and stores the outcomes. */
 export const turn = (n: number, limit: number, who: number, endings: Ending[]): Command =>
   command(`process ${who} sends ${limit} of endpoint ${n}: ${endings}`, async (expected, world) => {
     await claim(n, limit, who).run(expected, world);
@@ -302,7 +302,7 @@ export const keepHouse = (): Command =>
     rules.expire(expected);
   });
 
-/** An endpoint is paused for longer than anything is held, and more comes meanwhile. */
+/** Pauses an endpoint for longer than deliveries are held, while more arrive. */
 export const holdTooLong = (n: number): Command =>
   command(`${n} is paused for eight days`, async (expected, world) => {
     await newEvents(n, 2, false).run(expected, world);
@@ -334,7 +334,7 @@ const CODES = {
   internal: 'internal',
 };
 
-/** What the dispatcher does when a request has ended: decides by the settings that it was sent by, and stores that. */
+/** What the dispatcher does when a request has ended: decides by the settings used for it, and stores the outcome. */
 async function record(world: World, now: number, flight: Flight, ending: Ending): Promise<boolean> {
   const { deliveryId, endpointId, attempt, attemptsInCycle, settings, probe } = flight;
   const result = resultOf(ending);

@@ -2,14 +2,14 @@ import type { DeliveryStatus } from '../../../src/model/delivery.ts';
 import type { WebhookInput } from '../../../src/model/webhook.ts';
 
 /**
- * Deliveries and endpoints as they should be: the rules of docs/decisions and of both state machines, told a second
- * time and as simply as possible, over maps in memory.
+ * The expected state of deliveries and endpoints: the rules of docs/decisions and of both state machines, implemented
+ * a second time, as simply as possible, with in-memory maps.
  */
 export const MINUTE = 60_000;
 export const DAY = 86_400_000;
 export const LEASE_MS = 60_000;
 const WEEK = 7 * DAY;
-/** Failures in a row at which the owner gets a first mail. */
+/** The number of consecutive failures after which the owner gets a first mail. */
 const WARN_AT = 10;
 const PAUSE_AT = 20;
 const RETRY_SECONDS = [1, 5, 30, 180, 1_080];
@@ -19,10 +19,10 @@ export interface ExpectedDelivery {
   endpointId: string;
   body: string;
   createdAt: number;
-  /** As stored: that it is held or its endpoint gone is told by the endpoint. */
+  /** As stored: whether it is held or its endpoint deleted depends on the endpoint. */
   state: Exclude<DeliveryStatus, 'held'>;
   dueAt: number | null;
-  /** Attempts that counted, those before the last replay, and those that are in the log. */
+  /** Counted attempts, those before the last replay, and those in the log. */
   attempts: number;
   before: number;
   logged: number;
@@ -36,12 +36,12 @@ export interface ExpectedEndpoint {
   paused: 'failures' | 'gone' | 'manual' | null;
   pausedAt: number | null;
   failures: number;
-  /** When it is probed next, and how often it was since the pause. */
+  /** The time of the next probe, and the number of probes since the pause. */
   probeAt: number | null;
   probes: number;
   settings: WebhookInput;
   lease: { token: string; until: number } | null;
-  /** Mails that its owner should have got. */
+  /** The mails that its owner should have received. */
   mails: number;
 }
 
@@ -57,7 +57,7 @@ export interface Flight {
   until: number;
 }
 
-/** How a request may end. */
+/** How a request can end. */
 export type Ending = 'success' | 'failure' | 'gone' | 'blocked' | 'internal';
 
 export interface Expected {
@@ -65,7 +65,7 @@ export interface Expected {
   endpoints: Map<string, ExpectedEndpoint>;
   deliveries: Map<string, ExpectedDelivery>;
   flights: Flight[];
-  /** Processes that are alive, newest last, and how many there were. */
+  /** Tokens of live processes, newest last, and the number of processes so far. */
   tokens: string[];
   tokensEver: number;
   made: number;
@@ -73,14 +73,14 @@ export interface Expected {
 
 export const isWaiting = ({ state }: ExpectedDelivery) => state === 'pending' || state === 'retrying';
 
-/** What a delivery is shown as. */
+/** The displayed status of a delivery. */
 export function shown(delivery: ExpectedDelivery, endpoint: ExpectedEndpoint): DeliveryStatus {
   if (!isWaiting(delivery)) return delivery.state;
   if (endpoint.deleted) return 'discarded';
   return endpoint.paused === null ? delivery.state : 'held';
 }
 
-/** What waits for an endpoint, the longest due first. */
+/** Waiting deliveries of an endpoint, longest due first. */
 export function waitingFor(expected: Expected, endpointId: string): ExpectedDelivery[] {
   return [...expected.deliveries.values()]
     .filter((one) => one.endpointId === endpointId && isWaiting(one))
@@ -90,12 +90,12 @@ export function waitingFor(expected: Expected, endpointId: string): ExpectedDeli
 export const heldBy = (expected: Expected, token: string, endpointId: string): Flight[] =>
   expected.flights.filter((flight) => flight.token === token && flight.endpointId === endpointId);
 
-/** True where another process's lease still runs. */
+/** Whether another process's lease is still valid. */
 export function isLeasedElsewhere(expected: Expected, endpoint: ExpectedEndpoint, token: string): boolean {
   return endpoint.lease !== null && endpoint.lease.token !== token && endpoint.lease.until > expected.now;
 }
 
-/** The request is on its way. */
+/** Sends the request. */
 export function take(expected: Expected, delivery: ExpectedDelivery, token: string, probe: boolean): Flight {
   const endpoint = endpointOf(expected, delivery.endpointId);
   const until = expected.now + LEASE_MS;
@@ -110,7 +110,7 @@ export function take(expected: Expected, delivery: ExpectedDelivery, token: stri
   return flight;
 }
 
-/** The request has ended; whether its outcome counts. */
+/** Ends the request; returns whether its outcome counts. */
 export function land(expected: Expected, flight: Flight, ending: Ending): boolean {
   expected.flights.splice(expected.flights.indexOf(flight), 1);
   const delivery = deliveryOf(expected, flight.deliveryId);
@@ -139,7 +139,7 @@ function moveOn({ now }: Expected, { delivery, flight, ending }: Landing): void 
     const plain = RETRY_SECONDS[attemptsInCycle] ?? 3_600;
     const seconds = fixed === null ? plain : Math.min(fixed * 2 ** attemptsInCycle, 3_600);
     delivery.dueAt = now + seconds * 1_000;
-    if (probe) delivery.before++; // it takes no retry
+    if (probe) delivery.before++; // it uses up no retry
   } else exhaust(delivery, settings.dead_letter, now);
 }
 
@@ -154,7 +154,7 @@ function probed({ now }: Expected, endpoint: ExpectedEndpoint, ending: Ending): 
     endpoint.paused = 'gone';
     endpoint.probeAt = null;
   }
-  if (endpoint.probeAt === null || endpoint.paused === null) return; // by hand meanwhile
+  if (endpoint.probeAt === null || endpoint.paused === null) return; // paused manually in the meantime
   if (ending === 'success') activate(endpoint);
   else {
     endpoint.probes++;
@@ -205,7 +205,7 @@ export function remove(expected: Expected, endpoint: ExpectedEndpoint): void {
   endpoint.deleted = true;
 }
 
-/** Why a delivery cannot be sent again, or that it is. */
+/** Why a delivery cannot be replayed, or that it is. */
 export function replay(expected: Expected, delivery: ExpectedDelivery): string {
   if (endpointOf(expected, delivery.endpointId).deleted) return 'no_endpoint';
   if (delivery.state === 'rejected') return 'rejected';
@@ -218,7 +218,7 @@ export function replay(expected: Expected, delivery: ExpectedDelivery): string {
   return 'replayed';
 }
 
-/** What a week takes away. */
+/** Applies the retention of a week. */
 export function expire(expected: Expected): void {
   const { now } = expected;
   for (const delivery of expected.deliveries.values()) {
@@ -233,7 +233,7 @@ export function expire(expected: Expected): void {
   }
 }
 
-/** The machine's clock was set. */
+/** The machine's clock was changed. */
 export function stepClock(expected: Expected, deltaMs: number): void {
   expected.now += deltaMs;
   for (const one of expected.deliveries.values()) {

@@ -13,8 +13,8 @@ import {
 const TENANT = 'ten_a';
 
 /**
- * Compares what should have changed since the last look with what is stored; `all`: everything, also what nobody should have
- * touched. That costs the most, so it is done now and then, and at the end.
+ * Compares what should have changed since the last check with the store; `all`: everything, including what should not
+ * have changed. That is the most expensive, so it is done occasionally, and at the end.
  */
 export async function verify(
   expected: Expected,
@@ -34,7 +34,7 @@ export async function verify(
       ...{ expiresAt: delivery.expiresAt, body: delivery.hasBody ? delivery.body : null },
     });
     expect(stored?.attempts).toHaveLength(delivery.logged);
-    expect(delivery.logged).toBeGreaterThanOrEqual(delivery.attempts); // none that counted is missing
+    expect(delivery.logged).toBeGreaterThanOrEqual(delivery.attempts); // no counted attempt is missing
   }
   const mail = await store.listMail(TENANT, 500);
   for (const endpoint of expected.endpoints.values()) {
@@ -52,7 +52,7 @@ export async function verify(
   expectOneHolder(expected);
 }
 
-/** The endpoint is probed at the time that is planned and not before, where something waits for it. */
+/** Expects the endpoint's probe at its planned time and not before, if a delivery waits. */
 async function expectProbe(expected: Expected, endpoint: ExpectedEndpoint, store: Store): Promise<void> {
   const isDue = async (at: number) =>
     (await store.listDueProbes(at, 100)).some(({ endpointId }) => endpointId === endpoint.id);
@@ -65,7 +65,7 @@ async function expectProbe(expected: Expected, endpoint: ExpectedEndpoint, store
   expect([await isDue(probeAt - 1), await isDue(probeAt)]).toEqual([false, waits]);
 }
 
-/** While leases run, no delivery is in the hands of two processes for the same attempt. */
+/** While leases are valid, no two processes hold a delivery for the same attempt. */
 function expectOneHolder({ flights, tokens, endpoints }: Expected): void {
   const holders = new Map<string, string>();
   for (const flight of flights) {
@@ -79,7 +79,7 @@ function expectOneHolder({ flights, tokens, endpoints }: Expected): void {
 
 const keyOf = ({ deliveryId, attempt }: Flight) => `${deliveryId} ${attempt}`;
 
-/** Lists by status: each delivery that was ever accepted stands in exactly one of them, and nothing else does. */
+/** Lists by status: each accepted delivery is in exactly one of them, and they contain no others. */
 export async function verifyLists(expected: Expected, { store }: { store: Store }): Promise<void> {
   const listed: string[] = [];
   for (const status of DELIVERY_STATUSES) {

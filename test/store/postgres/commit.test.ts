@@ -52,7 +52,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     await server[Symbol.asyncDispose]();
   });
 
-  test('a change that fails takes none of its batch with it', async () => {
+  test('a failed change does not affect the others in its batch', async () => {
     const made = await first(
       ['createKey', [aKey('ten_a', { id: 'key_1' }), 9]],
       ['createTenant', [aTenant('ten_a')]],
@@ -69,14 +69,14 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     ]);
   });
 
-  test('do not pass a limit together', async () => {
+  test('do not exceed a limit together', async () => {
     const batchOf = (node: string): AnyCall[] =>
       [1, 2, 3].map((n) => ['createKey', [aKey('ten_a', { id: `key_${node}${n}` }), 4]]);
     await Promise.all([first(...batchOf('a')), second(...batchOf('b'))]);
     expect(await select('SELECT count(*) FROM api_keys')).toEqual([4]);
   });
 
-  test('store a post once that both bring at the same time', async () => {
+  test('store a post once if both receive it at the same time', async () => {
     for (let round = 0; round < 10; round++) {
       const post = (id: string): AnyCall => [
         'commitSignals',
@@ -88,7 +88,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     expect(await select('SELECT signals FROM stored_rows')).toEqual([10]);
   });
 
-  test('number what a tenant stores in the order of their commits', async () => {
+  test('number the rows of a tenant in commit order', async () => {
     const stored = (node: string, n: number): AnyCall => [
       'commitSignals',
       [[aSignal('ten_a', { id: `sig_${node}${n}`, externalId: `${node}${n}`, timestamp: T0 + n })]],
@@ -106,7 +106,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     expect(seen).toEqual(seen.toSorted((a, b) => a - b));
   });
 
-  test('are given an endpoint by turns, each delivery once', async () => {
+  test('claim an endpoint in turns, each delivery once', async () => {
     const events = [1, 2, 3].map((n) =>
       aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: [`dlv_${n}`], createdAt: T0 }),
     );
@@ -125,7 +125,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     expect(given.toSorted((a, b) => a.length - b.length)).toEqual([[], ['dlv_1', 'dlv_2', 'dlv_3']]);
   });
 
-  test('a claim skips an endpoint whose lease another node is taking, and comes back for it at once', async () => {
+  test('a claim skips an endpoint whose lease another node is taking, and soon tries it again', async () => {
     const events = ['whk_a', 'whk_b'].map((endpointId) =>
       aRoutedEvent('ten_a', [endpointId], { deliveryIds: [`dlv_${endpointId}`], createdAt: T0 }),
     );
@@ -157,7 +157,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
         ],
       ],
     });
-    // The node that lost it is told when the lease of the other one ends.
+    // The node that lost it learns when the other one's lease ends.
     expect(await first(claim('a', now, ['whk_b']))).toMatchObject({
       values: [[{ deliveries: null, nextDueAt: now + 60_000 }]],
     });
@@ -166,7 +166,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     });
   });
 
-  test('a claim ends where its bodies are large, and the rest stays due', async () => {
+  test('a claim stops at large bodies, and the rest stays due', async () => {
     const body = 'x'.repeat(2_200_000);
     const events = ['whk_a', 'whk_b'].flatMap((endpointId) =>
       [1, 2].map((n) => {
@@ -200,7 +200,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     expect(await select('SELECT endpoint_id FROM lane_leases')).toEqual(['whk_a']);
   });
 
-  test('outcomes of one batch are one statement, and count as if each were one', async () => {
+  test('outcomes of one batch are one statement, and count as if recorded separately', async () => {
     const ids = Array.from({ length: 20 }, (_, n) => `dlv_${n}`);
     const events = ids.map((id, n) =>
       aRoutedEvent('ten_a', [n % 2 === 0 ? 'whk_a' : 'whk_b'], { deliveryIds: [id], createdAt: T0 }),
@@ -224,18 +224,18 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
       'recordDelivered',
       [id, attempt, 1, T0, 3, '{}', ids.indexOf(id) % 2 === 0 ? 'whk_a' : 'whk_b'],
     ];
-    // The last is of a delivery that an outcome before it has ended.
+    // The last one is for a delivery that an earlier outcome has ended.
     const batch = [...ids.map((id) => delivered(id)), delivered('dlv_0', 'att_late')];
     expect(await commit(batch as Parameters<typeof commit>[0])).toEqual({
       values: [...ids.map(() => true), false],
       failed: [],
     });
-    // The late one is another.
+    // The late one is a second statement.
     expect(most).toBe(2);
     expect(await select("SELECT count(*) FROM deliveries WHERE status = 'delivered'")).toEqual([20]);
     expect(await select('SELECT sum(count)::int FROM endpoint_hours')).toEqual([20]);
 
-    // One that fails takes none of the others with it.
+    // A failed one does not affect the others.
     const again = await first(delivered('dlv_1', 'att_new'), delivered('dlv_2', 'att_dlv_2'));
     expect(again).toMatchObject({
       values: [false, undefined],
@@ -243,7 +243,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     });
   });
 
-  test('get both through when each has locked what the other needs', async () => {
+  test('both succeed if each has locked what the other needs', async () => {
     const deliveries = (node: string) => [1, 2, 3, 4].map((n) => `dlv_${node}${n}`);
     const events = ['a', 'b'].flatMap((node) =>
       deliveries(node).map((id) =>
@@ -265,7 +265,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     expect(await select('SELECT consecutive_failures FROM webhook_endpoints')).toEqual([4, 4]);
   });
 
-  test('a server that is gone is said to be unavailable', async () => {
+  test('a stopped server is reported as unavailable', async () => {
     const admin = await connect({ ...config, database: 'postgres' });
     connections.push(admin);
     await select(

@@ -17,7 +17,7 @@ import { T0 } from '../../support/store.ts';
 import { bytesAsHex, sameRows } from '../../support/two-stores.ts';
 import { describeStore } from '../contract/suite.ts';
 
-describe.skipIf(mayLackPostgres())('beside PostgreSQL', () => {
+describe.skipIf(mayLackPostgres())('compared with PostgreSQL', () => {
   let server: PostgresServer;
   let postgres: Connection;
   let reader: Connection;
@@ -33,7 +33,7 @@ describe.skipIf(mayLackPostgres())('beside PostgreSQL', () => {
     await server[Symbol.asyncDispose]();
   });
 
-  /** A store on SQLite each of whose batches is committed on PostgreSQL as well: both come to the same. */
+  /** A store on SQLite whose batches are also committed on PostgreSQL: both must have the same results. */
   describeStore('SQLite and PostgreSQL', async () => {
     await empty(postgres);
     const sqlite = openDatabase(':memory:');
@@ -80,14 +80,17 @@ describe.skipIf(mayLackPostgres())('beside PostgreSQL', () => {
   });
 });
 
-/** A dead process's lease is gone on SQLite, and kept on PostgreSQL for the node that takes it over: there more is told of it. */
+/**
+ * A dead process's lease is deleted on SQLite, and kept on PostgreSQL for the node that takes over, which therefore
+ * returns more.
+ */
 function comparable(name: string, value: unknown): unknown {
   return name === 'takenFrom' ? undefined : value;
 }
 
 type AnyRead = (...args: unknown[]) => Promise<unknown>;
 
-/** Has a read answered by both: the store's answer stands, and one that is not the same is a fault. */
+/** Runs a read on both: returns the store's result, and records a fault if the other one differs. */
 function answerTwice(store: Store, name: keyof Store, read: AnyRead, faults: string[]): void {
   const ofStore = store[name] as AnyRead;
   const cursors = createCursors();
@@ -114,7 +117,7 @@ interface CursorQuery {
 }
 type Settled = PromiseSettledResult<unknown>;
 
-/** Which place a signal has in its millisecond is the engine's own affair: each is asked for its own next page. */
+/** The number of a signal within its millisecond may differ between engines: each is queried with its own cursor. */
 function createCursors() {
   const known = new Map<string, unknown>();
   return {
@@ -137,7 +140,7 @@ function outcomeOf(settled: PromiseSettledResult<unknown>): unknown {
   return JSON.parse(JSON.stringify([bytesAsHex(settled.value)]));
 }
 
-/** Deletes every row, which takes a tenth of the time of making the tables anew. */
+/** Deletes every row, which takes a tenth of the time of creating the tables again. */
 async function empty(db: Connection): Promise<void> {
   const { rows } = await db.ask(
     { name: '', text: 'SELECT tablename FROM pg_tables WHERE schemaname = current_schema()', members: null },
@@ -146,13 +149,13 @@ async function empty(db: Connection): Promise<void> {
   const tables = rows
     .map(([name]) => String(name))
     .filter((name) => !['schema_version', 'probe'].includes(name));
-  // As a replica it runs no triggers, and looks at no references.
+  // As a replica, it runs no triggers and checks no foreign keys.
   await db.execute(`SET session_replication_role = replica;
     ${tables.map((name) => `DELETE FROM ${name};`).join('\n')}
     UPDATE probe SET at = 0; ALTER SEQUENCE signal_order RESTART; SET session_replication_role = origin;`);
 }
 
-/** A number that was rolled back is given again, as SQLite does. */
+/** Resets a rolled-back number, so that it is assigned again as in SQLite. */
 const SAME_NUMBERS = ['audit.position', 'body_tails.id', 'delivery_bodies.id', 'source_runs.seq']
   .concat(['endpoint_notices.id', 'erasure_steps.position'])
   .map((column) => column.split('.') as [string, string])

@@ -40,13 +40,13 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
     return (await store.claimDeliveries({ lanes, ...terms }))[0];
   };
 
-  test('hear what others made due, and were changed, and not what they made themselves', async () => {
+  test('receive what others made due or changed, and not their own changes', async () => {
     const [first, second, notify] = await twoNodes();
     const heard: { by: string; made: MadeDue }[] = [];
     first.onCommitted((made) => heard.push({ by: 'first', made }));
     second.onCommitted((made) => heard.push({ by: 'second', made }));
     const shared = () => heard.filter(({ by, made }) => by === 'second' && made.endpoints.includes('whk_a'));
-    // Until both listen: what is said before is not heard.
+    // Wait until both listen: earlier messages are missed.
     await expect
       .poll(async () => {
         await first.pauseEndpoint('ten_a', 'whk_a', systemClock.now());
@@ -54,7 +54,7 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
         return shared().length;
       })
       .toBeGreaterThan(0);
-    // What was made before it is told with it, or is on its way still.
+    // Earlier messages arrive with this one, or are still in transit.
     await new Promise((resolve) => setTimeout(resolve, 100));
     heard.length = 0;
     for (const other of ['hello', 'null', '{}', '[1]']) await notify(`NOTIFY signalpost, '${other}'`);
@@ -69,7 +69,7 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
       ]);
   });
 
-  test('count together, and one of them alone has the duty', async () => {
+  test('share their counts, and only one of them has the duty', async () => {
     const [first, second] = await twoNodes();
     const counts: [string, number][] = [];
     const count = first.shareCounts('keys', () => expect.unreachable());
@@ -86,7 +86,7 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
     expect(Math.abs(first.pulse().clockSkewMs ?? 0)).toBeLessThan(1_000);
   });
 
-  test('a node that takes an endpoint over is told what was sent to it, and what may have been', async () => {
+  test('a node that takes over an endpoint gets its past attempts, including possible ones', async () => {
     const [first, second] = await twoNodes();
     await addDelivery(first, 'dlv_1');
     await addDelivery(first, 'dlv_2');

@@ -25,7 +25,7 @@ describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
     return store;
   }
 
-  /** Has the server end every other connection to the database. */
+  /** Makes the server close every other connection to the database. */
   async function endConnections(config: Config): Promise<void> {
     const db = await connect(config);
     await db.execute(
@@ -45,12 +45,12 @@ describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
     expect(await first.countOthers()).toBe(0);
   });
 
-  test('passes on what a commit made due, and answers when it is probed', async () => {
+  test('announces what a commit made due, and responds to a probe', async () => {
     const store = await open(await server.createDatabase());
     await store.createTenant(aTenant('ten_a'));
     const made: unknown[] = [];
     store.onCommitted((due) => made.push(due));
-    // A node that joins the others looks once for what they made due.
+    // A node that joins polls once for what others made due.
     await expect.poll(() => made).toEqual([{ due: [], endpoints: [], sources: true }]);
     made.length = 0;
     await store.createKey(aKey('ten_a', { id: 'key_1' }), 9);
@@ -59,7 +59,7 @@ describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
     expect(made).toEqual([]);
   });
 
-  test('reads and writes again, without a failure, where its connections were lost', async () => {
+  test('reads and writes again, without an error, after its connections were lost', async () => {
     const config = await server.createDatabase();
     const store = await open(config);
     await store.createTenant(aTenant('ten_a'));
@@ -70,7 +70,7 @@ describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
     expect(await store.createKey(aKey('ten_a', { id: 'key_1' }), 9)).toBe(true);
   });
 
-  test('is refused to a node with another master key', async () => {
+  test('refuses a node with another master key', async () => {
     const config = await server.createDatabase();
     const proofOf = (byte: number) => createKeyProof(Buffer.alloc(32, byte), `key ${byte}`);
     const first = await openPostgresStore({ config, clock: systemClock, keyProof: proofOf(1) });
@@ -96,7 +96,7 @@ describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
   });
 
   describe('whose connection is lost at COMMIT', () => {
-    /** In front of the server: cuts the connection at the first COMMIT after it is armed. */
+    /** A proxy that closes the connection at the first COMMIT after it is armed. */
     async function startCutter(config: Config) {
       const folder = mkdtempSync(join(tmpdir(), 'signalpost-cutter-'));
       let isArmed: 'before' | 'after' | null = null;
@@ -136,26 +136,27 @@ describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
     }
 
     test.each(['before', 'after'] as const)(
-      'stores it once, %s the server has committed, and says so',
+      'stores it once, %s the server has committed, and reports success',
       async (when) => {
         const config = await server.createDatabase();
         const cutter = await startCutter(config);
         const store = await open(cutter.config);
         await store.createTenant(aTenant('ten_a'));
         cutter.arm(when);
-        // A second time it would be refused: the id is taken.
+        // A second attempt would be refused, because the ID exists.
         expect(await store.createKey(aKey('ten_a', { id: 'key_1' }), 9)).toBe(true);
         expect(await store.findKey('hash-of-key_1')).toMatchObject({ key: { id: 'key_1' } });
       },
     );
 
-    test('stores it once where the server ends the connection', async () => {
+    test('stores it once if the server closes the connection', async () => {
       const config = await server.createDatabase();
       const store = await open(config);
       await store.createTenant(aTenant('ten_a'));
       const other = await connect(config);
       onTestFinished(other.close);
-      // A check at COMMIT ends the connection that commits: the server answers with that, and not with an outcome.
+      // A constraint checked at COMMIT closes the committing connection: the server responds with that instead of the
+      // result.
       await other.execute(`
         CREATE FUNCTION end_once() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN

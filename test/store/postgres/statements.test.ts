@@ -19,7 +19,7 @@ describe.skipIf(mayLackPostgres())('the SQL of changes and reads', () => {
     await server[Symbol.asyncDispose]();
   });
 
-  test('is understood by PostgreSQL, statement by statement', async () => {
+  test('is valid on PostgreSQL, statement by statement', async () => {
     createScriptRunner(db);
     createReads(db);
     const faults: string[] = [];

@@ -43,19 +43,19 @@ test.each<[string, Partial<CompanyQuery>, string]>([
   }
 });
 
-test('companies at given domains are looked up, not walked past', () => {
+test('companies at given domains are looked up, not scanned', () => {
   const query = { domains: ['a.com', 'b.com'], industries: [], search: null, limit: 25, after: null };
   const plan = planOf(buildCompanyListSql('ten_a', { ...query, sort: '-created_at' }));
   expect(plan).toContain('companies_by_domain (tenant_id=? AND domain=?)');
 });
 
-test("a window of a campaign's events is one walk along the table", () => {
+test("a window of a campaign's events is one scan of the table", () => {
   const plan = planOf({ sql: WINDOW_SQL, values: ['cam_1', 0, '', 9, 100] });
   expect(plan).toContain('USING PRIMARY KEY (campaign_id=? AND (occurred_at,event_key)>(?,?)');
   expect(plan).not.toContain('TEMP B-TREE');
 });
 
-test("a company's best signals are ranked without a look at the table", () => {
+test("a company's best signals are ranked from the index alone", () => {
   const plan = planOf({ sql: TOP_SIGNALS_SQL, values: ['ten_a', 'acme.com', 0, 5] });
   expect(plan).toContain('USING COVERING INDEX signals_by_domain');
 });

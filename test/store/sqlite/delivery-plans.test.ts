@@ -63,7 +63,7 @@ const walks: [string, Partial<WalkTerms>, string][] = [
   ['dead letters of an endpoint', { statuses: ['dead'], endpointId: 'whk_a' }, 'deliveries_ended'],
 ];
 
-test.each(walks)('a page of deliveries by %s is a walk along an index, never a sort', (_, terms, index) => {
+test.each(walks)('a page of deliveries by %s is an index scan, never a sort', (_, terms, index) => {
   for (const direction of ['ASC', 'DESC'] as const) {
     for (const after of [null, { createdAt: 5, id: 'dlv_1' }]) {
       const plans = plansOf((db) => {
@@ -78,7 +78,7 @@ test.each(walks)('a page of deliveries by %s is a walk along an index, never a s
   }
 });
 
-test('filters that an index holds are passed by in the index alone', () => {
+test('filters covered by an index are checked in the index alone', () => {
   for (const terms of [{ eventType: 'deal.changed' }, { statuses: ['dead'], endpointId: 'whk_a' }] as const) {
     const plans = plansOf((db) => {
       createDeliveryWalk(db)(
@@ -94,7 +94,7 @@ test('filters that an index holds are passed by in the index alone', () => {
   }
 });
 
-test('what is stored of every delivered delivery runs no trigger and copies no page before it is changed', () => {
+test('storing a delivered outcome runs no trigger and needs no statement journal', () => {
   const db = openDatabase(':memory:');
   migrate(db);
   /** SQLite's program for each statement of the outcome, in order. */
@@ -123,7 +123,7 @@ test('what is stored of every delivered delivery runs no trigger and copies no p
   for (const program of programs) {
     expect(program).toContain('IdxInsert');
     expect(program).not.toContain('Program');
-    // A statement that reads what it writes from a query is undone by copies of its pages where it fails half way.
+    // A statement that writes what it reads from a query needs a journal of its pages, in case it fails half-way.
     expect(program).not.toContain('InitCoroutine');
   }
 });

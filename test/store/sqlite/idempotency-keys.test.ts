@@ -49,7 +49,7 @@ function keep(key: string, body: string, { tenantId = 'ten_a', expiresAt = T0 + 
 
 const kept = () => db.prepare('SELECT key FROM idempotency_keys ORDER BY key').pluck().all();
 
-/** Returns in how many pieces. */
+/** Returns the number of pieces. */
 function forget(texts: string[]): number {
   const mentioned = answeredAtOnce({ mentions: mentionsSql(db) }) as Asks<MentionStatements>;
   const forgetSome = runAtOnce(createAnswerEraser(mentioned));
@@ -60,13 +60,13 @@ function forget(texts: string[]): number {
   return pieces;
 }
 
-/** A step of a request, with changes of its own; nothing here is anybody's doing. */
+/** A step of a request, with its own changes; none has an actor. */
 function makeKept(changes: Record<string, (...args: never[]) => Script<unknown>>, call: KeptCall): unknown {
   return runAtOnce(keptStepChanges(ask, changes, function* () {}).makeKept)(call);
 }
 
 describe('an erasure', () => {
-  test('drops the answers that hold the person, of that tenant alone', () => {
+  test('deletes stored responses that contain the person, of that tenant only', () => {
     keep('by-id', '{"data":{"id":"led_1"}}');
     keep('by-address', '{"data":{"email":"ann@example.com"}}');
     keep('by-name', JSON.stringify({ data: { name: 'Ann "the" \\ O\'Neil' } }));
@@ -76,7 +76,7 @@ describe('an erasure', () => {
     expect(kept()).toEqual(['another', 'elsewhere']);
   });
 
-  test('walks along many answers in pieces, large ones fewer at once', () => {
+  test('scans many responses in pieces, fewer at a time if they are large', () => {
     for (let n = 0; n < 3_000; n++) keep(`small-${n}`, `{"data":{"id":"led_${(n % 100) + 100}"}}`);
     expect(forget(['led_107'])).toBe(4);
     expect(kept()).toHaveLength(2_970);
@@ -85,14 +85,14 @@ describe('an erasure', () => {
     expect(kept()).toHaveLength(2_970);
   });
 
-  test('leaves a running request its reservation', () => {
+  test('keeps the reservation of a running request', () => {
     const request = { tenantId: 'ten_a', route: 'POST /v1/leads', key: 'running', fingerprint: 'f' };
     keys.bidForKey(request, aBid('t', T0));
     forget(['led_1']);
     expect(kept()).toEqual(['running']);
   });
 
-  test('drops what a request that runs has done for the person', () => {
+  test('deletes the recorded steps of a running request about the person', () => {
     const request = { tenantId: 'ten_a', route: 'POST /v1/leads', key: 'running', fingerprint: 'f' };
     keys.bidForKey(request, aBid('t', T0));
     const { changes } = answeredAtOnce({ changes: { found: () => ({ email: 'ann@example.com' }) } });
@@ -100,13 +100,13 @@ describe('an erasure', () => {
     makeKept(changes, { ...call, name: 'found', args: [] });
     forget(['ann@example.com']);
     expect(kept()).toEqual([]);
-    // It goes on, and leaves nothing behind.
+    // It continues, and leaves nothing behind.
     makeKept(changes, { ...call, name: 'found', args: [] });
     expect(keys.answerKey(request, 't', { status: 201, location: null, body: '{}' })).toBe(false);
   });
 });
 
-test('expired keys go with the reservations that follow, a bounded number each time', () => {
+test('expired keys are deleted by later reservations, a limited number each time', () => {
   for (let i = 0; i < 50; i++) keep(`old-${i}`, '{}');
   const reserve = (key: string, now: number) =>
     keys.bidForKey({ tenantId: 'ten_a', route: 'POST /v1/leads', key, fingerprint: 'f' }, aBid(key, now));
@@ -117,7 +117,7 @@ test('expired keys go with the reservations that follow, a bounded number each t
   expect(kept()).toEqual(['new-1', 'new-2', 'new-3']);
 });
 
-test('a holder whose key another has taken changes nothing any more', () => {
+test('a holder that has lost its key can no longer change anything', () => {
   const request = { tenantId: 'ten_a', route: 'POST /v1/leads', key: 'k', fingerprint: 'f' };
   keys.bidForKey(request, aBid('t1', T0));
   expect(keys.bidForKey(request, aBid('t2', T0))).toEqual({ state: 'taken', token: 't1', own: true });
@@ -132,7 +132,7 @@ test('a holder whose key another has taken changes nothing any more', () => {
   expect(call('t2')).toBe(1);
 });
 
-test('the sweep walks along the expiry', () => {
+test('the sweep scans the index by expiry', () => {
   const plan = db
     .prepare<[], { detail: string }>(
       'EXPLAIN QUERY PLAN SELECT rowid FROM idempotency_keys WHERE expires_at <= 1 ORDER BY expires_at LIMIT 20',

@@ -31,7 +31,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What a request asks of its tenant. */
+/** The look-ups of a request for its tenant. */
 const ask = (store: Store) =>
   Promise.all([
     store.findKey(key.hash),
@@ -40,13 +40,13 @@ const ask = (store: Store) =>
     store.listEndpoints(TENANT),
   ]);
 
-it('what a request asks of its tenant is read once, as long as nothing changes', async () => {
+it('the look-ups of a request are read once, as long as nothing changes', async () => {
   const first = await ask(here);
   const second = await ask(here);
   for (const [n, answer] of first.entries()) expect(second[n]).toBe(answer);
 });
 
-it('the change of another tenant makes nobody else read again', async () => {
+it('a change of another tenant invalidates nothing', async () => {
   const before = await here.listEndpoints(TENANT);
   await there.createTenant(aTenant('ten_b'));
   await there.createEndpoint(anEndpoint('ten_b'), null);
@@ -77,7 +77,7 @@ it.each<[string, (store: Store) => Promise<unknown>]>([
   for (const store of [here, there]) expect(await ask(store)).toEqual(expected);
 });
 
-it('every column of the four tables counts, so that no change can be missed', () => {
+it('a change of any column of the four tables is detected', () => {
   const db = openDatabase(file);
   const revision = () => db.prepare('SELECT revision FROM tenants WHERE id = ?').pluck().get(TENANT);
   for (const table of ['tenants', 'api_keys', 'icp_profiles', 'webhook_endpoints']) {
@@ -93,7 +93,7 @@ it('every column of the four tables counts, so that no change can be missed', ()
   db.close();
 });
 
-describe('of what is kept', () => {
+describe('the cache of tenant data', () => {
   const JSON_QUOTES = 2;
   let db: Database;
   let asked: string[];
@@ -112,14 +112,14 @@ describe('of what is kept', () => {
   });
   afterEach(() => void db.close());
 
-  it('the tenant that was asked for longest ago is forgotten first, whoever was read first', () => {
+  it('evicts the least recently used tenant first, not the first one read', () => {
     for (const tenantId of ['ten_a', 'ten_b', 'ten_a', 'ten_c', 'ten_a', 'ten_c']) ask(tenantId, 'text', 40);
     expect(asked).toEqual(['ten_a text', 'ten_b text', 'ten_c text']);
     ask('ten_b', 'text', 40);
     expect(asked.at(-1)).toBe('ten_b text');
   });
 
-  it('the bound holds where the tenant that was read first asks for more', () => {
+  it('stays within its limit if the first tenant reads more', () => {
     ask('ten_a', 'text', 40);
     ask('ten_b', 'text', 40);
     ask('ten_a', 'more', 40);
@@ -131,7 +131,7 @@ describe('of what is kept', () => {
     expect(asked).toEqual(['ten_b text']);
   });
 
-  it('an answer that is larger than all that may be kept is read each time, and displaces nothing', () => {
+  it('does not cache a result larger than its limit, and evicts nothing for it', () => {
     ask('ten_a', 'text', 40);
     ask('ten_a', 'large', 1_000);
     ask('ten_a', 'large', 1_000);

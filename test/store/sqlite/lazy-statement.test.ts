@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 
-test('a connection makes a statement once, whoever prepares it, and once more for each form of its rows', () => {
+test('a connection prepares a statement once for all callers, and once per row mode', () => {
   const db = openDatabase(':memory:');
   const one = db.prepare('SELECT 1 AS n');
   expect(db.prepare('SELECT 1 AS n')).toBe(one);
@@ -11,7 +11,7 @@ test('a connection makes a statement once, whoever prepares it, and once more fo
   db.close();
 });
 
-test('what SQLite does not understand fails where it is run, and goes on failing', () => {
+test('invalid SQL fails when it is run, every time', () => {
   const db = openDatabase(':memory:');
   const wrong = db.prepare('SELECT absent');
   expect(() => wrong.get()).toThrow('no such column');

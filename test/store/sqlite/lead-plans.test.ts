@@ -35,7 +35,7 @@ const POSITION: Record<LeadQuery['sort'], (string | number)[]> = {
   '-icp_score': [1, 1, 'led_1'],
 };
 
-describe('a page of leads is a walk along an index, never a sort', () => {
+describe('a page of leads is an index scan, never a sort', () => {
   test.each<[string, Partial<LeadQuery>, string]>([
     ['no filter', {}, 'leads_by_time'],
     ['a stage', { stages: ['new'] }, 'leads_by_stage'],
@@ -56,7 +56,7 @@ describe('a page of leads is a walk along an index, never a sort', () => {
     }
   });
 
-  test('for the order by score, with any filter but the domain', () => {
+  test('in order of score, with any filter except the domain', () => {
     const query: Partial<LeadQuery> = {
       stages: ['new'],
       classifications: ['hot'],
@@ -72,7 +72,7 @@ describe('a page of leads is a walk along an index, never a sort', () => {
     }
   });
 
-  test('a domain, a word and an address are found by their own index', () => {
+  test('a domain, a word and an address use their own index', () => {
     expect(planOf({ companyDomains: ['acme.com'] })).toContain('leads_by_domain');
     expect(planOf({ q: 'jane' })).toContain(
       'SEARCH lead_words USING PRIMARY KEY (tenant_id=? AND word>? AND word<?)',

@@ -21,7 +21,7 @@ async function expectRefusal(file: string, fault: StoreOpenFault, message: RegEx
   expect(error).toMatchObject({ fault, message: expect.stringMatching(message) });
 }
 
-/** A sound database of ours with one tenant. */
+/** A valid database with one tenant. */
 async function aStoreFile(): Promise<string> {
   const file = join(tempFolder(), 'signalpost.db');
   const { store } = await openTestStore({ clock: createManualClock(), file });
@@ -31,13 +31,13 @@ async function aStoreFile(): Promise<string> {
 }
 
 describe('opening', () => {
-  test('a folder that is not there is made', async () => {
+  test('a missing folder is created', async () => {
     const file = join(tempFolder(), 'a', 'b', 'signalpost.db');
     await (await open(file)).close();
     expect(existsSync(file)).toBe(true);
   });
 
-  test('what was stored is there after reopening', async () => {
+  test('stored data is there after reopening', async () => {
     const file = await aStoreFile();
     const store = await open(file);
     expect(await store.getTenant('ten_a')).toEqual(aTenant('ten_a').tenant);
@@ -65,19 +65,19 @@ describe('opening', () => {
 });
 
 describe('refusing to open', () => {
-  test('a folder that cannot be made is named, with the way out', async () => {
+  test('a folder that cannot be created is named, with a solution', async () => {
     const blocker = join(tempFolder(), 'a-file');
     writeFileSync(blocker, '');
     await expectRefusal(join(blocker, 'data', 'signalpost.db'), 'folder_not_writable', /a-file.*DATA_DIR/s);
   });
 
-  test('a file that is no database is left as it is', async () => {
+  test('a file that is not a database is left unchanged', async () => {
     const file = join(tempFolder(), 'signalpost.db');
     writeFileSync(file, 'Dear diary, '.repeat(1000));
     await expectRefusal(file, 'not_a_database', /not a SQLite database.*Move it away/s);
   });
 
-  test('a database of another program is not filled with our tables', async () => {
+  test('no tables are created in a database of another program', async () => {
     const file = join(tempFolder(), 'signalpost.db');
     const other = new Sqlite(file);
     other.exec('CREATE TABLE photos (id INTEGER)');
@@ -93,7 +93,7 @@ describe('refusing to open', () => {
     await expectRefusal(file, 'newer_schema', /version 999.*newer release/s);
   });
 
-  test('a reference to a row that is not there counts as damage', async () => {
+  test('a dangling reference counts as damage', async () => {
     const file = await aStoreFile();
     const db = new Sqlite(file);
     db.pragma('foreign_keys = OFF');
@@ -109,7 +109,7 @@ describe('refusing to open', () => {
     const db = new Sqlite(file);
     db.unsafeMode();
     db.pragma('writable_schema = ON');
-    // Two tables on one page: what a misdirected write leaves behind.
+    // Two tables on one page: the result of a misdirected write.
     db.exec(
       "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'events') WHERE name = 'signals'",
     );
@@ -117,7 +117,7 @@ describe('refusing to open', () => {
     await expectRefusal(file, 'damaged', /damaged.*Restore a backup/s);
   });
 
-  test('a file that another process keeps locked is named as such', async () => {
+  test('a file locked by another process is reported as such', async () => {
     const file = await aStoreFile();
     const other = new Sqlite(file);
     other.pragma('locking_mode = EXCLUSIVE');
@@ -126,11 +126,11 @@ describe('refusing to open', () => {
     other.close();
   });
 
-  test('a sound file has nothing to report', async () => {
+  test('a sound file has no findings', async () => {
     expect(checkEverything(await aStoreFile())).toEqual({ findings: [], total: 0 });
   });
 
-  test('of a large file only the vital tables are read', async () => {
+  test('of a large file, only the essential tables are read', async () => {
     const file = await aStoreFile();
     const db = openDatabase(file);
     db.pragma('foreign_keys = OFF');

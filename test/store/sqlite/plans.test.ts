@@ -7,17 +7,20 @@ import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { createReads } from '../../../src/store/sqlite/sqlite-store.ts';
 import { createWriteAheadLog } from '../../../src/store/sqlite/transaction.ts';
 
-/** Tables of which a tenant may have a million rows. */
+/** Tables in which a tenant may have a million rows. */
 const LARGE =
   /^(signals|signal_places|signal_people|signal_near_keys|signal_feedback|signal_triage|source_signals|leads|lead_\w+|stage_moves|companies|events|event_skips|deliveries|delivery_bodies|attempts|campaign_\w+|audit)$/;
 
-/** Statements that walk along an index from its start, up to a limit; or over all of a tenant, as their answer is about all. */
+/**
+ * Statements that scan an index from its start, up to a limit; or all rows of a tenant, because their result concerns
+ * all.
+ */
 const WALKS = [
   /WHERE (s\.)?tenant_id = \? ORDER BY (s\.)?seq DESC LIMIT/,
   /ORDER BY l\.rowid LIMIT/,
   /FROM leads INDEXED BY leads_by_worth WHERE tenant_id = \? GROUP BY stage/,
   /FROM audit ORDER BY position LIMIT/,
-  // When the clock was set back: all that waits is looked at once.
+  // After a clock change: all waiting deliveries are updated at once.
   /^UPDATE deliveries SET next_attempt_at/,
 ];
 
@@ -25,7 +28,7 @@ const db = openDatabase(':memory:');
 migrate(db);
 afterAll(() => db.close());
 
-/** Every statement that is prepared for all reads and changes. */
+/** Every statement that is prepared for reads and changes. */
 function allStatements(): string[] {
   const texts = new Set<string>();
   const listening = new Proxy(db, {
@@ -44,19 +47,19 @@ function allStatements(): string[] {
   return [...texts].map((text) => text.replace(/\s+/g, ' ').trim());
 }
 
-/** Tables by the names that a statement gives them. */
+/** Tables by their aliases in a statement. */
 function tableOf(sql: string, name: string): string {
   return new RegExp(`(?:FROM|JOIN|,)\\s+(\\w+)\\s+(?:AS\\s+)?${name}\\b`).exec(sql)?.[1] ?? name;
 }
 
-/** Something for each parameter. */
+/** A value for each parameter. */
 function valuesFor(sql: string): unknown[] {
   const named = [...sql.matchAll(/[:@]([A-Za-z]\w*)/g)].map(([, name]) => [name, 1]);
   const marks = sql.match(/\?/g)?.length ?? 0;
   return named.length > 0 ? [Object.fromEntries(named)] : Array.from({ length: marks }, () => 1);
 }
 
-/** Steps that read as many rows as a large table has, of all tenants or of one. */
+/** Steps that read all rows of a large table, or all of one tenant. */
 function wideSteps(sql: string): string[] {
   const steps = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...valuesFor(sql));
   return steps
@@ -68,7 +71,7 @@ function wideSteps(sql: string): string[] {
     });
 }
 
-test('SQLite understands every statement, also those that no test runs', () => {
+test('every statement is valid SQL, including those that no test runs', () => {
   for (const sql of allStatements().filter(
     (text) => !text.startsWith('PRAGMA') && !/^(BEGIN|COMMIT|ROLLBACK)/.test(text),
   )) {
@@ -76,7 +79,7 @@ test('SQLite understands every statement, also those that no test runs', () => {
   }
 });
 
-test('no statement looks through a large table, or through all that a tenant has in one, for a few rows', () => {
+test('no statement scans a large table, or all rows of a tenant in it, for a few rows', () => {
   const statements = allStatements().filter((text) => /^(SELECT|WITH|UPDATE|DELETE)/.test(text));
   expect(statements.length).toBeGreaterThan(200);
   const wide = statements

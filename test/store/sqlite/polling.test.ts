@@ -22,10 +22,10 @@ const ANY: StoredSignalQuery = {
   ...{ from: null, to: null, minScore: null, q: null, explain: false, limit: 25, after: null },
 };
 
-/** A number from 0 to below `most`; the same for each run of a seed. */
+/** A number from 0 to below `most`; the same in each run of a seed. */
 type Pick = (most: number) => number;
 
-/** One poller: what it has read, and where it is. It outlives any store. */
+/** A poller: what it has read, and its position. It outlives any store. */
 interface Poller {
   kind: 'signals' | 'events';
   query: Partial<StoredSignalQuery>;
@@ -33,7 +33,7 @@ interface Poller {
   after: Position | null;
 }
 
-/** Reads one page of a random size; whether anything stands behind it. */
+/** Reads one page of a random size; returns whether there is more. */
 async function readPage(store: Store, poller: Poller, pick: Pick): Promise<boolean> {
   const limit = 1 + pick(100);
   const { after, kind, query } = poller;
@@ -54,7 +54,10 @@ async function drain(store: Store, poller: Poller, pick: Pick): Promise<void> {
   while (await readPage(store, poller, pick));
 }
 
-/** What a writer commits at once: mostly a few, sometimes hundreds; of odd platforms some, for those that filter. */
+/**
+ * A commit of a writer: usually a few signals, sometimes hundreds; some of other platforms, for pollers with a
+ * filter.
+ */
 function aCommit(writer: number, n: number, pick: Pick): NewSignal[] {
   const size = pick(4) === 0 ? 1 + pick(MOST_IN_A_COMMIT) : 1 + pick(3);
   return Array.from({ length: size }, (_, i) => {
@@ -90,7 +93,7 @@ test.each([1, 2, 3])(
     for (let n = 0; n < COMMITS_OF_EACH; n++) {
       const commits = Array.from({ length: WRITERS }, (_, writer) => {
         const signals = aCommit(writer, n, pick);
-        // One that breaks the whole of its change: nothing of it is stored, and none of its numbers is ever seen.
+        // Makes the whole change fail: nothing is stored, and none of its numbers is ever visible.
         const broken = pick(6) === 0 ? [aSignal('ten_a', { profileId: 'icp_none' })] : [];
         return store.commitSignals([...signals, ...broken]).then(
           () => {
@@ -127,7 +130,7 @@ test.each([1, 2, 3])(
   },
 );
 
-test('a poller that waits gets what two processes store in the same file, each row once', async () => {
+test('a waiting poller gets each row once that two processes store in one file', async () => {
   const file = join(tempFolder(), 'signalpost.db');
   const store = await openSqliteStore({ file, clock: systemClock, writerThread: true });
   onTestFinished(() => store.close());

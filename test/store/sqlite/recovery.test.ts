@@ -9,7 +9,7 @@ import { tempFolder } from './temp-folder.ts';
 
 const LEASE_MS = 75_000;
 
-/** Two stores on one file, as two processes have it, and a delivery and a source that the first holds. */
+/** Two stores on one file, like two processes, and a delivery and a source held by the first. */
 async function twoStores() {
   const file = join(tempFolder(), 'store.db');
   const clock = createManualClock(T0);
@@ -40,7 +40,7 @@ async function read(store: Store, token: string, now = T0): Promise<string[]> {
   return claimed.map(({ source }) => source.id);
 }
 
-test('a second process that starts takes nothing from one that lives', async () => {
+test('a second process takes nothing from a live one when it starts', async () => {
   const { first, second } = await twoStores();
   onTestFinished(() => first.close());
   await second.recoverDeliveries({ own: true });
@@ -48,7 +48,7 @@ test('a second process that starts takes nothing from one that lives', async () 
   expect([await claim(second, 'lease_2'), await read(second, 'run_2')]).toEqual([[], []]);
 });
 
-test('what a process held is free for one that looks after it is gone', async () => {
+test('what a process held is free for others once it has ended', async () => {
   const { first, second } = await twoStores();
   await first.close();
   await second.recoverDeliveries({ own: false });
@@ -58,7 +58,7 @@ test('what a process held is free for one that looks after it is gone', async ()
   expect(await read(second, 'run_2', T0 + 60_000)).toEqual(['src_1']);
 });
 
-test('a source in whose reading the process ended rests and says so; at the third time in a row it is paused', async () => {
+test('a source whose process ended while reading it rests with an error; the third time in a row, it is paused', async () => {
   const { first, file } = await twoStores();
   await first.close();
   const after = async (now: number) => {
@@ -96,7 +96,7 @@ test('a source in whose reading the process ended rests and says so; at the thir
   expect((await after(twice.due + 1)).mail).toHaveLength(1);
 });
 
-test('a run that ends, whatever came of it, makes it the first time again', async () => {
+test('a run that ends, with any result, resets that count', async () => {
   const { first, second } = await twoStores();
   await first.close();
   await second.recoverSources({ own: true, now: T0 });

@@ -15,7 +15,7 @@ afterEach(() => void db.close());
 
 const keys = () => db.prepare("SELECT id FROM api_keys WHERE id <> 'key_ten_a' ORDER BY id").pluck().all();
 
-test('a change belongs to the transaction of its caller', () => {
+test('a change is part of the transaction of its caller', () => {
   const changes = createRunner(db);
   db.exec('BEGIN');
   expect(changes.createKey(aKey('ten_a', { id: 'key_1' }), 100)).toBe(true);
@@ -24,7 +24,7 @@ test('a change belongs to the transaction of its caller', () => {
   expect(keys()).toEqual([]);
 });
 
-test('a batch of named changes is committed in its order, and one that fails leaves the others', () => {
+test('a batch of named changes is committed in order, and a failed one does not affect the others', () => {
   const commit = createCommitter(db);
   const { values, failed } = commit([
     ['createKey', [aKey('ten_a', { id: 'key_1' }), 100]],

@@ -9,7 +9,7 @@ import { ANY, rowsOf } from '../contract/signal-list.ts';
 import { tempFolder } from './temp-folder.ts';
 
 const POSTS = 200;
-/** "b b" stands nowhere, and each post has ten thousand places to look at. */
+/** "b b" does not occur, and each post has ten thousand candidates for it. */
 const TEXT = 'a b '.repeat(10_000);
 
 async function filledStore() {
@@ -22,18 +22,18 @@ async function filledStore() {
   return store;
 }
 
-test('a phrase of common words that stands nowhere holds nobody else up, and what does stand is found', async () => {
+test('a phrase of common words that does not occur delays nobody else, and existing ones are found', async () => {
   const store = await filledStore();
   const search = (q: string) => store.listSignals('ten_a', { ...ANY, q, limit: 5 });
   expect(rowsOf(await search('"a b a"'))).toHaveLength(5);
   const before = performance.eventLoopUtilization();
   expect(rowsOf(await search('"b b"'))).toEqual([]);
   const { active, idle } = performance.eventLoopUtilization(before);
-  // On the server's own thread all of it was active.
+  // In the server's own thread, all of it would have been active.
   expect(active).toBeLessThan((active + idle) / 2);
 });
 
-test('searches that were asked for at once are each answered', async () => {
+test('concurrent searches each get their own result', async () => {
   const store = await filledStore();
   const asked = ['"a b"', '"b a"', '"b b"', 'a', '"a b"'];
   const found = await Promise.all(asked.map((q) => store.listSignals('ten_a', { ...ANY, q, limit: 3 })));
@@ -52,7 +52,7 @@ test('a search of one tenant waits for one of another, not for all of them', asy
   expect(ended.indexOf('ten_b')).toBeLessThan(3);
 });
 
-test('only words that are to stand beside each other take the other thread', () => {
+test('only phrases use the other thread', () => {
   expect(['crm', 'crm tool', null].map((q) => isLongSearch({ q }))).toEqual([false, false, false]);
   expect(['"crm tool"', 'follow-up', 'x "a b c'].map((q) => isLongSearch({ q }))).toEqual([true, true, true]);
 });

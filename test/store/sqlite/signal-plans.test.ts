@@ -16,7 +16,7 @@ const VALUES = {
   after: 0n,
 };
 
-/** That the rows found are put together to one. */
+/** The step that combines the rows into one. */
 const GATHERING = /^(CO-ROUTINE|SCAN) \(subquery-\d+\)$/;
 
 /** SQLite's plan for the rows of a page, in its words. */
@@ -32,7 +32,7 @@ function planOf(shape: Shape, source: Source): string {
     .join('; ');
 }
 
-describe('a page of signals is a walk along an index, never a sort', () => {
+describe('a page of signals is an index scan, never a sort', () => {
   test.each(['newestFirst', 'oldestFirst'] as const)('%s, unfiltered', (shape) => {
     expect(planOf(shape, 'tenant')).toBe(
       'SEARCH s USING INDEX signals_by_time (tenant_id=? AND rowid>? AND rowid<?)',

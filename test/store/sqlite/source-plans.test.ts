@@ -30,6 +30,6 @@ test.each<[string, string, unknown[], string]>([
   expect(plan).not.toMatch(/TEMP B-TREE|SCAN sources$/);
 });
 
-test('what is due is found along an index: only that is sorted', () => {
+test('due sources are found by an index: only they are sorted', () => {
   expect(planOf(DUE_SOURCES_SQL, [1])).toMatch(/SEARCH sources USING INDEX sources_due/);
 });

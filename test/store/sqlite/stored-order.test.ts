@@ -16,7 +16,7 @@ function openWithTenants() {
   return { db, changes };
 }
 
-/** A tenant's signals in the order by commit, each with its number. */
+/** A tenant's signals in commit order, each with its number. */
 function inOrder(db: Database, tenantId = 'ten_a') {
   return db
     .prepare<[string], { id: string; position: number; first: number | null }>(
@@ -28,7 +28,7 @@ function inOrder(db: Database, tenantId = 'ten_a') {
 
 const ids = (db: Database, tenantId?: string) => inOrder(db, tenantId).map(({ id }) => id);
 
-test('signals and events are in the order they were stored in, whatever their times', () => {
+test('signals and events are in the order of storing, whatever their times', () => {
   const { db, changes } = openWithTenants();
   const events = [aRoutedEvent('ten_a', [], { id: 'evt_9', createdAt: T0 + 9 })];
   changes.commitSignals([aSignal('ten_a', { id: 'sig_9', timestamp: T0 + 9, events })]);
@@ -44,7 +44,7 @@ test('signals and events are in the order they were stored in, whatever their ti
   expect(eventIds).toEqual(['evt_9', 'evt_1']);
 });
 
-test('no number comes twice, also where the newest signals are removed', () => {
+test('no number is reused, even if the newest signals are removed', () => {
   const { db, changes } = openWithTenants();
   changes.commitSignals([aSignal('ten_a', { id: 'sig_1', timestamp: T0 + 5, externalId: 'x' })]);
   const [before] = inOrder(db);
@@ -54,7 +54,7 @@ test('no number comes twice, also where the newest signals are removed', () => {
   expect(inOrder(db)[0]?.position).toBeGreaterThan(Number(before?.position));
 });
 
-test('after a backup is put back, new rows are numbered above all that were numbered since it was made', () => {
+test('after restoring a backup, new rows get numbers above all assigned since it was made', () => {
   const { db, changes } = openWithTenants();
   changes.commitSignals([aSignal('ten_a', { id: 'sig_1', timestamp: T0 })]);
   db.exec('SAVEPOINT backup');
@@ -66,7 +66,7 @@ test('after a backup is put back, new rows are numbered above all that were numb
   expect(inOrder(db).at(-1)?.position).toBeGreaterThan(Number(reached));
 });
 
-test('a signal that was changed is moved to the end, and its first place is kept', () => {
+test('a changed signal is moved to the end, and its first position is kept', () => {
   const { db, changes } = openWithTenants();
   changes.commitSignals(['sig_1', 'sig_2', 'sig_3'].map((id) => aSignal('ten_a', { id })));
   const first = inOrder(db)[0]?.position;
@@ -81,7 +81,7 @@ test('a signal that was changed is moved to the end, and its first place is kept
   expect(inOrder(db)[2]).toMatchObject({ id: 'sig_1', first });
 });
 
-test('a digest tells once of a signal that is moved, whether before or after it is told of', () => {
+test('a moved signal is in one digest, whether it moves before or after', () => {
   const { db, changes } = openWithTenants();
   const { findBest } = digestReads(db);
   const move = db.prepare(
@@ -102,7 +102,7 @@ test('a digest tells once of a signal that is moved, whether before or after it 
   expect(found(second.position).ids).toEqual([]);
 });
 
-test('a signal that gets another row number keeps its place', () => {
+test('a signal with a new row number keeps its position', () => {
   const { db, changes } = openWithTenants();
   changes.commitSignals(['sig_1', 'sig_2'].map((id) => aSignal('ten_a', { id })));
   db.exec("UPDATE signals SET score = 7, seq = (timestamp << 21) + (9 << 7) + 7 WHERE id = 'sig_1'");

@@ -5,7 +5,7 @@ import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { createTransaction, createWriteAheadLog } from '../../../src/store/sqlite/transaction.ts';
 import { tempFolder } from './temp-folder.ts';
 
-/** A database with a row in its log, and another connection that may read it. */
+/** A database with a row in its log, and another connection that can read it. */
 function openTwo() {
   const file = join(tempFolder(), 'signalpost.db');
   const [writing, reading] = [openDatabase(file), openDatabase(file)];
@@ -20,13 +20,13 @@ function openTwo() {
   return { log, run, insert, reading, logBytes: () => statSync(`${file}-wal`).size };
 }
 
-test('the log is left alone by a change that does not ask', () => {
+test('the log is not emptied without a request', () => {
   const { run, insert, logBytes } = openTwo();
   run(insert);
   expect(logBytes()).toBeGreaterThan(0);
 });
 
-test('a change that asks has the log empty when it is committed', () => {
+test('the log is empty after the commit of a change that requests it', () => {
   const { log, run, insert, logBytes } = openTwo();
   run(() => {
     insert();
@@ -35,7 +35,7 @@ test('a change that asks has the log empty when it is committed', () => {
   expect(logBytes()).toBe(0);
 });
 
-test('where somebody still reads what the log holds, it is empty after one of the next commits', () => {
+test('if a reader still needs the log, it is empty after one of the next commits', () => {
   const { log, run, insert, reading, logBytes } = openTwo();
   reading.exec('BEGIN');
   reading.prepare('SELECT count(*) FROM t').get();

@@ -11,7 +11,7 @@ import { tempFolder } from './temp-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-test('a lock that another process holds is told as UNAVAILABLE across the threads, and passes', async () => {
+test('the lock of another process is reported as UNAVAILABLE across threads, and is temporary', async () => {
   const file = join(tempFolder(), 'signalpost.db');
   const clock = createManualClock();
   const store = await openSqliteStore({ file, clock, busyTimeoutMs: 1, writerThread: true });
@@ -30,7 +30,7 @@ test('a lock that another process holds is told as UNAVAILABLE across the thread
   await store.close();
 });
 
-test('what is asked for before a close is committed, and what comes after it is refused', async () => {
+test('changes before a close are committed, and later ones are refused', async () => {
   const file = join(tempFolder(), 'signalpost.db');
   const clock = createManualClock();
   const store = await openSqliteStore({ file, clock, writerThread: true });
@@ -43,7 +43,7 @@ test('what is asked for before a close is committed, and what comes after it is 
   await again.close();
 });
 
-// A server that goes on without its writer answers 503 for ever; one that ends is started again and recovers.
+// A server without its writer would return 503 forever; one that ends is restarted and recovers.
 test('a writer that dies takes the process with it, and says why', async () => {
   const folder = tempFolder();
   const [blocker, script] = [join(folder, 'file'), join(folder, 'write.mjs')];
@@ -61,7 +61,7 @@ test('a writer that dies takes the process with it, and says why', async () => {
   await expect(run).rejects.toMatchObject({ killed: false, stderr: expect.stringContaining('data folder') });
 });
 
-test('the thread loads no schema: zod would cost each start 100 ms, and each thread 10 MiB', async () => {
+test('the thread imports no schema: zod would cost each start 100 ms, and each thread 10 MiB', async () => {
   const script = `
     import { registerHooks } from 'node:module';
     const loaded = [];
