@@ -48,7 +48,7 @@ test('a dispatcher whose store does not list the work is stuck', () => {
   clock.advance(60_000);
   expect(standstill.reason()).toBeNull();
   clock.advance(1);
-  expect(standstill.reason()).toMatch(/does not tell/);
+  expect(standstill.reason()).toMatch(/does not respond/);
   standstill.lookEnds();
   expect(standstill.reason()).toBeNull();
 });
