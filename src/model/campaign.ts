@@ -203,7 +203,7 @@ export type StatsInterval = z.infer<typeof statsIntervalSchema>;
 /** Maximum buckets of a series: a year of days, or seven years of weeks. */
 export const MAX_BUCKETS = 400;
 
-/** What is counted: the event types, with automatic replies counted separately. */
+/** The counters: event types, with automatic replies counted separately. */
 export const COUNTED = [...CAMPAIGN_EVENT_TYPES, 'auto_replied'] as const;
 export type Counted = (typeof COUNTED)[number];
 

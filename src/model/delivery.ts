@@ -86,9 +86,7 @@ export interface AttemptRecord {
   timings: { connectedMs?: number; headersMs?: number };
 }
 
-/**
- * What is stored of a request: together with the delivery's body, it restores the exact bytes and headers.
- */
+/** The record of a request: together with the delivery's body, it restores the exact bytes and headers. */
 export interface SentRequest {
   host: string;
   contentLength: number;

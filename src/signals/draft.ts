@@ -176,7 +176,7 @@ const PLACE =
   /\b(?:in|near|around|across|throughout)\s+((?:the\s+)?\p{Lu}[\p{L}.'-]*(?:,?\s+\p{Lu}[\p{L}.'-]*){0,3})/gu;
 const AUDIENCE = /\bfor\s+([\p{L}\p{N} ,&-]{3,80})/giu;
 
-/** What is known about an offer with the same meaning. */
+/** The facts of a known offer with the same meaning. */
 type Known = Pick<KnownOffer, 'short' | 'phrases' | 'competitors' | 'titles'>;
 
 /**
@@ -189,7 +189,7 @@ export function draftFromOffer(
   near: readonly Known[] = [],
 ): IcpDraft {
   const sold = tokenize(soldIn(offer));
-  // What is known by meaning is more precise than words that several kinds share.
+  // A match by meaning is more precise than words that several kinds share.
   const kinds = near.length > 0 ? [] : kindsByWords(sold, offer);
   const own = ownPhrases(sold, near.length + kinds.length > 0);
   const vendors = [

@@ -201,7 +201,7 @@ export function offerBias(general: Odds, match: Odds): Odds {
   };
   return { hot: of('hot'), warm: of('warm') };
 }
-/** What a phrase of the profile and a listed competitor add to a match by meaning. */
+/** Log-odds that a phrase of the profile and a listed competitor add to a match by meaning. */
 export const phraseOdds: Odds = { hot: OFFER_MODEL.hot.phrase, warm: OFFER_MODEL.warm.phrase };
 export const competitorOdds: Odds = { hot: OFFER_MODEL.hot.competitor, warm: OFFER_MODEL.warm.competitor };
 

@@ -4,10 +4,10 @@ import type { StoredLesson } from '../store/profile-store.ts';
 import { MODEL } from './judge.ts';
 
 /**
- * What a profile has learned from its tenant's judgements: a direction in the embedding space of offers and a
- * shift of the threshold. They are the maximum a posteriori estimate of a logistic regression on the vectors
- * of the judged posts, with the posts' previous log-odds as offset and Gaussian priors, so few judgements
- * change little.
+ * The lesson that a profile has learned from its tenant's judgements: a direction in the embedding space of
+ * offers and a shift of the threshold. They are the maximum a posteriori estimate of a logistic regression on
+ * the vectors of the judged posts, with the posts' previous log-odds as offset and Gaussian priors, so few
+ * judgements change little.
  */
 export interface Lesson {
   direction: Float32Array;

@@ -8,7 +8,7 @@ import type { Lesson } from './lesson.ts';
 /** The offer of a profile, to compare with posts by meaning. */
 export interface Offer {
   text: string;
-  /** What the profile learned from judgements; null: nothing yet. */
+  /** The profile's lesson from judgements; null if there is none yet. */
   lesson: Lesson | null;
   /** The vectors of the offer, computed on first use, once per version of the profile. */
   numbers(encoder: TextEncoding): Promise<OfferNumbers>;
@@ -120,7 +120,7 @@ const knownOfferSchema = z.strictObject({
   phrases: linesSchema,
 });
 
-/** What is known about a kind of offer. There are four hundred kinds, from help desks to pallets. */
+/** A known kind of offer. There are four hundred, from help desks to pallets. */
 export type KnownOffer = z.output<typeof knownOfferSchema>;
 
 const FILE = inPackage('data/offers/known.jsonl');

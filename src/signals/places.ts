@@ -18,7 +18,7 @@ import { tokenize } from './tokens.ts';
 const lineSchema = z.strictObject({
   kind: kindSchema,
   name: z.string().min(1),
-  /** Who posts there, and about what. */
+  /** The audience of the place, and its topics. */
   about: z.string().min(1),
   settings: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
 });

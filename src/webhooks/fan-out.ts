@@ -142,7 +142,7 @@ interface EventOrigin {
   trace?: string | null;
   /** Endpoints for which the message of `signal.detected` is sufficient. */
   alreadySent?: ReadonlySet<string>;
-  /** What messages say about the signal in addition to its payload; computed only if one is delivered. */
+  /** Facts for messages in addition to the payload; computed only if one is delivered. */
   story?: () => SignalStory;
 }
 

@@ -147,7 +147,7 @@ const SHORT_CODE_POINTS = 200;
 
 const CLASS_WORDS: Record<Classification, string> = { hot: 'Hot', warm: 'Warm', cold: 'Cold' };
 
-/** What a message says about a signal, in addition to the payload. */
+/** Facts for a message about a signal, in addition to the payload. */
 export interface SignalStory {
   headline: string;
   /** Display name of the post's place: "r/SaaS on Reddit". */
