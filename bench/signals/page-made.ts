@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { pageBytes } from '../../src/api/list.ts';
 import { paginationSchema } from '../../src/http/paging.ts';
 import { parseRows } from '../../src/lib/json.ts';
-import { letGo } from '../../src/lib/own-bytes.ts';
+import { letGo } from '../../src/lib/lists.ts';
 import { signalFilters, signalSchema } from '../../src/model/signal.ts';
 import type { Store } from '../../src/store/store.ts';
 import { median } from '../report.ts';

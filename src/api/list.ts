@@ -9,7 +9,7 @@ import {
   readCursor,
 } from '../http/paging.ts';
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
-import { letGo } from '../lib/own-bytes.ts';
+import { letGo } from '../lib/lists.ts';
 import { DomainError } from '../model/errors.ts';
 import { type PageRequest, type Position, type StoredPage, wholeNumber } from '../model/filters.ts';
 import type { StoredWait } from '../store/event-store.ts';

@@ -1,4 +1,4 @@
-import { letGo } from '../lib/own-bytes.ts';
+import { letGo } from '../lib/lists.ts';
 import { createFifo } from '../lib/queues.ts';
 import type { ClaimedDelivery } from '../model/delivery.ts';
 import { DEFAULT_RATE_LIMIT_PER_MINUTE } from '../model/webhook.ts';

@@ -26,3 +26,12 @@ export function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
   for (let i = 0; i < a.length; i++) sum += (a[i] ?? 0) * (b[i] ?? 0);
   return sum;
 }
+
+/**
+ * Releases the memory of a buffer that the caller owns; the garbage collector is slow to free memory outside
+ * its heap. Does nothing if the bytes are less than half of their ArrayBuffer, because the rest may be in use
+ * (Node's pool of small buffers).
+ */
+export function letGo({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && byteLength > buffer.byteLength / 2) buffer.transfer(0);
+}

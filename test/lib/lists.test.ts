@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addAll, largestOf, smallestOf } from '../../src/lib/lists.ts';
+import { addAll, largestOf, letGo, smallestOf } from '../../src/lib/lists.ts';
 
 const million = Array.from({ length: 1_000_000 }, (_, i) => i);
 
@@ -15,4 +15,18 @@ test('given bounds are returned if all values lie within them', () => {
   expect(largestOf([3, 5], 10)).toBe(10);
   expect(smallestOf([3, 5], 1)).toBe(1);
   expect(largestOf([], 1)).toBe(1);
+});
+
+test('exclusive memory is released immediately', () => {
+  const bytes = new Uint8Array(10_000);
+  const most = bytes.subarray(0, 9_000);
+  letGo(most);
+  expect([most.byteLength, bytes.byteLength]).toEqual([0, 0]);
+});
+
+test('shared memory is not released', () => {
+  const [one, other] = [Buffer.from('one'), Buffer.from('other')];
+  expect(one.buffer).toBe(other.buffer);
+  letGo(one);
+  expect([one.toString(), other.toString()]).toEqual(['one', 'other']);
 });

@@ -25,12 +25,11 @@ import {
 } from './reads/endpoints.ts';
 import { erasureReads } from './reads/erasure.ts';
 import { batchReads, createNewestStored, eventReads, feedReads } from './reads/events.ts';
-import { jobReads } from './reads/jobs.ts';
 import { createKeptReads, keptTenantReads } from './reads/kept.ts';
 import { boardReads, leadReads, leadSignalReads } from './reads/leads.ts';
 import { digestReads, mailReads } from './reads/mail.ts';
 import { profileReads } from './reads/profiles.ts';
-import { signalReads } from './reads/signals.ts';
+import { jobReads, signalReads } from './reads/signals.ts';
 import { sourceReads } from './reads/sources.ts';
 import { isLongSearch, type SearchThread } from './search-thread.ts';
 

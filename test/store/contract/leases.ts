@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { letGo } from '../../../src/lib/own-bytes.ts';
+import { letGo } from '../../../src/lib/lists.ts';
 import type { ClaimedDelivery } from '../../../src/model/delivery.ts';
 import { bodyText } from '../../support/body-text.ts';
 import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';

@@ -22,8 +22,7 @@ import type { Connection } from '../connection.ts';
 import { BODY_JOINS, WAITING, WHOLE_BODY } from '../sql/claims.ts';
 import { ask, row, rows, value } from '../sql/prepared.ts';
 import { Table } from '../tables.ts';
-import { positionOf } from './events.ts';
-import { SHOWN_COLUMNS, SHOWN_JOINS, SHOWN_STATUS } from './shown-state.ts';
+import { positionOf, SHOWN_COLUMNS, SHOWN_JOINS, SHOWN_STATUS } from './events.ts';
 
 type Terms = Record<string, unknown>;
 type KeptAttempt = Omit<AttemptRecord, keyof AttemptDetail> & { deliveryId: string; detail: string };

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { JobStatements, RequestStatements } from '../../changes/requests.ts';
-import { JOBS } from '../reads/jobs.ts';
+import { JOBS } from '../reads/signals.ts';
 import { changed, count, row, run, value } from './prepared.ts';
 
 export function requestsSql(db: Database): RequestStatements['requests'] {
