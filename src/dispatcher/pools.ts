@@ -153,7 +153,7 @@ class Connection implements Undici.DispatchHandler {
   #handler: RequestHandler | null = null;
   #dial: Dial | null = null;
   #socket: Socket | null = null;
-  readonly #lines = new StatusLines();
+  readonly #lines = new ResponseLines();
   #readBefore = 0;
   #gone = false;
 
@@ -247,6 +247,7 @@ class Connection implements Undici.DispatchHandler {
   }
 
   onResponseData(controller: Undici.DispatchController, chunk: Buffer): void {
+    this.#lines.hadBody();
     this.#handler?.onResponseData(controller, chunk);
   }
 
@@ -267,43 +268,63 @@ class Connection implements Undici.DispatchHandler {
   }
 }
 
-/**
- * Inspects incoming bytes before the parser reads them: they are pushed into the socket's stream as they
- * arrive.
- */
-function lookFirst(socket: Socket, lines: StatusLines): void {
-  const push = socket.push.bind(socket);
-  socket.push = (bytes) => {
-    if (bytes !== null) lines.look(bytes);
-    return push(bytes);
+/** Inspects each slice of incoming bytes before the parser reads it. */
+function lookFirst(socket: Socket, lines: ResponseLines): void {
+  const read = socket.read.bind(socket);
+  socket.read = (size) => {
+    const bytes: Buffer | null = read(size);
+    if (bytes === null || lines.look(bytes)) return bytes;
+    socket.destroy(new ConnectError('invalid_response'));
+    return null;
   };
 }
 
 const STATUS_AT = 'HTTP/1.1 '.length;
 const [ZERO, ONE, TWO] = [0x30, 0x31, 0x32];
 const [LF, CR] = [0x0a, 0x0d];
+/**
+ * Maximum number of header lines, and of trailer lines. undici's parser keeps objects for each line until the last: for
+ * the 16 KB that it accepts, half a megabyte per connection, until the timeout.
+ */
+const MAX_LINES = 256;
 
 /**
- * Follows the heads of a response up to the final one, and changes each status 100 before it to 102, in
- * place. A client must ignore any 1xx, requested or not (RFC 9110, section 15.2); undici does, except for
- * 100, on which it closes the connection.
+/**
+ * Follows a response. Changes each status 100 before its final head to 102, in place: a client must ignore any
+ * 1xx, requested or not (RFC 9110, section 15.2); undici does, except for 100, on which it closes the
+ * connection. Also counts lines outside of bodies.
  */
-export class StatusLines {
+export class ResponseLines {
   /** Number of bytes in the current line of the head. */
   #slot = 0;
   #inStatusLine = true;
   #isFinal = false;
   #hasZero = false;
+  /** Lines since the start of the response, or since its last piece of body. */
+  #lines = 0;
 
   /** A request is sent: its response follows. */
   begin(): void {
     this.#slot = 0;
     this.#inStatusLine = true;
     this.#isFinal = false;
+    this.#lines = 0;
   }
 
-  /** Inspects the next bytes received. */
-  look(bytes: Uint8Array): void {
+  /** The bytes inspected last contained body: their lines do not count. */
+  hadBody(): void {
+    this.#lines = 0;
+  }
+
+  /** Inspects the next bytes received; false if there were too many lines before them. */
+  look(bytes: Uint8Array): boolean {
+    if (this.#lines > MAX_LINES) return false;
+    this.#followHeads(bytes);
+    for (let i = 0; i < bytes.length; i++) if (bytes[i] === LF) this.#lines++;
+    return true;
+  }
+
+  #followHeads(bytes: Uint8Array): void {
     for (let i = 0; i < bytes.length && !this.#isFinal; i++) {
       const byte = bytes[i];
       if (byte === CR) continue;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createPools, type Pools, type RequestHandler } from '../../src/dispatcher/pools.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createAddressSet, parseCidr } from '../../src/lib/network.ts';
-import { createConnect } from '../../src/webhooks/connect.ts';
+import { ConnectError, createConnect } from '../../src/webhooks/connect.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { type Receiver, startReceiver, status } from '../support/receiver.ts';
 
@@ -95,4 +95,32 @@ test('idle connections are closed, those in use are kept', async () => {
   pools.sweep();
   expect(await post()).toBeNull();
   expect(connections().at(-1)).toBe(3);
+});
+
+/** Sends this as the reply, and leaves the connection as it is. */
+function answerRaw(text: string): void {
+  receiver.answer = (_response, _request, socket) => void socket.write(text);
+}
+
+const HEAD = 'HTTP/1.1 200 OK\r\n';
+const CHUNKED = `${HEAD}transfer-encoding: chunked\r\n\r\n`;
+
+test.each([
+  ['header', HEAD],
+  ['trailer', `${CHUNKED}2\r\nok\r\n0\r\n`],
+  ['header of an interim reply', 'HTTP/1.1 103 Early Hints\r\n'],
+])('a reply with thousands of %s lines is cut off, as its parser makes objects of each', async (_, start) => {
+  // Less than undici refuses by itself, and no end: it would hold them until the time limit.
+  answerRaw(start + 'a:\r\n'.repeat(3_000));
+  expect(await post()).toBe(new ConnectError('invalid_response').message);
+});
+
+test.each([
+  ['headers', `${HEAD}content-length: 0\r\n${'a: b\r\n'.repeat(250)}\r\n`],
+  ['trailers', `${CHUNKED}2\r\nok\r\n0\r\n${'a: b\r\n'.repeat(250)}\r\n`],
+  ['lines of its body', `${HEAD}content-length: 40000\r\n\r\n${'\n'.repeat(40_000)}`],
+  ['lines of its body in chunks', `${CHUNKED}${'4\r\n\n\n\n\n\r\n'.repeat(5_000)}0\r\n\r\n`],
+])('a reply with many %s is read', async (_, reply) => {
+  answerRaw(reply);
+  expect(await post()).toBeNull();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StatusLines } from '../../src/dispatcher/pools.ts';
+import { ResponseLines } from '../../src/dispatcher/pools.ts';
 
 const FINAL = 'HTTP/1.1 100x\r\n'; // in a body
 const CASES: [reply: string, seen: string][] = [
@@ -13,7 +13,7 @@ const CASES: [reply: string, seen: string][] = [
 ];
 
 test('each 100 before the final head becomes 102, received at once or byte by byte, and nothing else changes', () => {
-  const lines = new StatusLines();
+  const lines = new ResponseLines();
   for (const [reply, seen] of CASES) {
     const whole = Buffer.from(`${reply}HTTP/1.1 500 \r\n\r\n${FINAL}`);
     const bytes = [...whole].map((byte) => Buffer.of(byte));
