@@ -215,7 +215,7 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
       // Otherwise, the process that takes over ends them, after it has counted the requests sent.
       if ((await store.countOthers()) === 0) await store.releaseLeases(leaseToken);
     } catch (error) {
-      log.warn({ err: error }, 'leases could not be released; they end with this process');
+      log.warn({ err: error }, 'leases could not be released; they expire with this process');
     }
   }
 

@@ -41,7 +41,7 @@ export function createOutcomeRecorder({ store, clock, log, tally }: OutcomeRecor
           tally.count(outcome);
           return 'kept';
         }
-        log.warn({ deliveryId, endpointId }, 'an attempt outlived its lease; only the attempt was kept');
+        log.warn({ deliveryId, endpointId }, 'an attempt outlived its lease; only the attempt was stored');
         return 'lost';
       } catch (error) {
         // Storage failures are logged once, where they start: here, it would be a line per second for each of
@@ -55,7 +55,7 @@ export function createOutcomeRecorder({ store, clock, log, tally }: OutcomeRecor
         await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
       }
     }
-    log.error({ deliveryId, endpointId }, 'an outcome was given up; the delivery will be sent again');
+    log.error({ deliveryId, endpointId }, 'an outcome could not be stored; the delivery will be sent again');
     return 'lost';
   }
 

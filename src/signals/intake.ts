@@ -352,7 +352,7 @@ async function step(deps: KeptIntakeDeps, { id, tenantId, processed, total }: Jo
       const index = processed + i;
       if ('rejected' in item) return { index, status: 'rejected', signal_ids: [], ...item.rejected };
       const outcome = outcomes.next().value;
-      if (outcome === undefined) throw new Error('a job came to fewer outcomes than it has posts');
+      if (outcome === undefined) throw new Error('a job has fewer outcomes than posts');
       return resultOf(index, outcome);
     });
     const isLast = processed + items.length >= total;

@@ -46,7 +46,7 @@ function serve(port: NonNullable<typeof parentPort>): void {
 function answer({ parser, document, args }: ParseRequest): ParseAnswer {
   try {
     const found = PARSERS.get(parser);
-    if (found === undefined) throw new Error(`no parser is called "${parser}"`);
+    if (found === undefined) throw new Error(`unknown parser "${parser}"`);
     return { state: 'parsed', result: found.parse(document, args as never) };
   } catch (error) {
     if (error instanceof SourceFault) {
