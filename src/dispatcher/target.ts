@@ -50,7 +50,7 @@ export function createPrepareTarget(deps: {
       const { origin, host, pathname, search } = checked.url;
       return { endpoint, ready: { origin, host, path: pathname + search, signer, own }, fault: 'internal' };
     } catch (error) {
-      deps.log.error({ err: error, endpointId: endpoint.id }, 'the secret of an endpoint cannot be decrypted');
+      deps.log.error({ err: error, endpointId: endpoint.id }, 'an endpoint secret cannot be decrypted');
       return { endpoint, ready: null, fault: 'internal' };
     }
   };
