@@ -32,8 +32,9 @@ export interface EventStatements {
     ): void;
     insertSkip(id: string, reason: string, endpointIds: string): void;
     insertBatched(id: string, endpointId: string): void;
-    selectReceiver(tenantId: string, endpointId: string): number | undefined;
-    insertDelivery(...row: (string | number | null)[]): void;
+    /** Of these endpoints, those that are there. */
+    selectReceivers(tenantId: string, endpointIds: readonly string[]): readonly string[];
+    insertDeliveries(event: EventRow, deliveries: readonly PlacedDelivery[]): void;
     insertNotice(tenantId: string, type: string, facts: string, endpointId: string): void;
     selectDead(deliveryId: string): DeadRow | undefined;
     countNotices(ids: string, tenantId: string): number | undefined;
@@ -100,24 +101,56 @@ export function createBodies(ask: Asks<EventStatements>) {
 
 /** Stores an event with its deliveries and skip reasons: part of the change that caused it. */
 export function createEventWriter(ask: Asks<EventStatements>): (routed: RoutedEvent) => Script<void> {
-  const insertDelivery = createDeliveryWriter(ask);
+  const insertDeliveries = createDeliveriesWriter(ask);
   const bodies = createBodies(ask);
 
   return function* (routed) {
     const { event, batched, urgent = false } = routed;
     const { id, tenantId, type, subjectId, createdAt, data, trace = null } = event;
     yield* ask.events.insertEvent(id, tenantId, type, subjectId, createdAt, data, trace);
-    const placeOf = bodies.createPlaces(tenantId);
-    for (const delivery of unbundled(routed)) yield* insertDelivery(event, { ...delivery, urgent }, placeOf);
+    const terms = { placeOf: bodies.createPlaces(tenantId), urgent };
+    yield* insertDeliveries(event, unbundled(routed), terms);
     for (const endpointId of batched) yield* ask.events.insertBatched(id, endpointId);
     for (const { reason, endpointIds } of skipsOf(routed))
       yield* ask.events.insertSkip(id, reason, endpointIds);
   };
 }
 
-/** `urgent`: sent before others of its endpoint; omitted: in turn. */
-interface StoredDelivery extends HeldDelivery {
-  urgent?: boolean;
+/** A delivery with what its row holds besides; `urgent`: sent before others of its endpoint. */
+export interface PlacedDelivery {
+  id: string;
+  endpointId: string;
+  status: string;
+  dueAt: number | null;
+  bodyId: number;
+  inHand: boolean;
+  urgent: boolean;
+}
+
+interface WritingTerms {
+  /** Stores a delivery's body; returns its id. */
+  placeOf(delivery: NewDelivery): Script<number>;
+  urgent: boolean;
+}
+
+/** Stores deliveries of an event, except for endpoints that are gone; returns their number. */
+function createDeliveriesWriter(
+  ask: Asks<EventStatements>,
+): (event: EventRow, deliveries: readonly HeldDelivery[], terms: WritingTerms) => Script<number> {
+  return function* (event, deliveries, { placeOf, urgent }) {
+    if (deliveries.length === 0) return 0;
+    const endpointIds = deliveries.map(({ endpointId }) => endpointId);
+    const there = new Set(yield* ask.events.selectReceivers(event.tenantId, endpointIds));
+    const placed: PlacedDelivery[] = [];
+    for (const delivery of deliveries) {
+      const { id, endpointId, status, inHand = false } = delivery;
+      if (!there.has(endpointId)) continue;
+      const dueAt = status === 'pending' ? event.createdAt : null;
+      placed.push({ id, endpointId, status, dueAt, bodyId: yield* placeOf(delivery), inHand, urgent });
+    }
+    if (placed.length > 0) yield* ask.events.insertDeliveries(event, placed);
+    return placed.length;
+  };
 }
 
 /** Stores a delivery of an existing event; false if its endpoint is gone. */
@@ -125,29 +158,12 @@ function createDeliveryWriter(
   ask: Asks<EventStatements>,
 ): (
   event: EventRow,
-  delivery: StoredDelivery,
+  delivery: HeldDelivery,
   placeOf: (delivery: NewDelivery) => Script<number>,
 ) => Script<boolean> {
-  return function* ({ id: eventId, tenantId, type, createdAt }, delivery, placeOf) {
-    const { id, endpointId, status, inHand = false, urgent = false } = delivery;
-    if ((yield* ask.events.selectReceiver(tenantId, endpointId)) === undefined) return false;
-    const dueAt = status === 'pending' ? createdAt : null;
-    const [bodyId, held] = [yield* placeOf(delivery), inHand ? 1 : 0];
-    const goesFirst = urgent ? 1 : 0;
-    yield* ask.events.insertDelivery(
-      id,
-      endpointId,
-      tenantId,
-      eventId,
-      type,
-      status,
-      dueAt,
-      createdAt,
-      bodyId,
-      held,
-      goesFirst,
-    );
-    return true;
+  const insertDeliveries = createDeliveriesWriter(ask);
+  return function* (event, delivery, placeOf) {
+    return (yield* insertDeliveries(event, [delivery], { placeOf, urgent: false })) === 1;
   };
 }
 

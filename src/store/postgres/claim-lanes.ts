@@ -1,4 +1,5 @@
 import { heldWith, type StoredClaim, type StoredLaneClaim } from '../changes/claims.ts';
+import { heardWithin } from '../changes/processes.ts';
 import type { Connection } from './connection.ts';
 import { BODY_JOINS, idsOf, WAITING } from './sql/claims.ts';
 import { prepared, rows, run } from './sql/prepared.ts';
@@ -55,10 +56,15 @@ export function createLaneClaims(
        SELECT endpoint_id, token, until, held FROM lane_leases
        WHERE endpoint_id IN (SELECT id FROM live) AND (token = :leaseToken OR until <= :now)
        ORDER BY endpoint_id FOR UPDATE SKIP LOCKED
+     ), free AS (
+       SELECT id FROM live WHERE NOT EXISTS (SELECT 1 FROM lane_leases l WHERE l.endpoint_id = live.id)
+     ), share AS (
+       SELECT id FROM free ORDER BY random() LIMIT (
+         SELECT ceil((SELECT count(*) FROM free)::numeric / (1 + count(*))) FROM processes
+         WHERE name <> :process AND seen_at BETWEEN :heardFrom AND :heardUntil)
      ), added AS (
        INSERT INTO lane_leases (endpoint_id, token, until, held, process)
-       SELECT id, :leaseToken, :leaseUntil, '{}', :process FROM live
-       WHERE NOT EXISTS (SELECT 1 FROM lane_leases l WHERE l.endpoint_id = live.id) ORDER BY id
+       SELECT id, :leaseToken, :leaseUntil, '{}', :process FROM share ORDER BY id
        ON CONFLICT (endpoint_id) DO NOTHING
        RETURNING endpoint_id
      )
@@ -170,7 +176,11 @@ export function createLaneClaims(
   return async ({ lanes, ...terms }) => {
     const { now, leaseToken, leaseUntil, process } = terms;
     const row = { now, leaseToken, leaseUntil, process };
-    const live = await lock({ ...row, ids: lanes.map(({ endpointId }) => endpointId) });
+    const [heardFrom, heardUntil] = heardWithin(now);
+    const live = await lock({
+      ...{ ...row, heardFrom, heardUntil },
+      ids: lanes.map(({ endpointId }) => endpointId),
+    });
     const byId = new Map(live.map((lane) => [lane.endpointId, lane]));
     const changed = await changedOf(live, lanes);
     const claims = new Map<string, StoredLaneClaim>();

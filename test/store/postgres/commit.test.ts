@@ -166,6 +166,37 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     });
   });
 
+  test('share what nobody sends to, so that a backlog is not left to one of them', async () => {
+    const endpointIds = Array.from({ length: 12 }, (_, n) => `whk_${String(n).padStart(2, '0')}`);
+    const events = [
+      aRoutedEvent('ten_a', endpointIds, { deliveryIds: endpointIds.map((id) => `dlv_${id}`) }),
+    ];
+    await first(
+      ...endpointIds.map((id): AnyCall => ['createEndpoint', [anEndpoint('ten_a', { id }), null]]),
+      ['beat', ['a', T0]],
+      ['beat', ['b', T0]],
+      ['beat', ['long silent', T0 - 60_000]],
+    );
+    await first(['commitSignals', [[aSignal('ten_a', { id: 'sig_1', events })]]]);
+    const takenBy = async (commit: typeof first, node: string) => {
+      await commit([
+        'claimLanes',
+        [
+          {
+            lanes: endpointIds.map((endpointId) => ({ endpointId, limit: 9, knownVersion: 1, held: '{}' })),
+            ...{ now: T0, leaseUntil: T0 + 60_000, leaseToken: `lease_${node}`, process: node },
+          },
+        ],
+      ]);
+      return select(`SELECT count(*) FROM lane_leases WHERE process = '${node}'`);
+    };
+    expect(await takenBy(first, 'a')).toEqual([6]);
+    expect(await takenBy(second, 'b')).toEqual([3]);
+    expect(await takenBy(first, 'a')).toEqual([8]);
+    expect(await takenBy(second, 'b')).toEqual([4]);
+    expect(await select('SELECT count(*) FROM lane_leases')).toEqual([12]);
+  });
+
   test('a claim stops at large bodies, and the rest stays due', async () => {
     const body = 'x'.repeat(2_200_000);
     const events = ['whk_a', 'whk_b'].flatMap((endpointId) =>

@@ -42,6 +42,14 @@ export function eventsSql(db: Connection): Later<EventStatements['events']> {
     `SELECT id, endpoint_id, (${WAITING})::int AS waits FROM deliveries
      WHERE (event_id = ? OR id = ANY (?::text[])) AND id > ? ORDER BY id LIMIT ? FOR UPDATE`,
   );
+  const insertDeliveries = run<[Record<string, unknown>]>(
+    db,
+    `INSERT INTO deliveries (id, endpoint_id, tenant_id, event_id, event_type, status, next_attempt_at, created_at,
+       body_id, in_hand, urgent)
+     SELECT d.id, d.endpoint_id, :tenantId, :eventId, :type, d.status, d.due_at, :createdAt, d.body_id, d.in_hand, d.urgent
+     FROM unnest(:ids::text[], :endpointIds::text[], :statuses::text[], :due::bigint[], :bodyIds::bigint[],
+       :held::boolean[], :urgent::boolean[]) d (id, endpoint_id, status, due_at, body_id, in_hand, urgent)`,
+  );
   const selectDetails = rows<[string], { id: string; detail: string }>(
     db,
     'SELECT id, detail FROM attempts WHERE delivery_id = ?',
@@ -68,17 +76,22 @@ export function eventsSql(db: Connection): Later<EventStatements['events']> {
     insertSkip: run(db, 'INSERT INTO event_skips (event_id, reason, endpoint_ids) VALUES (?, ?, ?)'),
     insertBatched: run(db, 'INSERT INTO batched_events (event_id, endpoint_id) VALUES (?, ?)'),
     // Decided at commit time: nothing is stored for a deleted endpoint. A pause makes no difference here.
-    selectReceiver: value(
+    selectReceivers: values(
       db,
-      'SELECT 1 FROM webhook_endpoints WHERE tenant_id = ? AND id = ? AND deleted_at IS NULL',
+      'SELECT id FROM webhook_endpoints WHERE tenant_id = ? AND id = ANY (?::text[]) AND deleted_at IS NULL',
     ),
-    insertDelivery: run(
-      db,
-      `INSERT INTO deliveries
-         (id, endpoint_id, tenant_id, event_id, event_type, status, next_attempt_at, created_at, body_id, in_hand,
-          urgent)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
+    insertDeliveries({ id: eventId, tenantId, type, createdAt }, deliveries) {
+      insertDeliveries({
+        ...{ eventId, tenantId, type, createdAt },
+        ids: deliveries.map(({ id }) => id),
+        endpointIds: deliveries.map(({ endpointId }) => endpointId),
+        statuses: deliveries.map(({ status }) => status),
+        due: deliveries.map(({ dueAt }) => dueAt),
+        bodyIds: deliveries.map(({ bodyId }) => bodyId),
+        held: deliveries.map(({ inHand }) => inHand),
+        urgent: deliveries.map(({ urgent }) => urgent),
+      });
+    },
     insertNotice: run(
       db,
       `INSERT INTO endpoint_notices (tenant_id, type, endpoint_id, facts)

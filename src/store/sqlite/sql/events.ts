@@ -5,6 +5,20 @@ import { WAITING } from '../reads/shown-state.ts';
 import { changed, count, inserted, row, rows, run, value, values } from './prepared.ts';
 
 export function eventsSql(db: Database): EventStatements['events'] {
+  // Decided at commit time: nothing is stored for a deleted endpoint. A pause makes no difference here.
+  const selectReceiver = value<[string, string], number>(
+    db,
+    `SELECT 1 FROM webhook_endpoints INDEXED BY webhook_endpoints_live
+     WHERE tenant_id = ? AND id = ? AND deleted_at IS NULL`,
+  );
+  // Without names, which cost 3 us per row.
+  const insertDelivery = run<(string | number | null)[]>(
+    db,
+    `INSERT INTO deliveries
+       (id, endpoint_id, tenant_id, event_id, event_type, status, next_attempt_at, created_at, body_id, in_hand,
+        urgent)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
   return {
     insertBody: inserted(db, 'INSERT INTO delivery_bodies (body, tail_id) VALUES (?, ?)'),
     selectTail: value(db, 'SELECT id FROM body_tails WHERE tenant_id = ? AND hash = ?'),
@@ -36,20 +50,26 @@ export function eventsSql(db: Database): EventStatements['events'] {
     ),
     insertSkip: run(db, 'INSERT INTO event_skips (event_id, reason, endpoint_ids) VALUES (?, ?, ?)'),
     insertBatched: run(db, 'INSERT INTO batched_events (event_id, endpoint_id) VALUES (?, ?)'),
-    // Decided at commit time: nothing is stored for a deleted endpoint. A pause makes no difference here.
-    selectReceiver: value(
-      db,
-      `SELECT 1 FROM webhook_endpoints INDEXED BY webhook_endpoints_live
-       WHERE tenant_id = ? AND id = ? AND deleted_at IS NULL`,
-    ),
-    // Without names, which cost 3 us per row.
-    insertDelivery: run(
-      db,
-      `INSERT INTO deliveries
-       (id, endpoint_id, tenant_id, event_id, event_type, status, next_attempt_at, created_at, body_id, in_hand,
-        urgent)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
+    selectReceivers: (tenantId, endpointIds) =>
+      endpointIds.filter((id) => selectReceiver(tenantId, id) !== undefined),
+    insertDeliveries({ id: eventId, tenantId, type, createdAt }, deliveries) {
+      for (const { id, endpointId, status, dueAt, bodyId, inHand, urgent } of deliveries) {
+        const [held, first] = [inHand ? 1 : 0, urgent ? 1 : 0];
+        insertDelivery(
+          id,
+          endpointId,
+          tenantId,
+          eventId,
+          type,
+          status,
+          dueAt,
+          createdAt,
+          bodyId,
+          held,
+          first,
+        );
+      }
+    },
     insertNotice: run(
       db,
       `INSERT INTO endpoint_notices (tenant_id, type, endpoint_id, facts)
