@@ -39,16 +39,16 @@ export function createDeliveredRecorder(
   const record = rows<[Record<string, unknown>], { id: string }>(
     db,
     `WITH told AS MATERIALIZED (
-       SELECT * FROM unnest(:deliveries::text[], :ids::text[], :attempts::bigint[], :starts::bigint[],
+       SELECT * FROM unnest(:deliveries::text[], :endpoints::text[], :ids::text[], :attempts::bigint[], :starts::bigint[],
          :durations::double precision[], :hours::bigint[], :speeds::bigint[], string_to_array(:details, E'\\n'))
-         t (delivery_id, id, attempt, started_at, duration_ms, hour, speed, detail)
+         t (delivery_id, endpoint_id, id, attempt, started_at, duration_ms, hour, speed, detail)
      ), logged AS (
        INSERT INTO attempts (id, delivery_id, attempt, started_at, duration_ms, detail)
        SELECT id, delivery_id, attempt, started_at, duration_ms, detail FROM told
      ), done AS (
        UPDATE deliveries d SET status = 'delivered', next_attempt_at = NULL, attempt_count = t.attempt
        FROM told t WHERE d.id = t.delivery_id AND d.attempt_count = t.attempt - 1 AND d.${WAITING}
-       RETURNING d.id, d.endpoint_id, t.hour, t.speed
+       RETURNING d.id, t.endpoint_id, t.hour, t.speed
      ), counted AS (
        INSERT INTO endpoint_hours (endpoint_id, hour, speed, count)
        SELECT endpoint_id, hour, speed, count(*) FROM done GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
@@ -68,6 +68,7 @@ export function createDeliveredRecorder(
   return async (outcomes) => {
     const done = await record({
       deliveries: outcomes.map(([deliveryId]) => deliveryId),
+      endpoints: outcomes.map(([, , , , , , endpointId]) => endpointId),
       ids: outcomes.map(([, id]) => id),
       attempts: arrayOf(outcomes.map(([, , attempt]) => attempt)),
       starts: arrayOf(outcomes.map(([, , , startedAt]) => startedAt)),
