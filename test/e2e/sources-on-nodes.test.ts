@@ -17,7 +17,7 @@ describe.skipIf(mayLackPostgres())('a source that two nodes may read', () => {
   });
   afterAll(async () => postgres[Symbol.asyncDispose]());
 
-  /** A feed of one post whose answers wait until they are let go. */
+  /** A feed with one post whose responses wait until they are released. */
   async function aSlowFeed() {
     const waiting = new Set<ServerResponse>();
     let asked = 0;
@@ -51,7 +51,7 @@ describe.skipIf(mayLackPostgres())('a source that two nodes may read', () => {
     };
   }
 
-  test('is read by one of them at a time, and by the other once that one is killed', async () => {
+  test('is read by one of them at a time, and by the other one after the first is killed', async () => {
     const { start, key, url } = await createCluster(postgres);
     const [first, feed, receiver] = await Promise.all([start(0), aSlowFeed(), startCountingReceiver()]);
     const { data } = await call(url(0), key, '/v1/webhooks', { url: `${receiver.url}/a` });
@@ -60,7 +60,7 @@ describe.skipIf(mayLackPostgres())('a source that two nodes may read', () => {
     const { id } = (await call(url(0), key, '/v1/sources', source)).data;
     await expect.poll(feed.waiting, PATIENCE).toBe(1);
 
-    // The other looks at what is due when it starts, and when somebody asks for a run.
+    // The other node checks for due sources at startup, and when a run is requested.
     await start(1);
     for (const n of [0, 1, 1, 0]) await call(url(n), key, `/v1/sources/${id}/run`, {}).catch(() => {});
     await later(3_000);
@@ -68,7 +68,7 @@ describe.skipIf(mayLackPostgres())('a source that two nodes may read', () => {
 
     await first.kill();
     await expect.poll(feed.waiting, PATIENCE).toBe(0);
-    // A source whose node died rests for a minute, unless somebody wants it read.
+    // A source whose node died rests for a minute, unless a run is requested.
     const takenOver = async () => {
       await call(url(1), key, `/v1/sources/${id}/run`, {}).catch(() => {});
       return feed.waiting();
@@ -85,7 +85,7 @@ describe.skipIf(mayLackPostgres())('a source that two nodes may read', () => {
     expect(signals.data).toHaveLength(1);
     expect(runs.data[0]).toMatchObject({ error: null, signals_made: 1 });
 
-    // With both of them again, however often each is asked to read it.
+    // With both nodes again, however often a run is requested on each.
     await start(0);
     const answering = setInterval(feed.answer, 400);
     onTestFinished(() => clearInterval(answering));

@@ -4,13 +4,13 @@ import type { Connection } from './connection.ts';
 import { codeOf } from './faults.ts';
 import { prepared } from './sql/prepared.ts';
 
-/** Days that have their table before they begin. */
+/** The number of days whose table is created in advance. */
 const AHEAD = 3;
 /** An arbitrary lock number of our own: "SgPd". */
 const DAYS_LOCK = 0x53675064;
-/** How long all that write attempts may wait for a table to come or go. */
+/** The maximum time that writers of attempts wait while a table is created or dropped. */
 const LOCK_TIMEOUT_MS = 500;
-/** Another reads or writes attempts for longer than that; rows of the day lie elsewhere already. */
+/** A longer read or write of attempts is in progress, or rows of the day are already elsewhere. */
 const NOT_NOW = ['55P03', '23514'];
 
 const NAME = /^attempts_(\d{4})(\d\d)(\d\d)$/;
@@ -23,8 +23,8 @@ const readNow = prepared('SELECT (extract(epoch FROM clock_timestamp()) * 1000):
 const isElsewhere = prepared('SELECT EXISTS (SELECT 1 FROM attempts_other WHERE id >= ? AND id < ?)');
 
 /**
- * Makes the tables of the days from `behind` days ago to three days ahead, by the database's clock, where they are missing. A day
- * that cannot have one now has its attempts in `attempts_other`.
+ * Creates missing tables for the days from `behind` days ago to three days ahead, by the database's clock. If the
+ * table of a day cannot be created now, its attempts are in `attempts_other`.
  */
 export async function makeAttemptDays(db: Connection, behind = 0): Promise<void> {
   const today = Math.floor(Number((await db.ask(readNow, [])).rows[0]?.[0]) / DAY_MS);
@@ -41,7 +41,7 @@ export async function makeAttemptDays(db: Connection, behind = 0): Promise<void>
   }
 }
 
-/** Drops the tables of days that ended before then. */
+/** Drops the tables of days that ended before `before`. */
 export async function dropAttemptDays(db: Connection, before: number): Promise<void> {
   for (const day of await daysOf(db)) {
     if ((day + 1) * DAY_MS <= before)
@@ -49,7 +49,7 @@ export async function dropAttemptDays(db: Connection, before: number): Promise<v
   }
 }
 
-/** Changes one table in a transaction of its own, one node at a time, or leaves it for the next time. */
+/** Changes one table in a separate transaction, one node at a time, or leaves it for the next call. */
 async function change(db: Connection, work: () => Promise<void>): Promise<void> {
   try {
     await db.transact(async () => {

@@ -182,7 +182,7 @@ export function createNodes({ config, clock, db, onDue, onLook }: NodesDeps): No
   };
 }
 
-/** Null where it is no node's: any client of the database may notify. */
+/** Null if it was not sent by a node: any client of the database may notify. */
 function readMessage(payload: string): Message | null {
   try {
     const message = JSON.parse(payload) as Partial<Message> | null;
