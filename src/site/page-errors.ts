@@ -63,7 +63,7 @@ export function createPageErrors(deps: PageErrorDeps): PageErrors {
       return sendError(deps, request, reply, {
         code: 'INVALID_REQUEST',
         detail: /^(?:\/|https?:)/i.test(request.originalUrl)
-          ? 'The address cannot be decoded: it holds a "%" that begins no escape.'
+          ? 'The address cannot be decoded: it contains a "%" that does not start a valid escape.'
           : 'The address does not begin with "/".',
         extra: { hint: `Start at ${baseUrl}/` },
       });

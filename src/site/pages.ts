@@ -107,9 +107,9 @@ function addPage(app: FastifyInstance, page: SitePage, deps: PageDeps): void {
       reply.headers({ vary: 'Accept', link: pageLinks(baseUrl, page.path), 'cache-control': 'no-store' });
       problems.send(request, reply, {
         code: 'NOT_ACCEPTABLE',
-        detail: 'The page is there as text/html and as text/markdown, and Accept allows neither.',
+        detail: 'The page is available as text/html and text/markdown, and Accept allows neither.',
         extra: {
-          hint: `Ask for text/markdown, or get ${available[1]?.url}, which is always markdown.`,
+          hint: `Accept text/markdown, or request ${available[1]?.url}, which is always markdown.`,
           members: { available },
         },
       });

@@ -22,7 +22,7 @@ import {
 import type { SiteIdentity } from './content/identity.ts';
 
 const VERSIONING_POLICY =
-  'The version stands in the path (/api/v1). Within v1 changes are backward-compatible; a breaking change is a new version, and the previous one stays supported for at least 12 months.';
+  'The version is part of the path (/api/v1). Within v1 changes are backward-compatible; a breaking change is a new version, and the previous one stays supported for at least 12 months.';
 
 interface StatusDeps {
   baseUrl: string;

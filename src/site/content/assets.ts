@@ -50,7 +50,7 @@ export async function readAssets(
 function faultOf(asset: { path: string; contentType: string | undefined; isSized: boolean }): string | null {
   if (asset.contentType === undefined) {
     const known = [...Object.keys(IMAGE_TYPES), ...Object.keys(OTHER_TYPES)].join(', ');
-    return `Files of this kind are not served; known are ${known}.`;
+    return `Files of this type are not served; supported types are ${known}.`;
   }
   if (!/^[\w./-]+$/.test(asset.path)) return 'Name it with letters, digits, hyphens and underscores only.';
   if (!asset.isSized) return 'Its width and height cannot be read; an SVG needs both as numbers on its root.';

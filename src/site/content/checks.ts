@@ -74,7 +74,7 @@ export function checkSite(site: SiteMap, identity: LocatedIdentity, contentDir: 
     }),
   ]);
   if (!pages.some(({ path }) => path === '/') && !site.otherPaths.includes('/')) {
-    faults.push({ file: join(contentDir, 'index.md'), line: 1, detail: 'There is no home page; write one.' });
+    faults.push({ file: join(contentDir, 'index.md'), line: 1, detail: 'There is no home page; create it.' });
   }
   return [...faults, ...identityFaults(identity, { ...site, anchors })];
 }
@@ -93,7 +93,7 @@ function addressFaults(page: ParsedPage, pages: readonly ParsedPage[]): ContentF
     return [{ file, ...place, detail }];
   }
   if (!RESERVED.has(path.split('/')[1] ?? '')) return [];
-  return [{ file, ...place, detail: `The address ${path} is taken by the server itself; choose another.` }];
+  return [{ file, ...place, detail: `The address ${path} is reserved by the server; choose another.` }];
 }
 
 function sectionFaults({ file, front, placeOf }: ParsedPage, { identity }: LocatedIdentity): ContentFault[] {
@@ -105,7 +105,7 @@ function sectionFaults({ file, front, placeOf }: ParsedPage, { identity }: Locat
 function headingFaults({ file, bodyLine, parsed: { headings, tokens } }: ParsedPage): ContentFault[] {
   const [first, ...rest] = headings;
   if (first === undefined || tokens[0]?.tag !== 'h1') {
-    const detail = 'The page must begin with its one first-level heading, "# …".';
+    const detail = 'The page must begin with its only first-level heading, "# …".';
     return [{ file, line: bodyLine, detail }];
   }
   let level = 1;
@@ -113,7 +113,7 @@ function headingFaults({ file, bodyLine, parsed: { headings, tokens } }: ParsedP
     const before = level;
     level = heading.level;
     if (heading.level === 1) {
-      const detail = 'A page has one first-level heading only; write this one with "##".';
+      const detail = 'A page can have only one first-level heading; use "##" for this one.';
       return [{ file, line: heading.line, detail }];
     }
     if (heading.level <= before + 1) return [];
@@ -132,7 +132,9 @@ function operationsFaults({ file, body, bodyLine }: ParsedPage): ContentFault[] 
   return operationsMarks(body).flatMap(({ text, tags, linesAbove }, at) => {
     const line = bodyLine + linesAbove;
     if (at > 0)
-      return [{ file, line, detail: `A page has one mark "{{operations: …}}"; name all its tags in it.` }];
+      return [
+        { file, line, detail: `A page can have only one mark "{{operations: …}}"; list all tags in it.` },
+      ];
     return tags
       .filter((tag) => !known.includes(tag))
       .map((tag) => ({

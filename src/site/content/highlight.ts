@@ -62,7 +62,7 @@ async function highlightMissing(
       continue;
     }
     const { file, line, language } = block;
-    const detail = `The language "${language}" of this code is not known; correct it, or write text.`;
+    const detail = `The language "${language}" of this code block is unknown; correct it, or use "text".`;
     faults.push({ file, line, detail });
   }
 }

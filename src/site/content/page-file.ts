@@ -7,7 +7,11 @@ import { addAll } from '../../lib/lists.ts';
 
 /** The front matter of a page file. */
 const frontMatterSchema = z.strictObject({
-  title: z.string().trim().min(1).max(60, 'must have at most 60 characters, as search results cut it'),
+  title: z
+    .string()
+    .trim()
+    .min(1)
+    .max(60, 'must have at most 60 characters, because search results truncate it'),
   /** Its name in menus and lists, if the title is too long for them. */
   label: z.string().trim().min(1).max(30).optional(),
   description: z
@@ -130,22 +134,22 @@ function faultsOf(issue: z.core.$ZodIssue, file: string, placeOf: PositionOf): C
 
 /** By the numbers of jsonc-parser's ParseErrorCode, an enum that exists only as a type. */
 const WORDS: Readonly<Record<number, string>> = {
-  1: 'this is no value; words stand in double quotes',
-  2: 'this is no number',
-  3: 'a name in double quotes is missing here; after the last member there is no comma',
-  4: 'a value is missing here; after the last one there is no comma',
+  1: 'this is not a value; strings need double quotes',
+  2: 'this is not a number',
+  3: 'a name in double quotes is expected here; the last member has no comma after it',
+  4: 'a value is expected here; the last one has no comma after it',
   5: 'the colon between name and value is missing here',
   6: 'a comma is missing before this',
   7: 'a "}" is missing here',
   8: 'a "]" is missing here',
-  9: 'the document has ended before this',
+  9: 'unexpected content after the end of the document',
   10: 'JSON has no comments',
   11: 'JSON has no comments',
-  12: 'the string that begins here has no end on its line',
-  13: 'this number has no end',
-  14: 'after \\u four hexadecimal digits are missing',
-  15: 'there is no such escape; a backslash itself is \\\\',
-  16: 'a string holds no tabs and line breaks; write \\t and \\n',
+  12: 'the string that starts here does not end on this line',
+  13: 'this number is incomplete',
+  14: '\\u must be followed by four hexadecimal digits',
+  15: 'unknown escape sequence; write a backslash as \\\\',
+  16: 'a string cannot contain tabs or line breaks; write \\t and \\n',
 };
 
 /** Parses and validates a JSON file; only the first syntax error is reported, because later ones are misleading. */
@@ -158,7 +162,7 @@ export function readJson<T extends z.ZodType>(
   const placeAt = (offset: number) => placeIn(text, offset);
   const [first] = errors;
   if (first !== undefined || root === undefined) {
-    const detail = `Invalid JSON: ${WORDS[first?.error ?? 4] ?? 'this cannot be read'}.`;
+    const detail = `Invalid JSON: ${WORDS[first?.error ?? 4] ?? 'this cannot be parsed'}.`;
     return { ok: false, faults: [{ file, ...placeAt(first?.offset ?? 0), detail }] };
   }
   const twice = twins(root).map((name): ContentFault => {

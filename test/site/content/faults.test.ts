@@ -45,7 +45,7 @@ test.each<[string, Record<string, string | Buffer>, string, number, RegExp]>([
     2,
     /address \/ already/,
   ],
-  ['an address of another face', { 'api/x.md': pageFile('# A\n') }, 'api/x.md', 2, /taken by the server/],
+  ['an address of another face', { 'api/x.md': pageFile('# A\n') }, 'api/x.md', 2, /reserved by the server/],
   ['an address in capitals', { 'About.md': pageFile('# A\n') }, 'About.md', 2, /lower case/],
   ['no first-level heading', { 'a.md': pageFile('\nHello\n') }, 'a.md', 6, /first-level heading/],
   ['two first-level headings', { 'a.md': pageFile('# A\n\n# B\n') }, 'a.md', 8, /one first-level heading/],
@@ -122,9 +122,9 @@ test.each<[string, Record<string, string | Buffer>, string, number, RegExp]>([
     { 'a.md': pageFile('# A\n\n{{operations: Leads}}\n\n{{operations: Keys}}\n') },
     'a.md',
     10,
-    /one mark .* all its tags/,
+    /one mark .* all tags/,
   ],
-])('%s is told with its file and line', async (_what, files, file, line, detail) => {
+])('%s is reported with its file and line', async (_what, files, file, line, detail) => {
   const [fault, ...more] = await faultsOf(files);
   expect(fault).toEqual({ file, line, detail: expect.stringMatching(detail) });
   expect(more).toEqual([]);
@@ -161,7 +161,7 @@ test.each<[string, string, number, number, RegExp]>([
   expect(faults.every(({ detail }) => !/yaml/i.test(detail))).toBe(true);
 });
 
-test('all faults are told at once', async () => {
+test('all faults are reported at once', async () => {
   const faults = await faultsOf({
     'a.md': pageFile('# A\n\n[x](/nope)\n[y](/neither)\n'),
     'b.md': pageFile('# B\n\n## C\n\n#### D\n\n[to a page whose head cannot be read](/c)\n'),
@@ -171,7 +171,7 @@ test('all faults are told at once', async () => {
   expect(places.sort()).toEqual(['a.md:8', 'a.md:9', 'b.md:10', 'c.md:5']);
 });
 
-test('a folder without site.json is told with the way out', async () => {
+test('a folder without site.json is reported with a solution', async () => {
   const missing = join('/nonexistent', 'content');
   const load = loadSiteContent({ contentDir: missing, baseUrl: 'https://site.example' });
   await expect(load).rejects.toThrow(/site\.json:1: .*CONTENT_DIR/);
