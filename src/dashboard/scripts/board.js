@@ -1,10 +1,10 @@
-/* Moves a card of the board to another stage, by pointer or keys, and sends the form that stands on it. */
+/* Moves a card of the board to another stage by pointer or keyboard, and submits its form. */
 
 const columns = [...document.querySelectorAll('[data-stage]')];
 const says = document.querySelector('[data-board-says]');
 const help = document.querySelector('[data-board-help]');
 const lost = document.querySelector('[data-lost]');
-/* Less is a click. */
+/* A shorter movement is a click. */
 const DRAGGED_PX = 6;
 if (help !== null) help.hidden = false;
 
@@ -16,7 +16,7 @@ function columnAt(x, y) {
   return document.elementFromPoint(x, y)?.closest('[data-stage]') ?? null;
 }
 
-/* Why a lead was lost is asked before its form is sent; null where that was cancelled. */
+/* Asks why a lead was lost before submitting its form; null if cancelled. */
 function askReason(card) {
   return new Promise((resolve) => {
     const field = lost.querySelector('input');
@@ -46,7 +46,7 @@ async function send(card, column, takeBack) {
   card.querySelector('form').requestSubmit();
 }
 
-/* Puts a card first in a column, where it is seen; returns what takes it back. */
+/* Moves a card to the top of a column, where it is visible; returns a function that undoes it. */
 function place(card, column) {
   const { parentNode: list, nextSibling: next } = card;
   column.querySelector('.cards').prepend(card);
@@ -62,7 +62,7 @@ for (const handle of document.querySelectorAll('[data-handle]')) {
   handle.hidden = false;
   card.toggleAttribute('data-movable', true);
 
-  /* A mouse takes the card anywhere; a finger by its handle, so that the rest scrolls. The pointer soon leaves the card. */
+  /* A mouse can drag the whole card, touch only its handle, so that the rest scrolls. The pointer soon leaves the card. */
   function follow(event) {
     const [x, y] = [event.clientX - start.x, event.clientY - start.y];
     if (!start.isDragged && Math.hypot(x, y) < DRAGGED_PX) return;
@@ -79,7 +79,7 @@ for (const handle of document.querySelectorAll('[data-handle]')) {
     card.style.transform = '';
     mark(null);
     if (!isDragged || event.type === 'pointercancel') return;
-    /* The click that follows a drag opens nothing. */
+    /* Ignore the click after a drag. */
     const stop = (click) => click.preventDefault();
     document.addEventListener('click', stop, { capture: true, once: true });
     setTimeout(() => document.removeEventListener('click', stop, { capture: true }));
@@ -99,7 +99,7 @@ for (const handle of document.querySelectorAll('[data-handle]')) {
     for (const [type, listener] of listeners) document.addEventListener(type, listener);
   });
 
-  /* Where the keys have taken it, and what takes it back; null: it is not taken. */
+  /* The column that the keyboard moved it to, and the function that undoes it; null: not being moved. */
   let taken = null;
   function carry(to) {
     taken.at = to;
@@ -144,7 +144,7 @@ for (const handle of document.querySelectorAll('[data-handle]')) {
   });
 }
 
-/* A card that was moved keeps the focus. */
+/* A moved card keeps the focus. */
 if (location.hash.startsWith('#led_')) {
   document.getElementById(location.hash.slice(1))?.querySelector('[data-handle]')?.focus();
 }

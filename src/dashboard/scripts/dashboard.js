@@ -1,4 +1,4 @@
-/* Comfort alone: every screen works without it. */
+/* Conveniences only: every screen works without it. */
 
 const shown = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 function showOwnTimes(root) {
@@ -10,7 +10,7 @@ function showOwnTimes(root) {
 showOwnTimes(document);
 document.addEventListener('shown', (event) => showOwnTimes(event.target));
 
-/* The token of a one-time link stands behind the `#`, which is never sent; it leaves the address bar at once. */
+/* The token of a one-time link follows the `#`, which is never sent; it is removed from the address bar at once. */
 function takeToken() {
   const linkField = document.querySelector('[data-link-field]');
   const token = new URLSearchParams(location.hash.slice(1)).get('token');
@@ -21,10 +21,10 @@ function takeToken() {
   history.replaceState(null, '', location.pathname);
 }
 takeToken();
-/* A link that is pasted where the page is open already loads nothing anew. */
+/* Pasting a link into the address bar of the same page does not reload it. */
 window.addEventListener('hashchange', takeToken);
 
-/* Back may show a page as it was left, though nothing may be kept: not after the session has ended. */
+/* The back button may show a cached page despite `no-store`: reload it, in case the session has ended. */
 window.addEventListener('pageshow', async ({ persisted }) => {
   if (!persisted) return;
   const { body } = document;
@@ -53,14 +53,14 @@ function offerCopies(root) {
 offerCopies(document);
 document.addEventListener('shown', (event) => offerCopies(event.target));
 
-/* A form that has the fields of every kind shows those of the chosen one. */
+/* Of the fields of all kinds, show those of the selected kind. */
 for (const form of document.querySelectorAll('[data-kind-form]')) {
   const kind = form.elements.namedItem('kind');
   const choose = () => {
     for (const field of form.querySelectorAll('[data-kinds]'))
       field.hidden = !field.dataset.kinds.split(' ').includes(kind.value);
   };
-  /* Who sees the fields of one kind need not be told whose they are. */
+  /* With the fields of one kind only, the labels need not name the kind. */
   for (const hint of form.querySelectorAll('[data-kinds] > .hint')) hint.hidden = true;
   kind.addEventListener('change', choose);
   choose();

@@ -1,4 +1,4 @@
-/* Triage without leaving the list: the chosen signal stands beside it, keys and buttons act in place. Without script, links and buttons do it. */
+/* Triage without leaving the list: the selected signal is shown next to it, and keys and buttons act in place. Without script, links and buttons work. */
 
 const SETTLE_MS = 60;
 const REFRESH_MS = 5_000;
@@ -25,7 +25,7 @@ async function fetchPage(address, options) {
 
 let timer = 0;
 let asked = null;
-/* Of rows that are walked over quickly only the last is fetched. */
+/* When moving over rows quickly, only the last one is fetched. */
 function showSoon(row) {
   clearTimeout(timer);
   timer = setTimeout(() => show(row).catch(() => undefined), SETTLE_MS);
@@ -79,7 +79,7 @@ function renewList(page) {
   prepare();
 }
 
-/* What the server shows after an act takes the place of the list; the row that moved up is the next. */
+/* Replaces the list with the server's response to an action; the row that moved up is selected next. */
 function replaceList(page, { at, key, focus }) {
   renewList(page);
   const all = rows();
@@ -119,7 +119,7 @@ const isBusy = () => {
   return isElsewhere || (list().contains(active) && !active.matches('[data-open]'));
 };
 
-/* What came meanwhile joins the list; the signal beside it stays, with what is being typed there. */
+/* Adds new signals to the list; the selected signal stays, with any unsaved input. */
 async function refresh() {
   if (isBusy()) return;
   const page = await fetchPage(location.href);

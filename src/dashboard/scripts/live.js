@@ -1,4 +1,4 @@
-/* What changes while a page is open: previews of forms, and lists that grow. Without script a button or a reload does it. */
+/* Updates while a page is open: previews of forms, and growing lists. Without script, use the button or reload. */
 
 const SETTLE_MS = 400;
 const REFRESH_MS = 5_000;
@@ -9,7 +9,7 @@ async function fetchPage(address, options) {
   return new DOMParser().parseFromString(await answer.text(), 'text/html');
 }
 
-/* A preview follows what is typed, as its button would show it. */
+/* Updates a preview while the user types, with the same result as its button. */
 for (const form of document.querySelectorAll('[data-live-preview]')) {
   let asked = null;
   let timer = 0;
@@ -24,7 +24,7 @@ for (const form of document.querySelectorAll('[data-live-preview]')) {
       const made = fault === null ? [...(page.getElementById('preview')?.childNodes ?? [])] : [fault];
       if (made.length > 0) document.getElementById('preview').replaceChildren(...made);
     } catch {
-      /* A newer one is on its way, or the server is gone: what was shown stays. */
+      /* A newer request is in progress, or the server is unreachable: keep the current preview. */
     }
   }
   form.addEventListener('input', () => {
@@ -33,7 +33,7 @@ for (const form of document.querySelectorAll('[data-live-preview]')) {
   });
 }
 
-/* What a suggested source would have brought shows in its place. */
+/* Loads the preview of a suggested source. */
 for (const form of document.querySelectorAll('[data-preview-of]')) {
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
@@ -52,7 +52,7 @@ for (const form of document.querySelectorAll('[data-preview-of]')) {
   });
 }
 
-/* A list that grows is read again every few seconds, unless somebody works in it, looks elsewhere or has stopped it. */
+/* Refreshes a growing list every few seconds, unless the user works in it, has hidden the page or stopped it. */
 for (const region of document.querySelectorAll('[data-live]')) {
   const toggle = document.querySelector('[data-live-toggle]');
   const says = document.querySelector('[data-live-says]');

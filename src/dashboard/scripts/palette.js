@@ -1,4 +1,4 @@
-/* Ctrl-K opens what the page behind "Find" shows, as a combobox over any screen (WAI-ARIA: combobox with a listbox). */
+/* Ctrl-K opens the results of the "Find" page as a combobox over any screen (WAI-ARIA: combobox with a listbox). */
 
 const link = document.querySelector('[data-find]');
 const SETTLE_MS = 120;
@@ -34,7 +34,7 @@ function createPalette() {
   let at = -1;
   let asked = null;
   let timer = 0;
-  /** What the list was made for: Enter never opens what was found for something else. */
+  /** The query of the current list: Enter never opens a result of another query. */
   let shownFor = null;
 
   function choose(next) {
