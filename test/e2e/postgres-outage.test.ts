@@ -66,6 +66,26 @@ describe.skipIf(mayLackPostgres())('an unreachable PostgreSQL server', () => {
     expect(await node.terminate()).toBe(0);
   }, 180_000);
 
+  test('that does not close its connections is given up on after half a minute', async () => {
+    const { start, key, url } = await createCluster(postgres);
+    const node = await start(0);
+    const profiles = () => statusOf(`${url(0)}/v1/icps`, key);
+    await expect.poll(profiles, IN_TIME).toEqual([200, false]);
+    await expect.poll(() => statusOf(`${url(0)}/ready`), IN_TIME).toEqual([200, false]);
+    const suspended = postgres.processes();
+    for (const pid of suspended) process.kill(pid, 'SIGSTOP');
+    try {
+      // Once the connection is given up, no new one is answered either.
+      expect(await profiles()).toEqual([503, true]);
+      expect(await profiles()).toEqual([503, true]);
+    } finally {
+      for (const pid of suspended) process.kill(pid, 'SIGCONT');
+    }
+    await expect.poll(profiles, IN_TIME).toEqual([200, false]);
+    await expect.poll(() => statusOf(`${url(0)}/ready`), { timeout: 60_000 }).toEqual([200, false]);
+    expect(node.hasEnded()).toBe(false);
+  }, 180_000);
+
   test('does not prevent a node from stopping before its deliveries have started', async () => {
     const { start, key, url, config } = await createCluster(postgres);
     await holdDeliveries(config);

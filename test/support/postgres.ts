@@ -29,6 +29,8 @@ export function mayLackPostgres(): boolean {
 export interface PostgresServer extends AsyncDisposable {
   /** The main process, which forks one for each connection. */
   readonly pid: number;
+  /** The main process and all that it has forked. */
+  processes(): number[];
   /** Stops it, by SIGINT like an operator or by SIGQUIT like a crash, and restarts it after this time. */
   restart(signal: 'SIGINT' | 'SIGQUIT', downMs: number): Promise<void>;
   /** A new database: empty, or a copy of `template`, which must not be in use. */
@@ -106,6 +108,7 @@ export async function startPostgres(changes: Record<string, string> = {}): Promi
     get pid() {
       return server.pid ?? 0;
     },
+    processes: () => [server.pid ?? 0, ...childrenOf(server.pid)],
     async restart(signal, downMs) {
       await stop(signal);
       await later(downMs);
@@ -157,4 +160,9 @@ async function reach(
       await later(50);
     }
   }
+}
+
+function childrenOf(pid: number | undefined): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return children.split(' ').filter(Boolean).map(Number);
 }

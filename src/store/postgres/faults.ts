@@ -14,7 +14,7 @@ const OUT_OF_SPACE = '53100';
 const CONFLICTS = ['40001', '40P01'];
 /** Shut down or ended by the server, as reported by Node and `pg`: a new connection may succeed at once. */
 const LOST = ['57P01', '57P02', '25P03', 'ECONNRESET', 'EPIPE'];
-const NO_ANSWER = 'timeout expired';
+const NO_ANSWER = ['timeout expired', 'Query read timeout'];
 const LOST_MESSAGE = /^Connection terminated|^Client has encountered/;
 
 /** Without a connection, as `pg` says it (no password, no TLS), and as OpenSSL and Node name what is wrong with a certificate. */
@@ -51,7 +51,7 @@ export function faultOfPostgres(error: unknown): StorageFault {
   if (
     isConnectionLost(error) ||
     connectionRefusalOf(error) !== null ||
-    (error instanceof Error && error.message === NO_ANSWER)
+    (error instanceof Error && NO_ANSWER.includes(error.message))
   )
     return 'outage';
   if (code === null) return null;

@@ -36,6 +36,10 @@ export interface PostgresStoreOptions {
 }
 
 const OLDEST_SERVER = 15;
+/** A server that suspends, or a network that drops everything, closes no connection: what is not answered in time has failed. */
+const READ_LIMIT_MS = 30_000;
+/** Longer, as changes of one tenant wait for each other. A migration has no limit. */
+const CHANGE_LIMIT_MS = 60_000;
 /** Retention asks in parts: once is enough for all of them. */
 const DAYS_KEPT_MS = 10 * MINUTE_MS;
 
@@ -49,7 +53,8 @@ const changeKey = prepared('UPDATE master_key SET proof = ? WHERE id = 1');
 /** Connects, and migrates the schema to this program's version. @throws StoreOpenError */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<OpenedStore> {
   const { db, to } = await openDatabase(options);
-  return createPostgresStore(db, to, options);
+  await db.close();
+  return createPostgresStore(connectLater(limited(options.config, CHANGE_LIMIT_MS)), to, options);
 }
 
 /** Migrates the schema to this program's version without starting anything. @throws StoreOpenError */
@@ -57,6 +62,10 @@ export async function migratePostgres(config: Config, keyProof: KeyProof): Promi
   const { db, ...result } = await openDatabase({ config, keyProof });
   await db.close();
   return result;
+}
+
+function limited(config: Config, limitMs: number): Config {
+  return { ...config, query_timeout: limitMs };
 }
 
 async function openDatabase({
@@ -89,7 +98,7 @@ function createPostgresStore(
   const storage = onStorageChange === undefined ? null : createStorageWatch(clock, onStorageChange);
   const writer = createWriter(commit, () => db.close(), { meter: createCommitMeter(clock), storage });
   const receivers = createReceiverCache();
-  const pool = createReadPool(config, (reader) => ({
+  const pool = createReadPool(limited(config, READ_LIMIT_MS), (reader) => ({
     ...createReads(reader, receivers),
     ...storageReads(reader),
     newestStored: createNewestStored(reader),
@@ -111,7 +120,13 @@ function createPostgresStore(
   let nodes: Nodes | null = null;
   /** Joins the other nodes with the first listener: commands have none, and do not join. */
   const joined = () => {
-    nodes ??= createNodes({ config, clock, db: connectLater(config), onDue: tellAll, onLook: lookAround });
+    nodes ??= createNodes({
+      config,
+      clock,
+      db: connectLater(limited(config, READ_LIMIT_MS)),
+      onDue: tellAll,
+      onLook: lookAround,
+    });
     return nodes;
   };
 
