@@ -113,8 +113,8 @@ test('a cursor is bound to order, filters, list and tenant, but not to limit and
 });
 
 test.each([
-  ['order=stored&sort=timestamp', 'sort', /takes no "sort"/],
-  ['order=stored&sort=-timestamp', 'sort', /takes no "sort"/],
+  ['order=stored&sort=timestamp', 'sort', /cannot be combined with "sort"/],
+  ['order=stored&sort=-timestamp', 'sort', /cannot be combined with "sort"/],
   ['wait=5', 'wait', /order=stored/],
   ['order=commit', 'order', /stored/],
   ['order=stored&wait=21', 'wait', /from 0 to 20/],

@@ -64,7 +64,7 @@ test('what a stop cuts off comes again', async () => {
 
 test('a wrong key ends it with what the server says', async () => {
   source.apiKey = 'sp_live_wrong';
-  await expect(follow(1)).rejects.toThrow(/answered 401/);
+  await expect(follow(1)).rejects.toThrow(/returned 401/);
 });
 
 test('an event is posted signed, with the bytes that an endpoint would get', async () => {
