@@ -5,26 +5,30 @@ export type * from './operations.ts';
 export { SignalpostError } from './send.ts';
 export { verifyWebhook, WebhookVerificationError } from './verify-webhook.ts';
 
-/** Settings of a client. */
+/** Options of {@link createClient}. */
 export interface ClientOptions {
-  /** Where the server is, such as `https://signals.example.com`. */
+  /** The server's base URL, such as `https://signals.example.com`. */
   baseUrl: string;
   apiKey: string;
-  /** Times that a request is sent again after a failure that passes; 3 where it is left out. */
+  /** Maximum number of retries after a temporary failure. Default: 3. */
   maxRetries?: number;
-  /** Of one attempt, milliseconds; 60,000 where it is left out. */
+  /** Timeout of each attempt, in milliseconds. Default: 60,000. */
   timeoutMs?: number;
-  /** Stands in for the global `fetch`. */
+  /** Used instead of the global `fetch`. */
   fetch?: typeof fetch;
+  /** Used to wait between retries; for tests. */
   sleep?(ms: number): Promise<void>;
+  /** A number in [0, 1), used to spread retries; for tests. */
   random?(): number;
 }
 
-/** What may be said for one call. */
+/** Options of a single call. */
 export interface CallOptions {
-  /** What a POST is known by when it is sent again; a random one where it is left out. */
+  /** The `Idempotency-Key` of a POST, the same for all its retries. Default: a random UUID. */
   idempotencyKey?: string;
+  /** Additional request headers. */
   headers?: Record<string, string>;
+  /** Aborts the call, including its retries. */
   signal?: AbortSignal;
 }
 
@@ -34,24 +38,25 @@ type Arguments<N extends Name> = Operations[N]['free'] extends true
   ? [input?: InputOf<N>, options?: CallOptions]
   : [input: InputOf<N>, options?: CallOptions];
 
-/** A list: its items one by one, over all pages, or a page at a time. */
+/** A list. Iterate over it to get the items of all pages, or read it page by page. */
 export interface List<Item, Page> extends AsyncIterable<Item> {
-  /** The page that the input asks for, with its `pagination`. */
+  /** The requested page, with its `pagination`. */
   page(): Promise<Page>;
-  /** That page and those behind it. */
+  /** The requested page and all following ones. */
   pages(): AsyncIterable<Page>;
 }
 
-/** An operation of /v1 by its `operationId`: path and query parameters in one object, the body in its member `body`. */
+/** An operation of /v1. Path and query parameters are members of its input; the request body is the member `body`. */
 type Method<N extends Name> = (
   ...args: Arguments<N>
 ) => [Operations[N]['item']] extends [never]
   ? Promise<Operations[N]['answer']>
   : List<Operations[N]['item'], Operations[N]['answer']>;
 
+/** A method for each operation of /v1, named by its `operationId`. */
 export type Client = { readonly [N in Name]: Method<N> };
 
-/** A client of /v1, typed from its description. */
+/** Creates a client for /v1, typed from the OpenAPI description. */
 export function createClient({ baseUrl, apiKey, ...options }: ClientOptions): Client {
   const sender: Sender = {
     baseUrl: baseUrl.replace(/\/$/, ''),
@@ -78,7 +83,7 @@ function methodOf(sender: Sender, name: Name): (input?: Input, options?: CallOpt
   };
 }
 
-/** What stands in `data`, where there is such a member. */
+/** The member `data` if there is one, otherwise the whole response body. */
 function dataOf(answer: unknown): unknown {
   return typeof answer === 'object' && answer !== null && 'data' in answer ? answer.data : answer;
 }

@@ -1,15 +1,15 @@
-/** What a client sends requests with. */
+/** How a client sends requests. */
 export interface Sender {
   baseUrl: string;
   apiKey: string;
-  /** Times that a request is sent again which failed for now. */
+  /** Maximum number of retries after a temporary failure. */
   maxRetries: number;
-  /** Of one attempt, milliseconds. */
+  /** Timeout of each attempt, in milliseconds. */
   timeoutMs: number;
   fetch: typeof fetch;
-  /** Waits; for tests. */
+  /** Waits between retries; replaced in tests. */
   sleep(ms: number): Promise<void>;
-  /** In [0, 1). */
+  /** A number in [0, 1). */
   random(): number;
 }
 
@@ -24,14 +24,14 @@ export interface ClientRequest {
 
 const FIRST_WAIT_MS = 500;
 const MOST_WAIT_MS = 30_000;
-/** A server that asks for more waits than a program would. */
+/** A longer `Retry-After` is cut to this, so that a call does not hang for hours. */
 const MOST_RETRY_AFTER_MS = 60_000;
-/** Too many requests, and what a proxy answers while a server restarts. */
+/** Temporary: too many requests, and statuses from a proxy while the server restarts. */
 const PASSING = new Set([429, 502, 503, 504]);
 
 /**
- * One request, sent again after failures that pass: no answer, 429, 502, 503, 504, and a first request under the same
- * idempotency key that still runs. `Retry-After` is waited for. @throws SignalpostError, and what `fetch` throws
+ * Sends a request, and retries it after temporary failures: no response, 429, 502, 503, 504, or another request with the same
+ * idempotency key still in progress. Honours `Retry-After`. @throws SignalpostError, and any error of `fetch`
  */
 export async function send(sender: Sender, request: ClientRequest): Promise<unknown> {
   for (let attempt = 0; ; attempt++) {
@@ -87,24 +87,27 @@ function problemOf(text: string): Record<string, unknown> {
   }
 }
 
-/** Half a second, doubled each time, up to half as long again at random. */
+/** Half a second, doubled on each retry, plus up to half of that at random. */
 function backoffMs(attempt: number, fraction: number): number {
   return Math.min(FIRST_WAIT_MS * 2 ** attempt, MOST_WAIT_MS) * (1 + fraction / 2);
 }
 
-/** An answer that is no success: a problem of RFC 9457 as the server made it. */
+/** An error response: the server's problem details (RFC 9457). */
 export class SignalpostError extends Error {
   override readonly name = 'SignalpostError';
+  /** The HTTP status code. */
   readonly status: number;
-  /** Such as `NOT_FOUND`; `UNKNOWN` where something else than the server answered. */
+  /** An error code such as `NOT_FOUND`; `UNKNOWN` if the response has none, for example because a proxy sent it. */
   readonly code: string;
-  /** Faults of single members or parameters. */
+  /** Errors in individual members or parameters. */
   readonly errors: readonly { pointer?: string; parameter?: string; detail: string }[];
-  /** What support finds the request by. */
+  /** The ID of the request, for support; null if the response has none. */
   readonly requestId: string | null;
 
   constructor(status: number, problem: Record<string, unknown>) {
-    super(typeof problem.detail === 'string' ? problem.detail : `The server answered ${status}.`);
+    super(
+      typeof problem.detail === 'string' ? problem.detail : `The server responded with status ${status}.`,
+    );
     this.status = status;
     this.code = typeof problem.code === 'string' ? problem.code : 'UNKNOWN';
     this.errors = Array.isArray(problem.errors) ? problem.errors : [];

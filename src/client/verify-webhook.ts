@@ -1,29 +1,29 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** A delivery that is not genuine, or too old; its message says which. Answer it with 400 or 401. */
+/** Thrown for a delivery that is not genuine or too old; the message says which. Respond with 400 or 401. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
 }
 
-/** A delivery as it came. */
+/** A delivery as received. */
 export interface ReceivedWebhook {
-  /** Of any framework: a `Headers` object, or a record with names in any case. */
+  /** Headers from any framework: a `Headers` object, or a record; the case of names does not matter. */
   headers: Headers | Record<string, string | string[] | undefined>;
-  /** The bytes as they came, before any parser: text, or a `Uint8Array`. */
+  /** The raw body, not yet parsed, as text or bytes. */
   body: string | Uint8Array;
-  /** `whsec_…`; while a secret is being changed, both. */
+  /** The signing secret (`whsec_…`); both secrets during a change of secret. */
   secret: string | readonly string[];
-  /** How old, or how far ahead, its timestamp may be; 300 where it is left out. */
+  /** How far the timestamp may be in the past or future, in seconds. Default: 300. */
   toleranceSeconds?: number;
-  /** Unix milliseconds; for tests. */
+  /** The current time in Unix milliseconds; for tests. */
   now?: number;
 }
 
-/** A genuine delivery. */
+/** A verified delivery. */
 export interface VerifiedWebhook {
-  /** `webhook-id`: the same over retries and replays. Keep it for a week and pass repetitions by. */
+  /** `webhook-id`, the same for all retries and replays. Store it for a week and skip repeated deliveries. */
   id: string;
-  /** `X-Event-Type`, such as `signal.detected`. */
+  /** The event type from `X-Event-Type`, such as `signal.detected`. */
   type: string;
   /** The parsed body. */
   payload: Record<string, unknown>;
@@ -33,7 +33,7 @@ const TOLERANCE_SECONDS = 300;
 const PREFIX = 'whsec_';
 
 /**
- * Verifies a delivery by `webhook-signature` (Standard Webhooks), which covers its id and time as well as its bytes.
+ * Verifies the `webhook-signature` of a delivery (Standard Webhooks), which covers its ID, timestamp and body.
  * @throws WebhookVerificationError
  */
 export function verifyWebhook(received: ReceivedWebhook): VerifiedWebhook {
@@ -41,7 +41,7 @@ export function verifyWebhook(received: ReceivedWebhook): VerifiedWebhook {
   const id = headerOf(headers, 'webhook-id');
   const timestamp = headerOf(headers, 'webhook-timestamp');
   if (!/^\d{1,12}$/.test(timestamp))
-    throw new WebhookVerificationError('webhook-timestamp is missing or no number');
+    throw new WebhookVerificationError('webhook-timestamp is missing or not a number');
   if (Math.abs(now / 1_000 - Number(timestamp)) > toleranceSeconds) {
     throw new WebhookVerificationError(`webhook-timestamp is more than ${toleranceSeconds} seconds from now`);
   }
@@ -51,8 +51,7 @@ export function verifyWebhook(received: ReceivedWebhook): VerifiedWebhook {
     const expected = `v1,${sign(each, `${id}.${timestamp}.`, bytes)}`;
     return sent.some((signature) => isSame(signature, expected));
   });
-  if (!isGenuine)
-    throw new WebhookVerificationError('no webhook-signature fits the secret and the bytes of the body');
+  if (!isGenuine) throw new WebhookVerificationError('no webhook-signature matches the secret and the body');
   const payload = JSON.parse(Buffer.from(bytes).toString('utf8'));
   return { id, type: headerOf(headers, 'x-event-type'), payload };
 }

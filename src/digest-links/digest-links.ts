@@ -11,15 +11,15 @@ import type { Signal } from '../model/signal.ts';
 import { headlineOf } from '../signals/why.ts';
 import type { Store } from '../store/store.ts';
 
-/** What the links of mails need of the process. */
+/** Dependencies of the routes for links in emails and messages. */
 export interface DigestLinkDeps extends LeadDeps {
   store: Store;
   feedbackLinks: FeedbackLinks;
 }
 
 /**
- * Where the links of a digest and of messages lead: GET asks, POST takes it down. The token is the whole authority: it does one
- * thing to one signal, for 30 days, or ends one person's digest. Nothing that the form sends is read.
+ * Routes for the links in digests and messages: GET asks for confirmation, POST makes the change. The token alone authorizes it:
+ * one action on one signal, for 30 days, or unsubscribing one person from the digest. Form data is ignored.
  */
 export async function digestLinks(app: FastifyInstance, deps: DigestLinkDeps): Promise<void> {
   const { store, feedbackLinks } = deps;
@@ -64,7 +64,7 @@ export async function digestLinks(app: FastifyInstance, deps: DigestLinkDeps): P
     const member = await readLeaver(request.params.token);
     return member === null ? sendFault(reply, gone) : sendPage(reply, 200, leavingPage(member.email));
   });
-  // A mail program posts to it by itself (RFC 8058): it asks nothing and follows nothing.
+  // Mail programs send this request by themselves (RFC 8058): no confirmation, no redirect.
   app.post<{ Params: { token: string } }>('/digest/unsubscribe/:token', async (request, reply) => {
     const member = await readLeaver(request.params.token);
     if (member === null) return sendFault(reply, gone);
@@ -109,7 +109,7 @@ async function readAsked(
   return { said, shown };
 }
 
-/** Takes down what a link says. Why it could not be done, null where it was. */
+/** Performs the action of a link. Returns the reason if it was refused, otherwise null. */
 async function doAct(deps: DigestLinkDeps, { tenantId, signalId, act }: MailedAct): Promise<string | null> {
   const { store, clock } = deps;
   const actor = OTHER_ACTORS.mail;
@@ -154,7 +154,7 @@ button{font:inherit;font-weight:600;min-height:44px;padding:.6rem 1.2rem;border-
 button.other{background:transparent;color:inherit;border-color:currentColor}
 `;
 
-/** What these pages may do: nothing but show and send their form. */
+/** Allows these pages only their own style and form. */
 const CONTENT_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -163,14 +163,14 @@ const CONTENT_POLICY = [
   "base-uri 'none'",
 ].join('; ');
 
-/** A signal, and what the link that was followed does to it. */
+/** A signal, and the action of the link that was opened. */
 interface AskedSignal {
   headline: string;
   excerpt: string;
-  /** The signal in the dashboard. */
+  /** URL of the signal in the dashboard. */
   url: string;
   act: LinkAct;
-  /** Where the opposite is said. */
+  /** Path of the link with the opposite rating. */
   otherPath: string;
 }
 
@@ -180,7 +180,7 @@ const WORDS: Readonly<Record<LinkAct, { button: string; done: string }>> = {
   add: { button: 'Add to pipeline', done: 'Added to the pipeline.' },
 };
 
-/** Asks whether it is meant: to follow a link changes nothing, as programs that look through mail follow links too. */
+/** Asks for confirmation: opening a link must not change anything, because mail scanners open links too. */
 function askingPage(asked: AskedSignal): string {
   const { act, otherPath } = asked;
   const other = act === 'relevant' ? WORDS.not_relevant : WORDS.relevant;
@@ -191,7 +191,7 @@ function askingPage(asked: AskedSignal): string {
   ]);
 }
 
-/** Says that it was taken down, and how to take it back. */
+/** Confirms the change, and offers to reverse it. */
 function thanksPage(asked: AskedSignal): string {
   const { act, otherPath, url } = asked;
   const other = act === 'relevant' ? WORDS.not_relevant : WORDS.relevant;
@@ -217,7 +217,7 @@ function leftPage(email: string): string {
   ]);
 }
 
-/** Says what is wrong with a link, and the way out. */
+/** Explains why a link does not work, and what to do instead. */
 function faultPage(title: string, text: string): string {
   return page(title, [`<p>${escapeHtml(text)}</p>`]);
 }
