@@ -50,6 +50,8 @@ test('a text is read up to 128 tokens, and the rest has no effect', async () => 
   const full = await encoder.encode([words(126, 'invoice')]);
   expect(await encoder.encode([words(126, 'elephant swims')])).toEqual(full);
   expect(await encoder.encode([words(125, 'invoice')])).not.toEqual(full);
+  const parts = [words(60, 'Ü-bung.'), words(60, "isn't"), words(60, '???')];
+  expect((await encoder.encode(parts)).numbers).toEqual((await encoder.encode([parts.join(' ')])).numbers);
 });
 
 test('its contribution is one part of the score, with a sentence of the post as evidence', async () => {

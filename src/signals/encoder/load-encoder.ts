@@ -24,10 +24,8 @@ export interface PartsEncoder {
 }
 
 const MAX_TOKENS = 128;
-/** The token at the end of a text. */
-const END_TOKEN = 102;
-/** Each text has a start token and an end token. */
-const MARKS = 2;
+/** The tokens at the start and the end of a text. */
+const [START_TOKEN, END_TOKEN] = [101, 102];
 
 /**
  * The models and the folders of their weights: `intent` detects intent to buy, `offers` compares posts with
@@ -82,7 +80,8 @@ export async function loadEncoder(folder: string = MODEL_FOLDERS.intent): Promis
   });
   return {
     async encode(parts) {
-      const ids = tokens(parts.join(' '));
+      const byPart = parts.map((part) => tokens(part).slice(1, -1));
+      const ids = joinTokens(byPart);
       const shape = [1, ids.length];
       const answer = await session.run({
         input_ids: new Tensor('int64', BigInt64Array.from(ids, BigInt), shape),
@@ -91,16 +90,25 @@ export async function loadEncoder(folder: string = MODEL_FOLDERS.intent): Promis
       const numbers = Float32Array.from(answer.embedding?.data as Float32Array);
       // A single part contributes everything.
       if (parts.length < 2) return { numbers, shares: numbers };
-      const lengths = parts.map((part) => tokens(part).length - MARKS);
+      const lengths = byPart.map((part) => part.length);
       return { numbers, shares: sharesOf(answer.tokens?.data as Float32Array, lengths) };
     },
   };
 }
 
+/** The tokens of parts joined by spaces, at which words end: those of each part, without tokenizing the text again. */
+function joinTokens(byPart: readonly number[][]): number[] {
+  const ids = [START_TOKEN, ...byPart.flat()];
+  if (ids.length >= MAX_TOKENS) ids.length = MAX_TOKENS - 1;
+  ids.push(END_TOKEN);
+  return ids;
+}
+
 /** The vector of a text is the normalised mean of its tokens' vectors, so each token has a share in it. */
 function sharesOf(tokens: Float32Array, lengths: readonly number[]): Float32Array {
   const sums = new Float64Array(WIDTH);
-  for (let i = 0; i < tokens.length; i++) sums[i % WIDTH] = (sums[i % WIDTH] ?? 0) + (tokens[i] ?? 0);
+  for (let at = 0; at < tokens.length; at += WIDTH)
+    for (let k = 0; k < WIDTH; k++) sums[k] = (sums[k] ?? 0) + (tokens[at + k] ?? 0);
   const length = Math.hypot(...sums);
   const shares = new Float32Array(lengths.length * WIDTH);
   let token = 1; // after the start token
