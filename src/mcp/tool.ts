@@ -269,7 +269,7 @@ function namesOf(first: string, second: string): string {
 type Json = Record<string, unknown>;
 
 /**
- * The JSON Schema of `schema` without everything that costs a model tokens and tells it nothing: patterns in
+ * The JSON Schema of `schema` without the parts that cost a model tokens and carry no information: patterns in
  * addition to a format, and the limits of safe integers. For output, also without `required` and
  * `additionalProperties`, because all members are always present, and without all but the first clause of
  * descriptions, which are complete in `/v1`. References are inlined, and null is removed from input, where it

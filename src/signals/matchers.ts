@@ -264,7 +264,7 @@ export interface Candidate {
 /**
  * The profiles to score a post with, oldest first: those whose phrases it contains, those without phrases,
  * those whose criteria match the author or company, and those whose offer it may want. If there are none, the
- * oldest profiles stand in, because every submitted post creates a signal; none of these can be warm. The
+ * oldest profiles are used, because every submitted post creates a signal; none of these can be warm. The
  * cost does not depend on the number of profiles.
  */
 export function candidatesOf(

@@ -38,16 +38,16 @@ export function createDeliveredRecorder(
 ): (outcomes: readonly DeliveredTuple[]) => Promise<boolean[]> {
   const record = rows<[Record<string, unknown>], { id: string }>(
     db,
-    `WITH told AS MATERIALIZED (
+    `WITH outcomes AS MATERIALIZED (
        SELECT * FROM unnest(:deliveries::text[], :endpoints::text[], :ids::text[], :attempts::bigint[], :starts::bigint[],
          :durations::double precision[], :hours::bigint[], :speeds::bigint[], string_to_array(:details, E'\\n'))
          t (delivery_id, endpoint_id, id, attempt, started_at, duration_ms, hour, speed, detail)
      ), logged AS (
        INSERT INTO attempts (id, delivery_id, attempt, started_at, duration_ms, detail)
-       SELECT id, delivery_id, attempt, started_at, duration_ms, detail FROM told
+       SELECT id, delivery_id, attempt, started_at, duration_ms, detail FROM outcomes
      ), done AS (
        UPDATE deliveries d SET status = 'delivered', next_attempt_at = NULL, attempt_count = t.attempt
-       FROM told t WHERE d.id = t.delivery_id AND d.attempt_count = t.attempt - 1 AND d.${WAITING}
+       FROM outcomes t WHERE d.id = t.delivery_id AND d.attempt_count = t.attempt - 1 AND d.${WAITING}
        RETURNING d.id, t.endpoint_id, t.hour, t.speed
      ), counted AS (
        INSERT INTO endpoint_hours (endpoint_id, hour, speed, count)

@@ -783,10 +783,10 @@ CREATE TABLE dead_letter_positions (
   PRIMARY KEY (tenant_id, position)
 );
 
--- A table for each day, by the time in the id, which retention drops whole (src/store/postgres/attempt-days.ts): attempts are
--- most of what is stored, and all of them are kept equally long, whose tenant's they are. Nodes make the tables ahead. What fits no day
--- that has one is in attempts_other, and deleted row by row. Events are kept, so that days would not make them cheaper to
--- remove; deliveries go when their last attempt has gone, or later, which no day tells.
+-- Partitioned by day, by the time in the id, so that retention can drop whole partitions (src/store/postgres/attempt-days.ts).
+-- Attempts account for most of the stored data, and the retention time is the same for all tenants. Nodes create partitions in
+-- advance; attempts of a day without one are stored in attempts_other and deleted row by row. Events are never deleted, and a
+-- delivery is deleted after its last attempt, whatever its own age, so neither would benefit from partitions.
 CREATE TABLE attempts (
   id text COLLATE "C" PRIMARY KEY,
   delivery_id text COLLATE "C" NOT NULL,
