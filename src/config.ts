@@ -307,7 +307,7 @@ const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_END
 const PROTOCOLS = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'];
 
 /** Reads settings, and collects their faults. */
-interface Reader {
+interface SettingsReader {
   text(name: string): string | null;
   url(name: string, protocols: string[]): string | null;
   oneOf<T extends string>(name: string, allowed: readonly T[], fallback: T): T;
@@ -317,7 +317,7 @@ interface Reader {
  * The OpenTelemetry variables that this program reads itself; null if nothing is traced. Without an endpoint, nothing
  * is, unlike the specification's default of localhost:4318.
  */
-function readTracing(read: Reader, faults: string[]): TracingConfig | null {
+function readTracing(read: SettingsReader, faults: string[]): TracingConfig | null {
   const endpoints = ENDPOINTS.map((name) => read.url(name, ['http:', 'https:']));
   const off = read.text('OTEL_SDK_DISABLED')?.toLowerCase() === 'true';
   if (off || endpoints.every((endpoint) => endpoint === null)) return null;

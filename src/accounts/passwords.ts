@@ -132,11 +132,11 @@ type RefuseWeak = (password: string, owner: PasswordOwner) => void;
 
 /** The rules for new passwords. The list of common passwords is read on first use. */
 export function createRefuseWeak(): RefuseWeak {
-  const isListed = createListed();
+  const isListed = createCommonWords();
   return (password, owner) => refuseWeak(password, owner, isListed);
 }
 
-function refuseWeak(password: string, owner: PasswordOwner, isListed: Listed): void {
+function refuseWeak(password: string, owner: PasswordOwner, isListed: IsCommonWord): void {
   if (isTooLong(password)) throw tooLong();
   if (codePointLength(password) < MIN_PASSWORD_CHARACTERS) {
     throw invalidAt('/password', `Choose a password of at least ${MIN_PASSWORD_CHARACTERS} characters.`);
@@ -179,7 +179,7 @@ function wordsOf({ email, firm }: PasswordOwner): string[] {
 }
 
 /** Whether it is a common password, repetitions of one, or one with a few digits or symbols before or after it. */
-function isCommon(folded: string, isListed: Listed): boolean {
+function isCommon(folded: string, isListed: IsCommonWord): boolean {
   const unit = /^(.+?)\1+$/su.exec(folded)?.[1] ?? folded;
   const core = unit.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, '');
   if (isListed(unit)) return true;
@@ -211,13 +211,13 @@ function countRuns(text: string): number {
 const LIST = new URL('./common-passwords/list.txt.br', import.meta.url);
 
 /** Whether a word is among the most common passwords. */
-type Listed = (word: string) => boolean;
+type IsCommonWord = (word: string) => boolean;
 
 /**
  * The list has one password per line, with a leading line break: opening it takes 5 ms, a search 0.4 ms, without a
  * table of 97,000 entries.
  */
-function createListed(): Listed {
+function createCommonWords(): IsCommonWord {
   let list: string | null = null;
   return (word) => {
     list ??= brotliDecompressSync(readFileSync(LIST)).toString('latin1');

@@ -89,7 +89,7 @@ export function planLimits(plan: Plan): PlanLimits {
 }
 
 /** A numeric limit. */
-type Counted = Exclude<keyof PlanLimits, 'sourceIps'>;
+type NumericLimit = Exclude<keyof PlanLimits, 'sourceIps'>;
 
 /**
  * The error for exceeding a numeric limit of a plan. `fact` states the limit ("The pro plan has at most 100 API
@@ -97,7 +97,7 @@ type Counted = Exclude<keyof PlanLimits, 'sourceIps'>;
  */
 export function beyondPlan(
   plan: Plan,
-  { counted, needed, fact }: { counted: Counted; needed?: number; fact: string },
+  { counted, needed, fact }: { counted: NumericLimit; needed?: number; fact: string },
 ): DomainError {
   const included = (other: Plan) => planLimits(other)[counted] ?? Number.POSITIVE_INFINITY;
   const limit = included(plan);

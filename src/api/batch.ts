@@ -30,10 +30,10 @@ const faultSchema = z.strictObject({
 });
 
 /** The counts of a batch, with the status that each counts: `{ duplicates: 'duplicate' }`. */
-type Counts = Record<string, string>;
+type CountNames = Record<string, string>;
 
 /** The response of a batch: a result for each item, with the `own` members of its kind, and counts. */
-function batchAnswer<C extends Counts, O extends z.ZodRawShape>(counts: C, own: O) {
+function batchAnswer<C extends CountNames, O extends z.ZodRawShape>(counts: C, own: O) {
   const statuses = Object.values(counts) as [C[keyof C], ...C[keyof C][]];
   const result = z.strictObject({
     index: z.int().describe('Index of the item in the request, from 0.'),
@@ -63,7 +63,7 @@ export type LaterItem<I> = { input: I } | { rejected: ReturnType<typeof shownErr
 /** A batch of `item`; `T` are the own members of a result, with `rejected` among its statuses. */
 export interface Batch<
   Name extends string,
-  C extends Counts,
+  C extends CountNames,
   S extends z.ZodType,
   T extends { status: string },
 > extends OperationInfo {
@@ -94,7 +94,7 @@ export interface Batch<
 /** Adds a POST of many items, each of which is accepted or rejected separately. */
 export function addBatch<
   Path extends string,
-  C extends Counts,
+  C extends CountNames,
   S extends z.ZodType,
   T extends { status: string },
 >(routes: Routes, path: Path, batch: Batch<NamesIn<Path>, C, S, T>): void {

@@ -90,7 +90,7 @@ export function addCampaigns(routesOf: RoutesOf): void {
   addCampaignStats(campaigns);
 }
 
-type Outcome = { status: 'created' | 'duplicate' | 'rejected' };
+type CampaignEventOutcome = { status: 'created' | 'duplicate' | 'rejected' };
 
 /** `POST /v1/campaigns/{id}/events`: events of a campaign, reported by the sending system. */
 function addCampaignEvents(campaigns: Routes): void {
@@ -108,7 +108,7 @@ function addCampaignEvents(campaigns: Routes): void {
     maxItems: MAX_BATCH_EVENTS,
     counts: { created: 'created', duplicates: 'duplicate', rejected: 'rejected' },
     own: {},
-    none: { status: 'rejected' } as Outcome,
+    none: { status: 'rejected' } as CampaignEventOutcome,
     async run({ deps, tenantId, params }, inputs) {
       const campaign = await findCampaign(deps.store, tenantId, params.id);
       const results = await recordEvents(deps, campaign, inputs);
@@ -117,7 +117,10 @@ function addCampaignEvents(campaigns: Routes): void {
   });
 }
 
-function toOutcome(result: CampaignEventResult, input: CampaignEventInput | undefined): ItemOutcome<Outcome> {
+function toOutcome(
+  result: CampaignEventResult,
+  input: CampaignEventInput | undefined,
+): ItemOutcome<CampaignEventOutcome> {
   if (result !== 'unknown_lead') return { status: result };
   return { faults: [{ pointer: '/lead_id', detail: `There is no lead "${input?.lead_id}".` }] };
 }

@@ -108,7 +108,7 @@ function addLeadWrites(leads: Routes): void {
     maxItems: MAX_BATCH_LEADS,
     counts: { created: 'created', merged: 'merged', rejected: 'rejected' },
     own: { lead_id: z.string().nullable().describe('ID of the lead; `null` if the item was rejected.') },
-    none: { status: 'rejected', lead_id: null } as Outcome,
+    none: { status: 'rejected', lead_id: null } as LeadOutcome,
     async run({ deps, depsOf, caller }, inputs) {
       const added = await addLeadsOf(depsOf, leadCallerOf(caller), inputs);
       return added.map(toOutcome);
@@ -116,9 +116,9 @@ function addLeadWrites(leads: Routes): void {
   });
 }
 
-type Outcome = { status: 'created' | 'merged' | 'rejected'; lead_id: string | null };
+type LeadOutcome = { status: 'created' | 'merged' | 'rejected'; lead_id: string | null };
 
-function toOutcome(result: AddedLead | DomainError): ItemOutcome<Outcome> {
+function toOutcome(result: AddedLead | DomainError): ItemOutcome<LeadOutcome> {
   if (result instanceof DomainError) return { faults: result.extra.errors ?? [{ detail: result.message }] };
   return { status: result.status, lead_id: result.lead.id };
 }

@@ -145,7 +145,7 @@ export interface ListQuery {
   sort?: string;
 }
 
-type AnyCall = Pick<Call<string, NoQuery, z.ZodUndefined>, 'request' | 'reply' | 'tenantId' | 'deps'>;
+type AnyListCall = Pick<Call<string, NoQuery, z.ZodUndefined>, 'request' | 'reply' | 'tenantId' | 'deps'>;
 
 /** Whether a query asks for commit order. @throws DomainError `INVALID_REQUEST` if combined with incompatible parameters */
 function asksForStored(query: ListQuery): boolean {
@@ -172,7 +172,7 @@ interface StoredRead<P> {
 
 /** A page in commit order with its cursor; if there is nothing yet, it waits for as long as the query allows. */
 export async function readStored<P extends StoredPage>(
-  { request, reply, tenantId, deps }: AnyCall,
+  { request, reply, tenantId, deps }: AnyListCall,
   { kind, bound, query, read }: StoredRead<P>,
 ): Promise<{ page: P; nextCursor: string }> {
   const { store, cursors, longPolls } = deps;

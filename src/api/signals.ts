@@ -81,7 +81,7 @@ function addSignalWrites(signals: Routes): void {
         .array(z.string())
         .describe('IDs of the signals created, or of the existing ones for a duplicate.'),
     },
-    none: { status: 'rejected', signal_ids: [] } as Outcome,
+    none: { status: 'rejected', signal_ids: [] } as SignalOutcome,
     later: {
       answer: jobSchema,
       async run({ deps, tenantId }, items) {
@@ -112,9 +112,9 @@ function addSignalRemoval(signals: Routes): void {
   });
 }
 
-type Outcome = { status: 'created' | 'duplicate' | 'rejected'; updated?: true; signal_ids: string[] };
+type SignalOutcome = { status: 'created' | 'duplicate' | 'rejected'; updated?: true; signal_ids: string[] };
 
-function toOutcome(result: ObservedResult): ItemOutcome<Outcome> {
+function toOutcome(result: ObservedResult): ItemOutcome<SignalOutcome> {
   if (result.status === 'rejected') return { faults: result.errors };
   const { status, isUpdated, signalIds } = result;
   return { status, ...(isUpdated && { updated: true as const }), signal_ids: signalIds };

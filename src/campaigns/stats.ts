@@ -143,55 +143,55 @@ async function* walk(store: CampaignStore, campaignId: string, range: Range) {
 
 /** Counts events, which must be in chronological order, for the total, the steps and the buckets. */
 function createCount(buckets: readonly Bucket[]) {
-  const whole = createTally();
-  const replies = createReplyTally();
-  const steps = new Map<number | null, Tally>();
-  const series = buckets.map(() => createTally());
+  const whole = createEventCounter();
+  const replies = createReplyCounter();
+  const steps = new Map<number | null, EventCounter>();
+  const series = buckets.map(() => createEventCounter());
   let place = 0;
 
   return {
     add(event: CampaignEventRow): void {
       whole.add(event);
       replies.add(event);
-      tallyOf(steps, event.step).add(event);
+      counterOf(steps, event.step).add(event);
       while (place < buckets.length - 1 && event.occurredAt >= (buckets[place]?.end ?? 0)) place++;
       series[place]?.add(event);
     },
     result(campaign: Campaign) {
       const { steps: named } = campaign.settings;
-      for (const { step } of named) tallyOf(steps, step);
+      for (const { step } of named) counterOf(steps, step);
       return {
         ...summaryOf(whole),
         replies_by_class: replies.counts(),
         by_step: [...steps]
           .sort(([a], [b]) => (a ?? Infinity) - (b ?? Infinity))
-          .map(([step, tally]) => ({
+          .map(([step, counter]) => ({
             step,
             name: named.find((one) => one.step === step)?.name ?? null,
-            ...summaryOf(tally),
+            ...summaryOf(counter),
           })),
         series: buckets.map(({ date, start, end }, index) => ({
           date,
           start: toIso(start),
           end: toIso(end),
-          counts: (series[index] ?? createTally()).counts(),
+          counts: (series[index] ?? createEventCounter()).counts(),
         })),
       };
     },
   };
 }
 
-function summaryOf(tally: Tally) {
-  const counts = tally.counts();
-  return { recipients_contacted: tally.contacted(), counts, rates: ratesOf(counts, tally.contacted()) };
+function summaryOf(counter: EventCounter) {
+  const counts = counter.counts();
+  return { recipients_contacted: counter.contacted(), counts, rates: ratesOf(counts, counter.contacted()) };
 }
 
-function tallyOf(steps: Map<number | null, Tally>, step: number | null): Tally {
+function counterOf(steps: Map<number | null, EventCounter>, step: number | null): EventCounter {
   const known = steps.get(step);
   if (known !== undefined) return known;
-  const tally = createTally();
-  steps.set(step, tally);
-  return tally;
+  const counter = createEventCounter();
+  steps.set(step, counter);
+  return counter;
 }
 
 /** The meaning of each bit in the set of counts that include a recipient. */
@@ -203,7 +203,7 @@ const CLASS_BITS = Object.fromEntries(COUNTED_CLASSES.map((name, bit) => [name, 
 const CONTACT = (1 << BITS.sent) | (1 << BITS.delivered);
 
 /** Counts of a campaign, a step or a bucket, one event at a time. */
-interface Tally {
+interface EventCounter {
   add(event: CampaignEventRow): void;
   /** Distinct recipients with a `sent` or `delivered` event. */
   contacted(): number;
@@ -211,12 +211,12 @@ interface Tally {
 }
 
 /** Counts of replies by classification; other events are ignored. */
-export interface ReplyTally {
+export interface ReplyCounter {
   add(event: CampaignEventRow): void;
   counts(): Record<CountedClass, Count>;
 }
 
-function createTally(): Tally {
+function createEventCounter(): EventCounter {
   const counter = createCounter(COUNTED.length);
   let contacted = 0;
   return {
@@ -230,7 +230,7 @@ function createTally(): Tally {
   };
 }
 
-function createReplyTally(): ReplyTally {
+function createReplyCounter(): ReplyCounter {
   const counter = createCounter(COUNTED_CLASSES.length);
   return {
     add(event) {

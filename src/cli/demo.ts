@@ -217,7 +217,7 @@ async function showSources({ clock, api, site, count, out }: SourcesPart): Promi
   await api.runSource(forum.id);
   await readOnce(forum, before);
 
-  async function readOnce({ id }: ReadSource, last: ReadSource | null = null): Promise<ReadSource> {
+  async function readOnce({ id }: ScannedSource, last: ScannedSource | null = null): Promise<ScannedSource> {
     const until = clock.monotonic() + READ_WITHIN_MS;
     for (;;) {
       const source = await api.readSource(id);
@@ -228,7 +228,7 @@ async function showSources({ clock, api, site, count, out }: SourcesPart): Promi
     }
   }
 
-  function told(source: ReadSource, last: ReadSource | null): ReadSource {
+  function told(source: ScannedSource, last: ScannedSource | null): ScannedSource {
     const { name, last_error: error } = source;
     if (error !== null) throw new CommandError(`The source "${name}" was not read: ${error.message}`);
     const read = source.items_seen - (last?.items_seen ?? 0);
@@ -335,7 +335,7 @@ const sourceAnswer = z.object({
     signals_made: z.number(),
   }),
 });
-type ReadSource = z.infer<typeof sourceAnswer>['data'];
+type ScannedSource = z.infer<typeof sourceAnswer>['data'];
 
 /** The demo's client of the HTTP API; other clients can do the same. */
 interface DemoApi {
@@ -343,10 +343,10 @@ interface DemoApi {
   createWebhook(url: string): Promise<string>;
   /** Sends one observed post, as JSON text, and reads its score. */
   observe(post: string): Promise<ScoredSignal>;
-  createSource(source: object): Promise<ReadSource>;
-  readSource(id: string): Promise<ReadSource>;
+  createSource(source: object): Promise<ScannedSource>;
+  readSource(id: string): Promise<ScannedSource>;
   /** Requests a run, without waiting for it. */
-  runSource(id: string): Promise<ReadSource>;
+  runSource(id: string): Promise<ScannedSource>;
 }
 
 function createDemoApi(deps: { clock: Clock; url: string; apiKey: string }): DemoApi {

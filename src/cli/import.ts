@@ -58,7 +58,7 @@ async function chooseTenant({ store }: Opened, wanted: string | undefined): Prom
 }
 
 /** The result of a whole file. */
-interface Tally {
+interface ImportTotals {
   rows: number;
   created: number;
   duplicates: number;
@@ -74,13 +74,13 @@ interface ImportJob {
 
 async function runImport(ports: Ports, { opened, file, tenantId, options }: ImportJob): Promise<void> {
   const size = await fileSize(file);
-  const tally: Tally = { rows: 0, created: 0, duplicates: 0, rejected: 0 };
+  const totals: ImportTotals = { rows: 0, created: 0, duplicates: 0, rejected: 0 };
   let waiting: { line: number; post: ObservedPost }[] = [];
   let batches = 0;
 
   function reject(line: number, fault: string): void {
-    tally.rejected++;
-    if (tally.rejected <= MAX_SHOWN) ports.err(printableLine(`${file}:${line}: ${fault}`));
+    totals.rejected++;
+    if (totals.rejected <= MAX_SHOWN) ports.err(printableLine(`${file}:${line}: ${fault}`));
   }
 
   async function flush(bytes: number): Promise<void> {
@@ -88,16 +88,16 @@ async function runImport(ports: Ports, { opened, file, tenantId, options }: Impo
     const done: BatchOutcome = options.dryRun
       ? { created: 0, duplicates: 0, rejected: [] }
       : await importBatch(opened, tenantId, { number: batches++, posts });
-    tally.created += done.created;
-    tally.duplicates += done.duplicates;
+    totals.created += done.created;
+    totals.duplicates += done.duplicates;
     for (const { index, fault } of done.rejected) reject(waiting[index]?.line ?? 0, fault);
     waiting = [];
-    ports.progress?.(progressText(size === 0 ? 1 : Math.min(1, bytes / size), tally.rows));
+    ports.progress?.(progressText(size === 0 ? 1 : Math.min(1, bytes / size), totals.rows));
   }
 
   let last = 0;
   for await (const row of rowsOf(file)) {
-    tally.rows++;
+    totals.rows++;
     last = row.bytes;
     const read = row.value.ok ? readPost(row.value.item) : row.value;
     if (read.ok) waiting.push({ line: row.line, post: read.post });
@@ -106,7 +106,7 @@ async function runImport(ports: Ports, { opened, file, tenantId, options }: Impo
   }
   if (waiting.length > 0) await flush(last);
   ports.progress?.(null);
-  tell(ports, tally, options);
+  tell(ports, totals, options);
 }
 
 async function fileSize(file: string): Promise<number> {
@@ -133,10 +133,10 @@ export function progressText(share: number, rows: number): string {
   return `[${bar}] ${Math.floor(share * 100)}%, ${rows} rows`;
 }
 
-function tell(ports: Ports, tally: Tally, { dryRun, json }: Options): void {
-  const { rows, created, duplicates, rejected } = tally;
+function tell(ports: Ports, totals: ImportTotals, { dryRun, json }: Options): void {
+  const { rows, created, duplicates, rejected } = totals;
   if (rejected > MAX_SHOWN) ports.err(`and ${rejected - MAX_SHOWN} more rejected rows`);
-  if (json) ports.out(JSON.stringify({ ...tally, dry_run: dryRun === true }));
+  if (json) ports.out(JSON.stringify({ ...totals, dry_run: dryRun === true }));
   else if (dryRun)
     ports.out(`${rows} rows: ${rows - rejected} can be read, ${rejected} cannot; nothing was stored.`);
   else ports.out(`${rows} rows: ${created} created, ${duplicates} duplicates, ${rejected} rejected.`);
@@ -184,13 +184,13 @@ const MADE_OF_IT = new Set([
 ]);
 
 /** A row as a post, or its errors. */
-type ReadPost = { ok: true; post: ObservedPost } | { ok: false; fault: string };
+type ParsedRow = { ok: true; post: ObservedPost } | { ok: false; fault: string };
 
 /**
  * A post, or a signal as in the API, which is reduced to its post. A post without an origin gets an external ID
  * derived from its content, so that repeated imports store it only once.
  */
-function readPost(item: unknown): ReadPost {
+function readPost(item: unknown): ParsedRow {
   if (!isObject(item)) {
     return { ok: false, fault: 'is no object: each row is a post, or a signal as the API shows it.' };
   }

@@ -9,7 +9,7 @@ const INTERNAL_ERROR = -32_603;
 const VERSION_META = 'io.modelcontextprotocol/protocolVersion';
 
 /** The members of a client's JSON-RPC message that determine its headers. */
-interface Message {
+interface RpcMessage {
   id?: string | number;
   method?: string;
   params?: { name?: string; uri?: string; _meta?: Record<string, unknown> };
@@ -56,7 +56,7 @@ async function answerLine(
   }
 }
 
-function parseMessage(line: string): Message {
+function parseMessage(line: string): RpcMessage {
   try {
     const value: unknown = JSON.parse(line);
     return typeof value === 'object' && value !== null ? value : {};
@@ -66,7 +66,7 @@ function parseMessage(line: string): Message {
 }
 
 /** The headers in which the HTTP binding repeats parts of a message (revision 2026-07-28, SEP-2243). */
-function headersOf({ method, params }: Message): Record<string, string> {
+function headersOf({ method, params }: RpcMessage): Record<string, string> {
   const version = params?._meta?.[VERSION_META];
   const name = params?.name ?? params?.uri;
   return {

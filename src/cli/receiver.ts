@@ -6,8 +6,8 @@ import { CommandError } from './ports.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/** A received delivery. `verifications` is null if there was no secret to verify it with. */
-interface Delivery {
+/** A received delivery as it is printed. `verifications` is null if there was no secret to verify it with. */
+interface LoggedDelivery {
   receivedAt: number;
   id: string;
   attempt: string;
@@ -27,7 +27,7 @@ interface ReceiverOptions {
   secret(): string | null;
   status: number;
   delayMs: number;
-  onDelivery(delivery: Delivery): void;
+  onDelivery(delivery: LoggedDelivery): void;
 }
 
 interface LocalReceiver {
@@ -86,7 +86,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | null> {
   return Buffer.concat(chunks);
 }
 
-function describe({ headers }: IncomingMessage, bytes: Buffer, options: ReceiverOptions): Delivery {
+function describe({ headers }: IncomingMessage, bytes: Buffer, options: ReceiverOptions): LoggedDelivery {
   const secret = options.secret();
   const now = options.clock.now();
   const body = parseObject(bytes);
@@ -115,12 +115,12 @@ const WHAT_TO_CHECK =
   "    Check that the secret is this endpoint's current one (a new one ends the old), and that nothing between changed the bytes.";
 
 /** Whether verification succeeded; null if nothing was verified. */
-export function isGenuine({ verifications }: Delivery): boolean | null {
+export function isGenuine({ verifications }: LoggedDelivery): boolean | null {
   return verifications === null ? null : verifications.every(({ fault }) => fault === null);
 }
 
 /** A delivery for people: one line, and if verification failed, what is wrong and what to check. */
-export function deliveryLines(delivery: Delivery): string[] {
+export function deliveryLines(delivery: LoggedDelivery): string[] {
   const { verifications, event, subject, attempt } = delivery;
   const time = toIso(delivery.receivedAt).slice(11, 19);
   const what = `${event} ${subject || '(no id)'}  attempt ${attempt || '?'}  ${delivery.id || '(no webhook-id)'}`;
@@ -138,7 +138,7 @@ export function deliveryLines(delivery: Delivery): string[] {
 }
 
 /** A delivery for programs: one line of JSON. */
-export function deliveryJson(delivery: Delivery): string {
+export function deliveryJson(delivery: LoggedDelivery): string {
   const checks = delivery.verifications?.map(({ name, fault }) => [name, fault ?? 'ok']);
   return JSON.stringify({
     received_at: toIso(delivery.receivedAt),

@@ -8,7 +8,7 @@ interface Options {
   baseUrl?: string;
 }
 
-interface Endpoint {
+interface EndpointAnswer {
   id: string;
   mode: 'push' | 'pull';
   label: string;
@@ -56,10 +56,10 @@ async function trigger(ports: Ports, event: EventType, { webhook, baseUrl }: Opt
     callApi<T>(ports, { url: `${url}${path}`, apiKey, method }, body);
   const endpoints =
     webhook === undefined
-      ? (await call<Endpoint[]>('GET', '/v1/webhooks?limit=100')).filter(
+      ? (await call<EndpointAnswer[]>('GET', '/v1/webhooks?limit=100')).filter(
           ({ mode, event_types: types }) => mode === 'push' && types.includes(event),
         )
-      : [await call<Endpoint>('GET', `/v1/webhooks/${encodeURIComponent(webhook)}`)];
+      : [await call<EndpointAnswer>('GET', `/v1/webhooks/${encodeURIComponent(webhook)}`)];
   if (endpoints.length === 0)
     throw new CommandError(
       `No endpoint is subscribed to ${event}. Endpoints with mode "pull" are read and get no samples.`,

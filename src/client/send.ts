@@ -43,12 +43,12 @@ export async function send(sender: Sender, request: ClientRequest): Promise<unkn
   }
 }
 
-type Outcome = { answer: unknown } | { error: unknown; passes: boolean; retryAfterMs: number };
+type AttemptResult = { answer: unknown } | { error: unknown; passes: boolean; retryAfterMs: number };
 
 async function once(
   sender: Sender,
   { method, path, body, headers, signal }: ClientRequest,
-): Promise<Outcome> {
+): Promise<AttemptResult> {
   const timeout = AbortSignal.timeout(sender.timeoutMs);
   try {
     const response = await sender.fetch(`${sender.baseUrl}${path}`, {

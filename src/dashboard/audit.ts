@@ -6,7 +6,7 @@ import { filtersOf, isFiltered, queryOf } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
 import type { Show } from './screens.ts';
-import { type Subject, subjectsOf } from './webhook-logs.ts';
+import { type EventSubject, subjectsOf } from './webhook-logs.ts';
 
 const PATH = '/settings/audit';
 
@@ -125,9 +125,9 @@ async function auditedSubjects(
   { store }: DashboardDeps,
   tenantId: string,
   ids: readonly string[],
-): Promise<Map<string, Subject>> {
+): Promise<Map<string, EventSubject>> {
   const subjects = await subjectsOf(store, tenantId, ids);
-  const add = async (prefix: string, find: (id: string) => Promise<Subject | null>) => {
+  const add = async (prefix: string, find: (id: string) => Promise<EventSubject | null>) => {
     for (const id of new Set(ids.filter((each) => each.startsWith(prefix)))) {
       const subject = await find(id);
       if (subject !== null) subjects.set(id, subject);

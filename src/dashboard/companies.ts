@@ -20,7 +20,7 @@ import {
 import { checked, memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
 import type { Show } from './screens.ts';
-import { namedSignal } from './shown-signal.ts';
+import { namedSignal } from './signal-card.ts';
 
 /** One quarter, the longest period that companies are counted over. */
 const WEEKS_SHOWN = 13;
@@ -97,7 +97,12 @@ type Params = { Params: { company: string } };
 /** Facts set by hand override observed facts; clearing the field restores the observed one. */
 export function addCompanyEdit(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const path = '/companies/:company/edit';
-  function screen(request: FastifyRequest, reply: FastifyReply, company: Company, shown: Shown = {}) {
+  function screen(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    company: Company,
+    state: CompanyScreenState = {},
+  ) {
     const { manual, observed } = company.facts;
     const form = Object.fromEntries(COMPANY_FACTS.map((field) => [field, manual[field]?.value ?? '']));
     return show(request, reply, {
@@ -107,7 +112,7 @@ export function addCompanyEdit(app: FastifyInstance, deps: DashboardDeps, show: 
       fields: COMPANY_FACTS.map((name) => ({ name, seen: observed[name]?.value ?? '' })),
       form,
       faults: {},
-      ...shown,
+      ...state,
     });
   }
   const find = (request: FastifyRequest<Params>) =>
@@ -132,7 +137,7 @@ export function addCompanyEdit(app: FastifyInstance, deps: DashboardDeps, show: 
   });
 }
 
-interface Shown {
+interface CompanyScreenState {
   form?: Form;
   faults?: FormFaults;
   status?: number;

@@ -11,8 +11,8 @@ import type { DashboardDeps } from './deps.ts';
 import { filtersOf, queryOf } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { plainAmount } from './leads.ts';
-import { type ShownSignal, shownSignals } from './shown-signal.ts';
-import { signalsAsked } from './signals.ts';
+import { type SignalCard, signalCards } from './signal-card.ts';
+import { inboxFilterOf } from './signals.ts';
 
 /** Rows read and written per turn of the event loop. */
 const ROWS_AT_ONCE = 50;
@@ -63,14 +63,14 @@ export function addExports(app: FastifyInstance, deps: DashboardDeps): void {
     app.get(`/signals.${format}`, { exposeHeadRoute: false }, (request, reply) => {
       const { tenant, user } = memberOf(request);
       const me = { email: user.email, now: clock.now() };
-      const { asked, filterFaults } = signalsAsked(queryOf(request), me);
+      const { filter, filterFaults } = inboxFilterOf(queryOf(request), me);
       refuse(filterFaults);
       const explained = async (place: PageRequest) => {
-        const { json, last } = await store.listSignals(tenant.id, { ...asked, ...place, explain: true });
-        return { rows: shownSignals(json), last };
+        const { json, last } = await store.listSignals(tenant.id, { ...filter, ...place, explain: true });
+        return { rows: signalCards(json), last };
       };
       const plain = async (place: PageRequest) => {
-        const { json, last } = await store.listSignals(tenant.id, { ...asked, ...place, explain: false });
+        const { json, last } = await store.listSignals(tenant.id, { ...filter, ...place, explain: false });
         return { rows: parseRows(json).map((signal) => JSON.stringify(signal)), last };
       };
       const lines = format === 'csv' ? csvLines(explained, SIGNAL_COLUMNS) : jsonLines(plain);
@@ -193,7 +193,7 @@ const SIGNAL_COLUMNS = {
   external_id: (signal) => signal.external_id,
   lead_id: (signal) => signal.lead_id,
   profile_url: (signal) => signal.profile_url,
-} satisfies Record<string, (signal: ShownSignal) => Cell>;
+} satisfies Record<string, (signal: SignalCard) => Cell>;
 
 /** Columns that are members of the lead with the same name. */
 function texts<const N extends keyof Lead>(names: readonly N[]) {

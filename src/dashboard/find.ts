@@ -20,7 +20,7 @@ const CAMPAIGNS_READ = 300;
 const MAX_CHARS = 200;
 
 /** A search result that links to a screen. */
-interface Found {
+interface SearchResult {
   kind: string;
   path: string;
   label: string;
@@ -66,7 +66,7 @@ export function addFind(app: FastifyInstance, deps: DashboardDeps, show: Show): 
   });
 }
 
-async function find({ store }: DashboardDeps, tenantId: string, q: string): Promise<Found[]> {
+async function find({ store }: DashboardDeps, tenantId: string, q: string): Promise<SearchResult[]> {
   const page = { limit: MOST, after: null };
   const words = fold(q);
   const [endpoints, profiles, sources, campaigns, companies, leads, signals] = await Promise.all([
@@ -81,7 +81,7 @@ async function find({ store }: DashboardDeps, tenantId: string, q: string): Prom
     store.listLeads(tenantId, { ...leadFilters.of({ q }), ...page }),
     store.listSignals(tenantId, { ...signalFilters.of({ q }), qBegins: true, ...page, explain: false }),
   ]);
-  const like = <T>(items: readonly T[], show: (item: T) => Found) =>
+  const like = <T>(items: readonly T[], show: (item: T) => SearchResult) =>
     items
       .map(show)
       .filter(({ label, detail }) => fold(`${label} ${detail}`).includes(words))
@@ -123,7 +123,7 @@ async function find({ store }: DashboardDeps, tenantId: string, q: string): Prom
 }
 
 /** The screen for an ID. It shows an error itself if the resource does not exist. */
-function byId(q: string): Found[] {
+function byId(q: string): SearchResult[] {
   const [id, prefix = ''] = /^([a-z]{3})_[0-9a-z]{1,60}$/.exec(q) ?? [];
   const place = PLACES[prefix];
   return id === undefined || place === undefined
@@ -131,7 +131,7 @@ function byId(q: string): Found[] {
     : [{ kind: place.kind, path: place.path + id, label: id, detail: '' }];
 }
 
-function pagesLike(words: string): Found[] {
+function pagesLike(words: string): SearchResult[] {
   return [...NAVIGATION.flatMap(({ links }) => links), ...MORE_PAGES]
     .filter(({ label }) => fold(label).includes(words))
     .map(({ path, label }) => ({ kind: 'Page', path, label, detail: '' }));

@@ -171,10 +171,10 @@ export function kept(query: URLSearchParams): string {
 }
 
 /** The value of a custom field, edited in a text area as lines of `key = value`. */
-type Value = string | number | boolean;
+type CustomFieldValue = string | number | boolean;
 
 /** The custom fields of a record as lines. */
-export function linesOfMembers(record: Readonly<Record<string, Value>>): string {
+export function linesOfMembers(record: Readonly<Record<string, CustomFieldValue>>): string {
   return Object.entries(record)
     .map(([key, value]) => {
       const isText = typeof value === 'string' && isPlain(value);
@@ -184,7 +184,7 @@ export function linesOfMembers(record: Readonly<Record<string, Value>>): string 
 }
 
 /** Parses `key = value`. Numbers, `true` and `false` keep their type; everything else, and anything in quotes, is text. */
-export function memberOfLine(line: string): [string, Value] {
+export function memberOfLine(line: string): [string, CustomFieldValue] {
   const at = line.indexOf('=');
   if (at === -1) return [line, ''];
   const key = line.slice(0, at).trim();

@@ -20,6 +20,7 @@ import {
   SHOWN_SIGNALS,
 } from '../model/lead.ts';
 import { dealInputSchema, moveInputSchema } from '../model/pipeline.ts';
+import type { ExplainedSignal } from '../model/signal.ts';
 import { dateIn } from '../rules/digest-time.ts';
 import { platformName } from '../signals/why.ts';
 import type { DashboardDeps } from './deps.ts';
@@ -42,7 +43,7 @@ import {
 import { checked, leadCallerOf, memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
 import type { Show } from './screens.ts';
-import { type ExplainedSignal, shownSignal } from './shown-signal.ts';
+import { signalCard } from './signal-card.ts';
 
 /** `/dashboard/leads`: all leads, with filters and search. */
 export function addLeads(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
@@ -183,7 +184,7 @@ export function addLeadScreen(app: FastifyInstance, deps: DashboardDeps, show: S
   });
 }
 
-interface Shown {
+interface LeadScreenState {
   status?: number;
   moveFaults?: FormFaults;
   dealFaults?: FormFaults;
@@ -193,15 +194,15 @@ interface Shown {
 }
 
 function leadScreen({ store }: DashboardDeps, show: Show) {
-  return async (request: FastifyRequest, reply: FastifyReply, id: string, shown: Shown = {}) => {
+  return async (request: FastifyRequest, reply: FastifyReply, id: string, state: LeadScreenState = {}) => {
     const { lead } = await requireLead(store, memberOf(request).tenant.id, id);
     const [signals, moves, members] = await Promise.all([
       store.listSignalsOfLead(id, SHOWN_SIGNALS),
       store.pageStageMoves(id, { after: null, limit: MOST_MOVES }),
       store.listMembers(memberOf(request).tenant.id),
     ]);
-    const { status = 200, moveFaults = {}, dealFaults = {}, followFaults = {}, form = {} } = shown;
-    const posts = signals.map((wire) => shownSignal(JSON.parse(wire) as ExplainedSignal));
+    const { status = 200, moveFaults = {}, dealFaults = {}, followFaults = {}, form = {} } = state;
+    const posts = signals.map((wire) => signalCard(JSON.parse(wire) as ExplainedSignal));
     const { deal, next_step: step } = lead;
     const typed = (name: string, stored: string) => (name in form ? text(form, name) : stored);
     return show(request, reply, {

@@ -51,7 +51,7 @@ import { checked, leadCallerOf, memberOf } from './gate.ts';
 import { PAGE_ROWS, readScreenPage } from './paging.ts';
 import { SIGNAL_TYPE_WORDS } from './profiles.ts';
 import type { Show } from './screens.ts';
-import { type ShownSignal, shownSignal, shownSignals } from './shown-signal.ts';
+import { type SignalCard, signalCard, signalCards } from './signal-card.ts';
 
 const MOST_COUNTED = 100;
 const STATES: readonly { state: (typeof TRIAGE_STATES)[number]; mine: boolean; label: string }[] = [
@@ -61,7 +61,7 @@ const STATES: readonly { state: (typeof TRIAGE_STATES)[number]; mine: boolean; l
   { state: 'done', mine: false, label: 'Done' },
   { state: 'all', mine: false, label: 'All' },
 ];
-type Asked = Omit<SignalQuery, 'limit' | 'after' | 'explain'>;
+type InboxFilter = Omit<SignalQuery, 'limit' | 'after' | 'explain'>;
 
 /** The inbox, the screen of one signal, and ratings, snoozing, assigning and adding leads. */
 export function addSignals(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
@@ -212,9 +212,9 @@ function inboxScreen(deps: DashboardDeps, show: Show) {
     const { tenant, user } = memberOf(request);
     const query = fault === null ? queryOf(request) : {};
     const me = { email: user.email, now: clock.now() };
-    const { asked, filterFaults } = signalsAsked(query, me);
+    const { filter, filterFaults } = inboxFilterOf(query, me);
     const [listed, profiles, members, views] = await Promise.all([
-      readList(deps, request, asked, query),
+      readList(deps, request, filter, query),
       store.listProfiles(tenant.id),
       store.listMembers(tenant.id),
       store.listSignalViews(tenant.id),
@@ -225,7 +225,7 @@ function inboxScreen(deps: DashboardDeps, show: Show) {
       isCurrent: sameFilters(form, query),
       count: await store.countSignals(
         tenant.id,
-        { ...signalsAsked(form, me).asked, limit: MOST_COUNTED, after: null, explain: false },
+        { ...inboxFilterOf(form, me).filter, limit: MOST_COUNTED, after: null, explain: false },
         MOST_COUNTED,
       ),
     });
@@ -255,7 +255,7 @@ function inboxScreen(deps: DashboardDeps, show: Show) {
       first: listed.first,
       query,
       back: kept(new URLSearchParams(query as Record<string, string>)),
-      state: asked.triage?.state,
+      state: filter.triage?.state,
       isFiltered: isFiltered(Object.fromEntries(Object.entries(query).filter(([name]) => name !== 'signal'))),
       signals: listed.signals.map((signal) => ({ ...signal, triage: triaged.get(signal.signal_id) ?? null })),
       filterFaults,
@@ -275,37 +275,37 @@ function inboxScreen(deps: DashboardDeps, show: Show) {
 async function readList(
   deps: DashboardDeps,
   request: FastifyRequest,
-  asked: Asked,
+  filter: InboxFilter,
   query: Form,
-): Promise<{ signals: ShownSignal[]; next: string | null; first: string | null }> {
+): Promise<{ signals: SignalCard[]; next: string | null; first: string | null }> {
   const { id } = memberOf(request).tenant;
-  const { q } = asked;
+  const { q } = filter;
   if (q !== null && text(query, 'sort') === '') {
-    const found = await bestMatches(deps.store, id, { ...asked, q });
+    const found = await bestMatches(deps.store, id, { ...filter, q });
     const newest = kept(new URLSearchParams({ ...(query as Record<string, string>), sort: '-timestamp' }));
     return {
-      signals: found.slice(0, PAGE_ROWS).map((signal) => shownSignal(signal)),
+      signals: found.slice(0, PAGE_ROWS).map((signal) => signalCard(signal)),
       next: found.length > PAGE_ROWS ? `/dashboard/signals?${newest}` : null,
       first: null,
     };
   }
-  const { triage: done, ...filters } = asked;
+  const { triage: done, ...filters } = filter;
   const { page, ...pages } = await readScreenPage(deps, request, {
     name: 'signals',
     filters: { ...filters, state: done?.state, assignee: done?.assignee },
-    read: (place) => deps.store.listSignals(id, { ...asked, ...place, explain: true }),
+    read: (place) => deps.store.listSignals(id, { ...filter, ...place, explain: true }),
   });
-  return { signals: shownSignals(page.json), ...pages };
+  return { signals: signalCards(page.json), ...pages };
 }
 
 /**
  * The list filters of a query. By default, the inbox shows hot and warm signals that nobody has triaged; a search, or
  * a filter by state, includes all classes.
  */
-export function signalsAsked(
+export function inboxFilterOf(
   query: Form,
   { email, now }: { email: string; now: number },
-): { asked: Asked; filterFaults: string[] } {
+): { filter: InboxFilter; filterFaults: string[] } {
   const { filters, filterFaults } = filtersOf(signalFilters, query);
   const isSearch = filters.q !== null;
   const named = oneOf(query, 'state', TRIAGE_STATES);
@@ -316,9 +316,11 @@ export function signalsAsked(
   const assignee = text(query, 'assignee');
   const hidesCold = state === 'open' && filters.classifications.length === 0 && filters.minScore === null;
   return {
-    asked: {
+    filter: {
       ...filters,
-      ...(hidesCold && { classifications: ['hot', 'warm'] as const satisfies Asked['classifications'] }),
+      ...(hidesCold && {
+        classifications: ['hot', 'warm'] as const satisfies InboxFilter['classifications'],
+      }),
       triage: { state, now, assignee: assignee === '' ? null : assignee === 'me' ? email : assignee },
     },
     filterFaults,
@@ -381,7 +383,7 @@ async function showSignal(
   const names = new Map(
     endpoints.map(shownEndpoint).map((endpoint) => [endpoint.id, endpointName(endpoint)]),
   );
-  const shown = shownSignal({ ...signal, explanation }, found.text);
+  const shown = signalCard({ ...signal, explanation }, found.text);
   const reasons = [...explanation.factors, ...explanation.negatives];
   const evidence = reasons.flatMap((factor) => factor.evidence.filter(({ field }) => field === 'text'));
   return show(request, reply, {
@@ -414,7 +416,7 @@ async function showSignal(
 }
 
 /** A piece of a text, marked if it is evidence. */
-export interface Piece {
+export interface TextPiece {
   text: string;
   marked: boolean;
 }
@@ -423,12 +425,12 @@ export interface Piece {
  * Splits a text where evidence begins and ends, and removes markup. Offsets are Unicode code points; they may overlap
  * and occur anywhere.
  */
-export function highlight(text: string, evidence: readonly { start: number; end: number }[]): Piece[] {
+export function highlight(text: string, evidence: readonly { start: number; end: number }[]): TextPiece[] {
   const units = unitsOf(text);
   const last = units.length - 1;
   const unitAt = (point: number) => units[Math.min(point, last)] ?? text.length;
   const cuts = markdownCuts(text);
-  const pieces: Piece[] = [];
+  const pieces: TextPiece[] = [];
   let at = 0;
   const add = (end: number, marked: boolean) => {
     const shown = cutText(text, cuts, { start: at, end });

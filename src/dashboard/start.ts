@@ -10,7 +10,7 @@ import { type Form, faultsOf, formOf, LARGE_FORM, lines, text } from './forms.ts
 import { checked, memberOf } from './gate.ts';
 import { formOfProfile, SIGNAL_TYPE_WORDS, wishOf } from './profiles.ts';
 import type { Show } from './screens.ts';
-import { shownSignals } from './shown-signal.ts';
+import { signalCards } from './signal-card.ts';
 
 const MOST_SAMPLES = 12;
 
@@ -32,7 +32,7 @@ export function addStart(app: FastifyInstance, deps: DashboardDeps, show: Show):
       store.listEndpoints(tenant.id),
       store.listKeys(tenant.id),
     ]);
-    const signals = shownSignals(page.json);
+    const signals = signalCards(page.json);
     if (signals.length === 0) return showOffer(request, reply);
     const said = await Promise.all(signals.map(({ signal_id: id }) => store.getFeedback(tenant.id, id)));
     return show(request, reply, {

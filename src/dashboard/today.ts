@@ -19,7 +19,7 @@ import type { DashboardDeps } from './deps.ts';
 import { memberOf } from './gate.ts';
 import { money } from './leads.ts';
 import type { Show } from './screens.ts';
-import { explained, shownSignal } from './shown-signal.ts';
+import { explained, signalCard } from './signal-card.ts';
 
 const HOT_SHOWN = 6;
 /** How many of the newest hot signals are read, because triaged ones are skipped. */
@@ -92,7 +92,7 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       signals: hotSignals
         .slice(0, HOT_SHOWN)
         .sort((a, b) => b.signal.icp_score - a.signal.icp_score)
-        .map(({ signal, said }) => ({ ...shownSignal(signal), said })),
+        .map(({ signal, said }) => ({ ...signalCard(signal), said })),
       since: since === null ? null : since.at,
       changes,
       month,
@@ -247,13 +247,13 @@ function lastVisit(
 }
 
 /** A count with an upper bound. */
-export interface Count {
+export interface BoundedCount {
   count: number;
   isMore: boolean;
 }
 
 /** What has happened since a given time, each item with the address of its list. */
-export interface Change extends Count {
+export interface Change extends BoundedCount {
   one: string;
   many: string;
   path: string;
@@ -268,7 +268,7 @@ const TOLD: [type: EventType, one: string, many: string, path: string][] = [
 /** Signals stored after a visit, and the start time from which their list includes all of them. */
 async function signalsSince(store: Store, tenantId: string, since: Visit, classification: string) {
   const query = { ...signalFilters.of({ classification }), limit: MOST_NEW, explain: false };
-  let found: Count = NONE;
+  let found: BoundedCount = NONE;
   let from = since.at + 1;
   let after: Position = [since.position];
   for (let pages = 0; pages < MOST_PAGES; pages++) {
@@ -324,8 +324,8 @@ async function changesSince(store: Store, tenantId: string, since: Visit): Promi
   ].filter(({ count }) => count > 0);
 }
 
-const NONE: Count = { count: 0, isMore: false };
+const NONE: BoundedCount = { count: 0, isMore: false };
 
-function counted(count: number, last: unknown): Count {
+function counted(count: number, last: unknown): BoundedCount {
   return { count, isMore: last !== null };
 }

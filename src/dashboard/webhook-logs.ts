@@ -272,7 +272,7 @@ function namesOf(endpoints: { id: string; label: string; url: string }[]): (id: 
 }
 
 /** The subject of an event, as shown to people. */
-export interface Subject {
+export interface EventSubject {
   label: string;
   path: string;
 }
@@ -282,14 +282,14 @@ export async function subjectsOf(
   store: Store,
   tenantId: string,
   ids: readonly string[],
-): Promise<Map<string, Subject>> {
+): Promise<Map<string, EventSubject>> {
   const beginning = (prefix: string) => [...new Set(ids)].filter((id) => id.startsWith(prefix));
   const [signals, leads, campaigns] = await Promise.all([
     store.findLeadSignals(tenantId, beginning('sig_')),
     Promise.all(beginning('led_').map((id) => store.getLead(tenantId, id))),
     Promise.all(beginning('cam_').map((id) => store.getCampaign(tenantId, id))),
   ]);
-  const subjects = new Map<string, Subject>();
+  const subjects = new Map<string, EventSubject>();
   for (const { id, wire } of signals) {
     const { excerpt } = JSON.parse(wire) as Signal;
     subjects.set(id, {

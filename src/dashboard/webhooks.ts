@@ -391,14 +391,18 @@ function wishedFormat(form: Form): unknown {
   };
 }
 
-type Act = (request: FastifyRequest, reply: FastifyReply, endpoint: Endpoint) => Promise<FastifyReply>;
+type EndpointAction = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  endpoint: Endpoint,
+) => Promise<FastifyReply>;
 
 /** Actions on an endpoint other than changing its settings. A refusal is shown on its screen. */
 export function addWebhookActs(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const back = (reply: FastifyReply, { id }: Endpoint, done: string) =>
     reply.redirect(`/dashboard${WEBHOOKS}/${id}?${done}`, 303);
 
-  function add(name: string, act: Act): void {
+  function add(name: string, act: EndpointAction): void {
     const options = { config: { showsSecret: true } } as const;
     app.post<{ Params: { id: string } }>(`${WEBHOOKS}/:id/${name}`, options, async (request, reply) => {
       const endpoint = await findEndpoint(deps.store, memberOf(request).tenant.id, request.params.id);

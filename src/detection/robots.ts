@@ -26,7 +26,7 @@ export interface Robots {
   demand(url: URL): Promise<void>;
 }
 
-interface Kept {
+interface CachedRules {
   rules: RobotsRules;
   /** In monotonic time. */
   until: number;
@@ -43,24 +43,24 @@ interface RobotsDeps {
 
 export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robots {
   // In order of last use: the first entry is evicted first.
-  const kept = new Map<string, Kept>();
+  const cache = new Map<string, CachedRules>();
   const refused = new LRUCache<string, { fault: SourceFault; until: number }>({ max: MAX_REFUSED });
   const fetching = new Map<string, Promise<RobotsRules>>();
   let bytes = 0;
 
-  function keep(origin: string, entry: Kept): void {
-    bytes += entry.rules.bytes - (kept.get(origin)?.rules.bytes ?? 0);
-    kept.delete(origin);
-    kept.set(origin, entry);
-    for (const [oldest, { rules }] of kept) {
+  function keep(origin: string, entry: CachedRules): void {
+    bytes += entry.rules.bytes - (cache.get(origin)?.rules.bytes ?? 0);
+    cache.delete(origin);
+    cache.set(origin, entry);
+    for (const [oldest, { rules }] of cache) {
       if (bytes <= MAX_KEPT_BYTES) break;
-      kept.delete(oldest);
+      cache.delete(oldest);
       bytes -= rules.bytes;
     }
   }
 
   async function rulesFor(origin: string): Promise<RobotsRules> {
-    const known = kept.get(origin);
+    const known = cache.get(origin);
     if (known !== undefined && known.until > clock.monotonic()) {
       keep(origin, known);
       return known.rules;
@@ -74,7 +74,7 @@ export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robot
     return mine;
   }
 
-  async function refresh(origin: string, known: Kept | undefined): Promise<RobotsRules> {
+  async function refresh(origin: string, known: CachedRules | undefined): Promise<RobotsRules> {
     try {
       const rules = await fetchRules(origin);
       refused.delete(origin);

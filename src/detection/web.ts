@@ -89,7 +89,7 @@ export interface Web {
 }
 
 /** Options of a chain of redirects. */
-interface Asking {
+interface RedirectChain {
   headers: Record<string, string>;
   /** Only sent to the first origin. */
   own?: Record<string, string> | undefined;
@@ -128,24 +128,24 @@ export function createWeb(deps: WebDeps): Web {
   }
 
   /** Checks the address of every hop: here by its text, and on connecting by what it resolves to. */
-  async function follow(start: URL, asking: Asking): Promise<FetchedPage> {
+  async function follow(start: URL, chain: RedirectChain): Promise<FetchedPage> {
     let url = start;
     const been = new Set<string>();
     for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
-      await asking.permit(url);
+      await chain.permit(url);
       been.add(url.href);
-      const answer = await ask(url, { ...asking, own: url.origin === start.origin ? asking.own : undefined });
+      const answer = await ask(url, { ...chain, own: url.origin === start.origin ? chain.own : undefined });
       const next = REDIRECTS.has(answer.status) ? answer.headers.location : undefined;
       if (next === undefined) return { ...answer, url: url.href };
       url = checked(URL.parse(next, url.href)?.href ?? next);
-      if (been.has(url.href) && asking.body === undefined)
+      if (been.has(url.href) && chain.body === undefined)
         throw new SourceFault('too_many_redirects', 'The address redirects in a loop.');
     }
     throw new SourceFault('too_many_redirects', `The address redirects more than ${MAX_REDIRECTS} times.`);
   }
 
-  async function ask(url: URL, asking: Asking): Promise<HostResponse> {
-    const { journey, scopes = [] } = asking;
+  async function ask(url: URL, chain: RedirectChain): Promise<HostResponse> {
+    const { journey, scopes = [] } = chain;
     const passage = { signal: journey.signal, mayWait: journey.asked > 0, scopes };
     const answer = await gate.enter(url.host, passage, async () => {
       journey.asked++;
@@ -153,12 +153,12 @@ export function createWeb(deps: WebDeps): Web {
         headers: {
           'user-agent': userAgent,
           'accept-encoding': 'gzip, deflate, br',
-          ...asking.headers,
-          ...asking.own,
+          ...chain.headers,
+          ...chain.own,
         },
-        body: asking.body,
+        body: chain.body,
         signal: journey.signal,
-        cutAt: asking.cutAt,
+        cutAt: chain.cutAt,
       });
       const pause = pauseOf(got, clock.now());
       // Hosts with limits per key or method pause only those.
@@ -199,8 +199,8 @@ export function createWeb(deps: WebDeps): Web {
         ...(lastModified ? { 'if-modified-since': lastModified } : {}),
       };
       const permit = obey ? permitFor(journey) : async () => {};
-      const asking = { headers, own, scopes, body, journey, permit };
-      return Promise.resolve().then(() => follow(checked(address), asking));
+      const chain = { headers, own, scopes, body, journey, permit };
+      return Promise.resolve().then(() => follow(checked(address), chain));
     },
     async listen(address, limitMs, take, journey) {
       const url = checked(address.replace(/^ws/, 'http'));

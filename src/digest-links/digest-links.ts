@@ -74,7 +74,7 @@ export async function digestLinks(app: FastifyInstance, deps: DigestLinkDeps): P
   });
 }
 
-interface Fault {
+interface LinkFault {
   status: 404 | 410;
   fault: string;
   text: string;
@@ -83,7 +83,7 @@ interface Fault {
 async function readAsked(
   { store, clock, feedbackLinks }: DigestLinkDeps,
   token: string,
-): Promise<Fault | { said: MailedAct; shown: AskedSignal }> {
+): Promise<LinkFault | { said: MailedAct; shown: AskedSignal }> {
   const said = feedbackLinks.read(token);
   if (said === null) {
     const text = 'Part of it may be missing. Open it from the message again, or use the dashboard.';
@@ -137,7 +137,7 @@ async function doAct(deps: DigestLinkDeps, { tenantId, signalId, act }: MailedAc
   });
 }
 
-function sendFault(reply: FastifyReply, { status, fault, text }: Fault): FastifyReply {
+function sendFault(reply: FastifyReply, { status, fault, text }: LinkFault): FastifyReply {
   return sendPage(reply, status, faultPage(fault, text));
 }
 

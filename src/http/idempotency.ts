@@ -33,7 +33,7 @@ export interface IdempotencyDeps {
 }
 
 /** The dependencies of a handler that differ for a keyed request. */
-interface RunDeps {
+interface KeyedRunDeps {
   /** The trace of the request. */
   trace?: string | null;
   store: Store;
@@ -50,7 +50,7 @@ interface RunDeps {
  * the one the first run would have sent. `item` numbers the items of a batch that are changed concurrently, so that
  * each has its own results.
  */
-export function runParts<P extends RunDeps>(request: FastifyRequest, deps: P, item = ''): P {
+export function runParts<P extends KeyedRunDeps>(request: FastifyRequest, deps: P, item = ''): P {
   const held = request.idempotency;
   const own = tracedDeps(request, deps);
   if (held === null) return own;

@@ -10,7 +10,7 @@ const STRAINS = ['requests', 'bodies', 'turns', 'storage', 'memory'] as const;
 type Strain = (typeof STRAINS)[number];
 
 /** The caller and the size of its body, as far as known. */
-interface Asked {
+interface RequestCost {
   /** A tenant ID; '' for an unauthenticated caller. */
   owner: string;
   bytes: number;
@@ -51,8 +51,8 @@ const LONG_RETRY_SECONDS = 5;
 /** Rejects requests before admitted ones suffer: accepted requests are answered within seconds under any load. */
 export interface LoadGate {
   /** Null if the request is admitted; {@link leave} must then be called once. */
-  enter(asked: Asked): Refusal | null;
-  leave(asked: Asked): void;
+  enter(cost: RequestCost): Refusal | null;
+  leave(cost: RequestCost): void;
   /** Counts a request that was admitted and then refused before any work was done. */
   refuse(strain: Strain, waitMs: number): Refusal;
   /** Excludes a request that only waits from those in progress, until the returned function is called. */
@@ -84,7 +84,7 @@ export function createLoadGate({
   let inFlight = 0;
   let bytesInFlight = 0;
 
-  function look({ owner, bytes }: Asked): Refusal | null {
+  function look({ owner, bytes }: RequestCost): Refusal | null {
     const own = byOwner.get(owner) ?? { requests: 0, bytes: 0 };
     if (own.requests >= limits.most / 2 || inFlight >= limits.most) return soon('requests', 1_000);
     if (own.bytes + bytes > limits.mostBytes / 2 || bytesInFlight + bytes > limits.mostBytes)
@@ -97,19 +97,19 @@ export function createLoadGate({
   }
 
   return {
-    enter(asked) {
-      const refusal = inFlight < limits.least ? null : look(asked);
+    enter(cost) {
+      const refusal = inFlight < limits.least ? null : look(cost);
       if (refusal !== null) {
         refused[refusal.strain]++;
         return refusal;
       }
       inFlight++;
-      bytesInFlight += asked.bytes;
-      const own = byOwner.get(asked.owner);
-      if (own === undefined) byOwner.set(asked.owner, { requests: 1, bytes: asked.bytes });
+      bytesInFlight += cost.bytes;
+      const own = byOwner.get(cost.owner);
+      if (own === undefined) byOwner.set(cost.owner, { requests: 1, bytes: cost.bytes });
       else {
         own.requests++;
-        own.bytes += asked.bytes;
+        own.bytes += cost.bytes;
       }
       return null;
     },
@@ -183,12 +183,12 @@ export function addShedding(
   { load, ownerOf }: { load: LoadGate; ownerOf(request: FastifyRequest): string },
 ): void {
   app.addHook('onRequest', (request, reply, done) => {
-    const asked: Asked = { owner: ownerOf(request), bytes: bodyBytes(request.raw) };
-    const refusal = load.enter(asked);
+    const cost: RequestCost = { owner: ownerOf(request), bytes: bodyBytes(request.raw) };
+    const refusal = load.enter(cost);
     if (refusal !== null) return done(overloaded(refusal));
     let gone = false;
     const leave = () => {
-      if (!gone) load.leave(asked);
+      if (!gone) load.leave(cost);
       gone = true;
     };
     // If the caller disconnects, there is no `finish`.

@@ -12,7 +12,7 @@ const LONGEST_TURN_MS = 500;
 /** A request that waited longer is refused: it has changed nothing yet, and its response would come too late. */
 const LONGEST_WAIT_MS = 1_500;
 
-interface Waiting {
+interface QueuedRequest {
   since: number;
   go(error?: Error): void;
 }
@@ -28,7 +28,7 @@ interface Waiting {
  * request whose turn comes too late is refused as well.
  */
 export function addOneATurn(app: FastifyInstance, { clock, load }: { clock: Clock; load: LoadGate }): void {
-  const waiting = createFifo<Waiting>();
+  const waiting = createFifo<QueuedRequest>();
   let scheduled = false;
   let turnMs = 0;
 
@@ -47,7 +47,7 @@ export function addOneATurn(app: FastifyInstance, { clock, load }: { clock: Cloc
   }
 
   /** Refusing is cheap: all overdue requests are refused at once. */
-  function nextInTime(now: number): Waiting | undefined {
+  function nextInTime(now: number): QueuedRequest | undefined {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       if (now - next.since <= LONGEST_WAIT_MS) return next;
       next.go(overloaded(load.refuse('turns', waitMs())));
@@ -152,7 +152,7 @@ const MAX_TURN_MS = 2;
 const MAX_TURN_SLICES = 64;
 
 /** The bytes of one connection between its socket and the parser. */
-interface Reading {
+interface ConnectionReader {
   /** Parses the next slice. */
   advance(): void;
   /** Nothing was parsed since the socket was last drained. */
@@ -169,8 +169,8 @@ interface Reading {
  * on the socket receive the bytes. This costs about 5 µs per request.
  */
 export function readInTurns(server: Server, clock: Pick<Clock, 'monotonic'>): void {
-  const fresh = createFifo<Reading>();
-  const rest = createFifo<Reading>();
+  const fresh = createFifo<ConnectionReader>();
+  const rest = createFifo<ConnectionReader>();
   let scheduled = false;
   let spentMs = 0;
   let slices = 0;
@@ -191,14 +191,14 @@ export function readInTurns(server: Server, clock: Pick<Clock, 'monotonic'>): vo
     });
   }
 
-  function measured(reading: Reading | undefined): void {
+  function measured(reading: ConnectionReader | undefined): void {
     const since = clock.monotonic();
     reading?.advance();
     spentMs += clock.monotonic() - since;
     slices++;
   }
 
-  function queue(reading: Reading): void {
+  function queue(reading: ConnectionReader): void {
     if (reading.isFresh && !isSpent()) measured(reading);
     else (reading.isFresh ? fresh : rest).push(reading);
     schedule();
@@ -207,7 +207,7 @@ export function readInTurns(server: Server, clock: Pick<Clock, 'monotonic'>): vo
   server.on('connection', (socket) => readSocket(socket, queue));
 }
 
-function readSocket(socket: Socket, queue: (reading: Reading) => void): void {
+function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void): void {
   const parse = takeListener(socket, 'data');
   const end = takeListener(socket, 'end');
   const parser: unknown = Reflect.get(socket, 'parser');
@@ -222,7 +222,7 @@ function readSocket(socket: Socket, queue: (reading: Reading) => void): void {
   // After a connection was closed or upgraded, its parser may already serve another one.
   const isOver = () => socket.destroyed || socket.writableEnded || Reflect.get(socket, 'parser') !== parser;
 
-  const reading: Reading = {
+  const reading: ConnectionReader = {
     isFresh: true,
     advance() {
       isQueued = false;

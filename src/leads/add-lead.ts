@@ -38,7 +38,7 @@ export interface AddedLead extends StoredLead {
 }
 
 /** A request with its post scored. */
-interface Request {
+interface ScoredRequest {
   /** Id of the lead, if one is created. */
   id: string;
   input: LeadInput;
@@ -48,7 +48,7 @@ interface Request {
 }
 
 /** What is known about the person in a request. */
-interface Known {
+interface KnownPerson {
   facts: readonly Fact[];
   given: IncomingSignals;
   /** Stored signals without a lead, to be attached to this one. */
@@ -56,7 +56,7 @@ interface Known {
 }
 
 /** A lead before and after the change, with the signals to attach. */
-interface Draft {
+interface LeadDraft {
   match: StoredLead | null;
   seen: LeadChange['seen'];
   before: Lead;
@@ -100,7 +100,7 @@ async function planPost(deps: IntakeDeps, tenantId: string, { signal }: LeadInpu
   throw new DomainError('INVALID_REQUEST', errors[0]?.detail ?? 'The post was rejected.', { errors });
 }
 
-async function draftLead(deps: LeadDeps, caller: LeadCaller, request: Request): Promise<Draft> {
+async function draftLead(deps: LeadDeps, caller: LeadCaller, request: ScoredRequest): Promise<LeadDraft> {
   const { store, clock } = deps;
   const { tenantId } = caller;
   const { id, input, patience, onHandedOver } = request;
@@ -126,8 +126,8 @@ async function draftLead(deps: LeadDeps, caller: LeadCaller, request: Request): 
 async function readKnown(
   { store }: IntakeDeps,
   tenantId: string,
-  { input, posted }: Request,
-): Promise<Known> {
+  { input, posted }: ScoredRequest,
+): Promise<KnownPerson> {
   const given = await readSignals(store, tenantId, { signalIds: input.signal_ids, posted });
   const stated = incomingFacts(input, [
     ...given.stored.map(({ signal }) => signal),
@@ -177,7 +177,7 @@ async function storeDraft(
     draft,
     enriched,
     onHandedOver,
-  }: { id: string; draft: Draft; enriched: boolean; onHandedOver: () => void },
+  }: { id: string; draft: LeadDraft; enriched: boolean; onHandedOver: () => void },
 ): Promise<AddedLead | null> {
   const { match, seen, before, free, fresh } = draft;
   // Created by this request itself, if it was interrupted before its response and runs again.

@@ -37,9 +37,9 @@ export function createEnrichment(deps: EnrichmentDeps): Enrichment {
       let late: Promise<ProviderAnswer | null> | null = null;
       return {
         async enrich({ tenantId }, lead) {
-          const question = questionOf(lead);
-          if (question === null) return lead;
-          const asking = provider.ask(question);
+          const query = queryOf(lead);
+          if (query === null) return lead;
+          const asking = provider.ask(query);
           const answer = await within(clock, asking, until - clock.monotonic());
           late = answer === 'late' ? asking : null;
           return answer === 'late' || answer === null ? lead : withAnswer(deps, tenantId, { lead, answer });
@@ -58,10 +58,10 @@ export function createEnrichment(deps: EnrichmentDeps): Enrichment {
 }
 
 /**
- * The question about a lead; null if nothing is missing, or nothing identifies the person or company. Facts from the provider
- * itself are omitted: otherwise each answer would lead to another question.
+ * The query about a lead; null if nothing is missing, or nothing identifies the person or company. Facts from the provider
+ * itself are omitted: otherwise each answer would lead to another query.
  */
-function questionOf(lead: Lead): Question | null {
+function queryOf(lead: Lead): ProviderQuery | null {
   if (FACT_FIELDS.every((field) => readFact(lead, field) !== '')) return null;
   const known = (field: FactField) =>
     lead.provenance[field]?.source === 'provider' ? '' : readFact(lead, field);
@@ -131,8 +131,8 @@ interface ProviderAnswer {
 
 /** A provider of facts about people and companies, over HTTP. */
 interface Provider {
-  /** Null if it cannot be asked or does not answer; never rejects. Identical concurrent questions are asked once. */
-  ask(question: Question): Promise<ProviderAnswer | null>;
+  /** Null if it cannot be asked or does not answer; never rejects. Identical concurrent queries are asked once. */
+  ask(query: ProviderQuery): Promise<ProviderAnswer | null>;
   /** Forgets every answer, because a person was erased. */
   forget(): void;
   /** Aborts requests in progress. */
@@ -142,7 +142,7 @@ interface Provider {
 /** Dependencies of a provider. */
 export interface ProviderDeps {
   url: string;
-  /** Maximum number of questions per day (UTC) for all tenants together, across restarts. */
+  /** Maximum number of queries per day (UTC) for all tenants together, across restarts. */
   dailyLimit: number;
   clock: Clock;
   store: Pick<LeadStore, 'countEnrichment'>;
@@ -165,7 +165,7 @@ export function createProvider(deps: ProviderDeps): Provider {
   const stopping = new AbortController();
   const dispatcher: Dispatcher = new Agent({ connections: MOST_AT_ONCE, pipelining: 1 });
   const connection = { clock, url, dispatcher, signal: stopping.signal };
-  /** By question. */
+  /** By query. */
   const kept = new LRUCache<string, ProviderAnswer>({ max: MOST_KEPT });
   const underWay = new Map<string, Promise<ProviderAnswer | null>>();
   const turns = pLimit(MOST_AT_ONCE);
@@ -175,14 +175,14 @@ export function createProvider(deps: ProviderDeps): Provider {
   let spentOn = '';
   let generation = 0;
 
-  async function askNow(key: string, question: Question): Promise<ProviderAnswer | null> {
+  async function askNow(key: string, query: ProviderQuery): Promise<ProviderAnswer | null> {
     if (clock.now() < openUntil || stopping.signal.aborted) return null;
-    // While a trial request is in progress, other questions get no answer.
+    // While a trial request is in progress, other queries get no answer.
     if (failures >= FAILURES_TO_OPEN) openUntil = clock.now() + OPEN_MS;
     const asked = generation;
     try {
       if (!(await hasRoom())) return null;
-      const answer = { facts: await askOnce(connection, question), at: clock.now() };
+      const answer = { facts: await askOnce(connection, query), at: clock.now() };
       failures = 0;
       openUntil = 0;
       if (asked === generation) kept.set(key, answer);
@@ -216,13 +216,13 @@ export function createProvider(deps: ProviderDeps): Provider {
   }
 
   return {
-    ask(question) {
-      const key = JSON.stringify(question);
+    ask(query) {
+      const key = JSON.stringify(query);
       const known = kept.get(key);
       if (known !== undefined && clock.now() - known.at < KEPT_MS) return Promise.resolve(known);
       const before = underWay.get(key);
       if (before !== undefined) return before;
-      const asking = turns(() => askNow(key, question)).finally(() => underWay.delete(key));
+      const asking = turns(() => askNow(key, query)).finally(() => underWay.delete(key));
       underWay.set(key, asking);
       return asking;
     },
@@ -299,7 +299,7 @@ function factsOfAnswer(answer: unknown): Fact[] {
 }
 
 /** The person or company a provider is asked about; unknown members are omitted. */
-interface Question {
+interface ProviderQuery {
   email?: string;
   name?: string;
   linkedin_url?: string;
@@ -316,7 +316,7 @@ class ProviderFault extends Error {
   }
 }
 
-interface Connection {
+interface ProviderConnection {
   clock: Clock;
   url: URL;
   dispatcher: Dispatcher;
@@ -329,7 +329,7 @@ const TIME_LIMIT_MS = 10_000;
 const MAX_BODY_BYTES = 256 * 1024;
 
 /** Sends one request. An unknown person (404, 204) is an answer without facts. @throws ProviderFault */
-async function askOnce(connection: Connection, question: Question): Promise<Fact[]> {
+async function askOnce(connection: ProviderConnection, query: ProviderQuery): Promise<Fact[]> {
   const { clock, url, dispatcher } = connection;
   const over = new AbortController();
   const timer = clock.after(TIME_LIMIT_MS, () => over.abort(new ProviderFault('timeout')));
@@ -340,7 +340,7 @@ async function askOnce(connection: Connection, question: Question): Promise<Fact
       path: `${url.pathname}${url.search}`,
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json', ...authorizationOf(url) },
-      body: JSON.stringify(question),
+      body: JSON.stringify(query),
       signal,
     });
     const { statusCode: status, headers } = answer;
@@ -389,7 +389,7 @@ function authorizationOf({ username, password }: URL): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(plain).toString('base64')}` };
 }
 
-/** A word such as ECONNREFUSED: messages may contain the question. */
+/** A word such as ECONNREFUSED: messages may contain the query. */
 function codeOf(error: unknown): string {
   const code = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
   return typeof code === 'string' ? code : 'network';

@@ -1,6 +1,9 @@
 import type { Clock, Timer } from './clock.ts';
 import { smallestOf } from './lists.ts';
 
+/** Whether the process is stopping. */
+export type IsStopping = () => boolean;
+
 /**
  * A periodic job. `run` calls `isStopping` regularly and returns early if it is true; the job continues at
  * its next run.
@@ -8,7 +11,7 @@ import { smallestOf } from './lists.ts';
 export interface PeriodicJob {
   name: string;
   everyMs: number;
-  run(isStopping: () => boolean): Promise<void>;
+  run(isStopping: IsStopping): Promise<void>;
 }
 
 export interface PeriodicOptions {

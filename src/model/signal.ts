@@ -219,6 +219,9 @@ export const explanationSchema = z
   });
 export type Explanation = z.infer<typeof explanationSchema>;
 
+/** A signal with its explanation, as lists of the store combine them. */
+export type ExplainedSignal = Signal & { explanation: Explanation };
+
 /**
  * Filters and position of a page of signals. Times are Unix milliseconds, in a half-open range: from <=
  * timestamp < to.

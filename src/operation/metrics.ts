@@ -36,7 +36,7 @@ export interface Metrics {
 /** A source that has been due for this long is late: the poller checks every 30 s. */
 const LATE_MS = 5 * 60_000;
 
-interface Reading {
+interface MetricsSnapshot {
   now: number;
   counts: StoreCounts;
   pulse: StorePulse;
@@ -50,11 +50,11 @@ interface Reading {
 export function createMetrics(deps: MetricsDeps): Metrics {
   const { clock, store } = deps;
   const exposition = createExposition();
-  let reading: Reading | null = null;
+  let snapshot: MetricsSnapshot | null = null;
   let underWay: Promise<string> | null = null;
-  const now = (): Reading => {
-    if (reading === null) throw new Error('metrics are read through text()');
-    return reading;
+  const now = (): MetricsSnapshot => {
+    if (snapshot === null) throw new Error('metrics are read through text()');
+    return snapshot;
   };
 
   addRequests(exposition, deps.requests);
@@ -68,7 +68,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
   async function read(): Promise<string> {
     const at = clock.now();
     const counts = await store.countAll(at - LATE_MS);
-    reading = { now: at, counts, pulse: store.pulse(), dispatcher: deps.dispatcher?.() ?? null };
+    snapshot = { now: at, counts, pulse: store.pulse(), dispatcher: deps.dispatcher?.() ?? null };
     return exposition.registry.metrics();
   }
 
@@ -141,7 +141,7 @@ function addIntake({ gauge, counter, histogram }: Exposition, { encoder, intakeT
   );
 }
 
-function addDeliveries(to: Exposition, now: () => Reading, expired: () => number): void {
+function addDeliveries(to: Exposition, now: () => MetricsSnapshot, expired: () => number): void {
   const { gauge, counter, histogram } = to;
   const pulse = () => now().dispatcher;
   counter(
@@ -210,7 +210,7 @@ function addDeliveries(to: Exposition, now: () => Reading, expired: () => number
   one('signalpost_dead_letters', 'Deliveries in the dead-letter queues.', () => now().counts.deadLetters);
 }
 
-function addStore({ gauge, counter, histogram }: Exposition, now: () => Reading): void {
+function addStore({ gauge, counter, histogram }: Exposition, now: () => MetricsSnapshot): void {
   const pulse = () => now().pulse;
   histogram(
     {
@@ -245,7 +245,7 @@ function addStore({ gauge, counter, histogram }: Exposition, now: () => Reading)
   one('signalpost_store_free_bytes', 'Free disk space at the database.', () => pulse().freeBytes);
 }
 
-function addRest({ gauge }: Exposition, now: () => Reading): void {
+function addRest({ gauge }: Exposition, now: () => MetricsSnapshot): void {
   const { version } = PACKAGE;
   gauge({ name: 'signalpost_build_info', help: 'Which release runs.', labels: ['version'] }, () => [
     [{ version }, 1],

@@ -177,7 +177,7 @@ const PLACE =
 const AUDIENCE = /\bfor\s+([\p{L}\p{N} ,&-]{3,80})/giu;
 
 /** The facts of a known offer with the same meaning. */
-type Known = Pick<KnownOffer, 'short' | 'phrases' | 'competitors' | 'titles'>;
+type OfferFacts = Pick<KnownOffer, 'short' | 'phrases' | 'competitors' | 'titles'>;
 
 /**
  * Drafts a profile of the buyers of an offer, from the words of the offer and what is known about its kind.
@@ -186,7 +186,7 @@ type Known = Pick<KnownOffer, 'short' | 'phrases' | 'competitors' | 'titles'>;
 export function draftFromOffer(
   offer: string,
   seller: SellerFacts | null,
-  near: readonly Known[] = [],
+  near: readonly OfferFacts[] = [],
 ): IcpDraft {
   const sold = tokenize(soldIn(offer));
   // A match by meaning is more precise than words that several kinds share.

@@ -14,14 +14,14 @@ export async function giveFeedback(
   throw new DomainError('NOT_FOUND', `There is no signal "${said.signalId}".`);
 }
 
-type Judged = Pick<Judgement, 'classification' | 'relevant'>;
+type RelevanceRating = Pick<Judgement, 'classification' | 'relevant'>;
 
 /** Standard deviations of a 95 % interval. */
 const Z = 1.96;
 const WEEK_MS = 7 * DAY_MS;
 
 /** Precision of a profile's signals, overall and by class. */
-export function qualityOf(profileId: string, posts: readonly Judged[]): IcpQuality {
+export function qualityOf(profileId: string, posts: readonly RelevanceRating[]): IcpQuality {
   const of = (classification: string) =>
     shareOf(posts.filter((post) => post.classification === classification));
   return {
@@ -39,7 +39,7 @@ interface WeekShare extends Share {
 
 /** Precision of hot and warm signals by the week of their judgement, up to the current week. */
 export function qualityByWeek(
-  posts: readonly (Judged & Pick<Judgement, 'createdAt'>)[],
+  posts: readonly (RelevanceRating & Pick<Judgement, 'createdAt'>)[],
   { now, weeks }: { now: number; weeks: number },
 ): WeekShare[] {
   const thisWeek = mondayOf(now);
@@ -56,7 +56,7 @@ function mondayOf(moment: number): number {
   return Math.floor((moment - 4 * DAY_MS) / WEEK_MS) * WEEK_MS + 4 * DAY_MS;
 }
 
-function shareOf(posts: readonly Judged[]): Share {
+function shareOf(posts: readonly RelevanceRating[]): Share {
   const relevant = posts.filter((post) => post.relevant).length;
   const judged = posts.length;
   if (judged === 0) return { judged, relevant, precision: null, interval: null };

@@ -367,17 +367,17 @@ async function step(deps: KeptIntakeDeps, { id, tenantId, processed, total }: Jo
   }
 }
 
-type Kept = Exclude<ObservedResult, { status: 'created' | 'duplicate' }> | Omit<Taken, 'signals'>;
+type StoredResult = Exclude<ObservedResult, { status: 'created' | 'duplicate' }> | Omit<Taken, 'signals'>;
 type Taken = Extract<ObservedResult, { status: 'created' | 'duplicate' }>;
 
 /** The result of a post as stored in a job: IDs without the signals. */
-function withoutWires(result: ObservedResult): Kept {
+function withoutWires(result: ObservedResult): StoredResult {
   if (result.status === 'rejected') return result;
   const { signals: _signals, ...rest } = result;
   return rest;
 }
 
-function resultOf(index: number, outcome: Kept): JobResult {
+function resultOf(index: number, outcome: StoredResult): JobResult {
   if (outcome.status === 'rejected') {
     const errors = outcome.errors.map(({ pointer = '', detail }) => ({
       pointer: `/signals/${index}${pointer}`,

@@ -24,7 +24,7 @@ import {
 } from './score.ts';
 
 /** Profiles that are adjacent in the store, with one automaton of their phrases. */
-interface Part {
+interface ProfileGroup {
   profiles: readonly CompiledProfile[];
   phrases: PhrasePart;
 }
@@ -50,7 +50,7 @@ export interface TenantMatcher {
 
 /** The compiled parts that a later version reuses if they have not changed. */
 interface Compiled {
-  parts: readonly Part[];
+  parts: readonly ProfileGroup[];
   /** Symbols of words that no longer occur in any phrase stay until there are too many. */
   symbols: Symbols;
 }
@@ -67,7 +67,7 @@ export interface Matchers {
  * Maximum number of cached phrases of all tenants. At about 0.7 KB each they take 140 MB: four tenants at the
  * limit of the largest plan, or forty at that of the next.
  */
-const MAX_KEPT_PHRASES = 200_000;
+const MAX_CACHED_PHRASES = 200_000;
 
 /**
  * Minimum number of phrases per automaton. A single automaton of fifty thousand long phrases took a second to
@@ -91,7 +91,7 @@ function partSize(phrases: number): number {
 /** A tenant at the limit of the largest plan has at most half a million different words. */
 const MAX_SYMBOLS = 1_000_000;
 
-interface Kept {
+interface CachedMatcher {
   stamp: string;
   matcher: TenantMatcher;
 }
@@ -100,26 +100,26 @@ interface Kept {
  * Compiles a tenant's profiles on first use and after a change, reusing unchanged parts. The least recently
  * used tenants are evicted first.
  */
-export function createMatchers(store: ProfileStore, maxPhrases = MAX_KEPT_PHRASES): Matchers {
+export function createMatchers(store: ProfileStore, maxPhrases = MAX_CACHED_PHRASES): Matchers {
   /** By tenant, the most recently used last. */
-  const kept = new Map<string, Kept>();
+  const cache = new Map<string, CachedMatcher>();
   /** Compilations in progress, by tenant. */
   const underWay = new Map<string, { stamp: string; matcher: Promise<TenantMatcher> }>();
   let size = 0;
 
   function keep(tenantId: string, stamp: string, matcher: TenantMatcher): void {
-    size += matcher.size - (kept.get(tenantId)?.matcher.size ?? 0);
-    kept.delete(tenantId);
-    kept.set(tenantId, { stamp, matcher });
-    for (const [id, { matcher: oldest }] of kept) {
+    size += matcher.size - (cache.get(tenantId)?.matcher.size ?? 0);
+    cache.delete(tenantId);
+    cache.set(tenantId, { stamp, matcher });
+    for (const [id, { matcher: oldest }] of cache) {
       if (size <= maxPhrases || id === tenantId) return;
-      kept.delete(id);
+      cache.delete(id);
       size -= oldest.size;
     }
   }
 
   async function compile(tenantId: string): Promise<TenantMatcher> {
-    const before = kept.get(tenantId)?.matcher.compiled ?? NOTHING;
+    const before = cache.get(tenantId)?.matcher.compiled ?? NOTHING;
     const [profiles, lessons] = await Promise.all([
       store.listProfiles(tenantId),
       store.listLessons(tenantId),
@@ -131,7 +131,7 @@ export function createMatchers(store: ProfileStore, maxPhrases = MAX_KEPT_PHRASE
     async of(tenantId) {
       // Read before the profiles, so that a change in between is noticed on the next call.
       const stamp = await store.profileStamp(tenantId);
-      const known = kept.get(tenantId);
+      const known = cache.get(tenantId);
       if (known?.stamp === stamp) {
         keep(tenantId, stamp, known.matcher);
         return known.matcher;
@@ -177,7 +177,7 @@ export function* compileInSteps(
   );
   const oldParts = new Map(old.map((part) => [keyOf(part.profiles), part]));
   const size = partSize(profiles.reduce((total, profile) => total + 1 + phraseCount(profile), 0));
-  const parts: Part[] = [];
+  const parts: ProfileGroup[] = [];
   let waiting: CompiledProfile[] = [];
   let phrases = 0;
   function close(): boolean {

@@ -166,7 +166,7 @@ export async function planPiece(
 ): Promise<PlannedPost[]> {
   const [matcher, receivers] = await Promise.all([deps.matchers.of(tenantId), listReceivers(deps, tenantId)]);
   const tenancy: Tenancy = { tenantId, matcher, receivers, rule };
-  const readings: ReadPost[] = [];
+  const readings: PostToScore[] = [];
   for (const post of posts) {
     readings.push(await readOne(deps, tenancy, post, encoding !== null));
     await nextTurn();
@@ -199,7 +199,7 @@ export async function planPiece(
 }
 
 /** A parsed post, and the profiles that it may match. */
-interface ReadPost {
+interface PostToScore {
   post: ScopedPost;
   words: PostReading;
   rule: ProfileRule;
@@ -230,7 +230,7 @@ async function readOne(
   tenancy: Tenancy,
   post: ScopedPost,
   withEncoder: boolean,
-): Promise<ReadPost> {
+): Promise<PostToScore> {
   const words = readPost(factsOf(post, deps.clock.now()), withEncoder);
   const hits = tenancy.matcher.match(words.tokens);
   const rule = { profileIds: tenancy.rule.profileIds, wanted: post.icp_profile_id || undefined };
@@ -276,7 +276,7 @@ async function readOne(
 async function planPost(
   deps: IntakeDeps,
   tenancy: Tenancy,
-  { post, words: reading, candidates, known }: ReadPost,
+  { post, words: reading, candidates, known }: PostToScore,
   nextTurn: () => Promise<void>,
 ): Promise<PlannedPost> {
   if (candidates.length === 0) {

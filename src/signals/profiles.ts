@@ -193,12 +193,12 @@ export async function previewProfile(
   return { posts, counts: countsOf(posts) };
 }
 
-interface Draft {
+interface CompiledDraft {
   compiled: CompiledProfile;
   matcher: PhraseMatcher;
 }
 
-function compileDraft(profile: IcpProfile): Draft {
+function compileDraft(profile: IcpProfile): CompiledDraft {
   const compiled = compileProfile(profile);
   return { compiled, matcher: compilePhrases([compiled.phrases]) };
 }
@@ -230,7 +230,7 @@ export function postKey({ platform, externalId, canonicalUrl, text }: StoredPost
  */
 async function previewPost(
   { id, score, classification, wire, text, relevant }: StoredPost,
-  { compiled, matcher }: Draft,
+  { compiled, matcher }: CompiledDraft,
   encoder: Encoding | null,
 ): Promise<PreviewedPost> {
   const { excerpt, prospect, company, platform, timestamp, signal_type: type } = JSON.parse(wire) as Signal;

@@ -26,7 +26,7 @@ export function removeSamples(store: SignalStore, tenantId: string): Promise<num
   return store.removeSignalsOf(tenantId, SAMPLE_PLATFORM);
 }
 
-interface Sample {
+interface SamplePost {
   text: string;
   name: string;
   /** Whether the author has a title from the profile, if it names any. */
@@ -38,7 +38,7 @@ function samplePosts(profile: IcpProfile, clock: Clock): ObservedPost[] {
   const { phrases, competitors, titles, industries, locations } = profile;
   const wanted = phrases[0] ?? 'a good supplier';
   const other = competitors[0] ?? 'our spreadsheets';
-  const samples: Sample[] = [
+  const samples: SamplePost[] = [
     {
       text: `Can anyone recommend ${wanted}? We are a team of 25, the budget is approved, and we have to decide this month.`,
       name: 'Robin Sample',

@@ -25,7 +25,7 @@ import type { ProfileStore } from '../store/profile-store.ts';
 import type { SourceStore } from '../store/source-store.ts';
 import { checkSite } from '../webhooks/targets.ts';
 
-interface SourceDeps extends SettingsDeps {
+interface SourceDeps extends SourceSettingsDeps {
   store: SourceStore & ProfileStore;
   clock: Clock;
   newId: NewId;
@@ -218,7 +218,7 @@ function unknownSource(id: string): DomainError {
   return new DomainError('NOT_FOUND', `There is no source "${id}".`);
 }
 
-interface SettingsDeps {
+interface SourceSettingsDeps {
   /** Addresses exempt from the public-address rule. */
   allowTargets: AddressSet;
   /** Encrypts the credentials of services. */
@@ -229,7 +229,7 @@ const PLAIN_NAMES = Object.keys(NO_SETTINGS) as PlainSettingName[];
 
 /** Merges given settings into those of a source. @throws DomainError `INVALID_REQUEST` */
 export function settingsOf(
-  { allowTargets }: SettingsDeps,
+  { allowTargets }: SourceSettingsDeps,
   kind: SourceKind,
   current: SourceSettings,
   given: GivenSettings,
@@ -254,7 +254,7 @@ export function settingsOf(
 
 /** Merges given secrets into those of a source; null removes one. @throws DomainError `INVALID_REQUEST` */
 function secretsOf(
-  { secretBox }: SettingsDeps,
+  { secretBox }: SourceSettingsDeps,
   { id, kind, secrets: current }: Pick<Source, 'id' | 'kind' | 'secrets'>,
   given: GivenSettings,
 ): Source['secrets'] {
@@ -273,7 +273,7 @@ function secretsOf(
 
 /** Decrypts the secrets of a source, for a run that needs them. */
 export function openSecrets(
-  { secretBox }: Pick<SettingsDeps, 'secretBox'>,
+  { secretBox }: Pick<SourceSettingsDeps, 'secretBox'>,
   { id, secrets }: Pick<Source, 'id' | 'secrets'>,
 ): Partial<Record<SecretName, string>> {
   const opened: Partial<Record<SecretName, string>> = {};

@@ -70,7 +70,7 @@ export function patchOf(
 }
 
 /** A change, and whether a post would be shown with it. */
-interface Draft extends Pick<IcpSuggestion, 'kind' | 'member' | 'value' | 'summary'> {
+interface SuggestionDraft extends Pick<IcpSuggestion, 'kind' | 'member' | 'value' | 'summary'> {
   shows(post: JudgedPost, read: ReadAgain): boolean;
 }
 
@@ -87,7 +87,7 @@ interface ReadAgain {
  */
 async function withEffects(
   profile: IcpProfile,
-  drafts: readonly Draft[],
+  drafts: readonly SuggestionDraft[],
   { posts, nextTurn }: { posts: readonly JudgedPost[]; nextTurn: NextTurn },
 ): Promise<IcpSuggestion[]> {
   const before = counted(posts.filter((post) => post.isShown));
@@ -121,14 +121,14 @@ function readAgain({ post }: JudgedPost, scoring: Scoring): ReadAgain {
   return read;
 }
 
-function mutes(profile: IcpProfile, posts: readonly JudgedPost[]): Draft[] {
+function mutes(profile: IcpProfile, posts: readonly JudgedPost[]): SuggestionDraft[] {
   const authors = onlyIrrelevant(posts, ({ origin }) => (origin.author === null ? [] : [origin.author]));
   const sources = onlyIrrelevant(posts, ({ origin }) => origin.sources.slice(0, 1));
   return [
     ...authors
       .filter(([author]) => !profile.mutedAuthors.includes(author))
       .map(
-        ([author, count]): Draft => ({
+        ([author, count]): SuggestionDraft => ({
           kind: 'mute_author',
           member: 'muted_authors',
           value: author,
@@ -139,7 +139,7 @@ function mutes(profile: IcpProfile, posts: readonly JudgedPost[]): Draft[] {
     ...sources
       .filter(([source]) => !profile.mutedSources.includes(source))
       .map(
-        ([source, count]): Draft => ({
+        ([source, count]): SuggestionDraft => ({
           kind: 'mute_source',
           member: 'muted_sources',
           value: source,
@@ -150,7 +150,11 @@ function mutes(profile: IcpProfile, posts: readonly JudgedPost[]): Draft[] {
   ];
 }
 
-async function exclusions(profile: IcpProfile, pairs: Tally, nextTurn: NextTurn): Promise<Draft[]> {
+async function exclusions(
+  profile: IcpProfile,
+  pairs: PairCounts,
+  nextTurn: NextTurn,
+): Promise<SuggestionDraft[]> {
   const taken = phrasesOf(profile);
   const found = await mostOf(pairs, nextTurn, ({ wanted, shownUnwanted }) =>
     wanted === 0 ? shownUnwanted : 0,
@@ -167,13 +171,17 @@ async function exclusions(profile: IcpProfile, pairs: Tally, nextTurn: NextTurn)
 }
 
 /** Phrases that occur in relevant signals, in no irrelevant ones, and not yet in the profile. */
-async function additions(profile: IcpProfile, pairs: Tally, nextTurn: NextTurn): Promise<Draft[]> {
+async function additions(
+  profile: IcpProfile,
+  pairs: PairCounts,
+  nextTurn: NextTurn,
+): Promise<SuggestionDraft[]> {
   if (profile.phrases.length + profile.competitors.length === 0) return [];
   const taken = phrasesOf(profile);
   const found = await mostOf(pairs, nextTurn, ({ wanted, unwanted }, phrase) =>
     unwanted === 0 && !taken.has(phrase) ? wanted : 0,
   );
-  const drafts: Draft[] = [];
+  const drafts: SuggestionDraft[] = [];
   for (const [phrase, count] of found) {
     const change = { kind: 'add_phrase', member: 'phrases', value: phrase } as const;
     const summary = `Add “${phrase}”: ${count} signals rated relevant contain it, and none rated not relevant.`;
@@ -187,16 +195,20 @@ function phrasesOf({ phrases, excludedPhrases }: IcpProfile): ReadonlySet<string
   return new Set([...excludedPhrases, ...phrases].map((each) => each.toLowerCase()));
 }
 
-function thresholds(profile: IcpProfile, posts: readonly JudgedPost[]): Draft[] {
+function thresholds(profile: IcpProfile, posts: readonly JudgedPost[]): SuggestionDraft[] {
   const { hot, warm } = profile.thresholds;
-  const draft = (kind: 'raise_threshold' | 'lower_threshold', value: number, why: string): Draft => ({
+  const draft = (
+    kind: 'raise_threshold' | 'lower_threshold',
+    value: number,
+    why: string,
+  ): SuggestionDraft => ({
     kind,
     member: 'thresholds.warm',
     value,
     summary: `Show signals from a score of ${value}: ${why}.`,
     shows: ({ score }) => score >= value,
   });
-  const found: Draft[] = [];
+  const found: SuggestionDraft[] = [];
   const shown = posts.filter(({ score }) => score >= warm);
   const kept = shown.filter(({ relevant }) => relevant).map(({ score }) => score);
   kept.sort((a, b) => a - b);
@@ -225,8 +237,8 @@ function thresholds(profile: IcpProfile, posts: readonly JudgedPost[]): Draft[] 
 }
 
 /** Suggests half and double each weight. */
-async function weights(profile: IcpProfile, nextTurn: NextTurn): Promise<Draft[]> {
-  const drafts: Draft[] = [];
+async function weights(profile: IcpProfile, nextTurn: NextTurn): Promise<SuggestionDraft[]> {
+  const drafts: SuggestionDraft[] = [];
   for (const key of WEIGHT_KEYS) {
     const now = profile.weights[key];
     for (const value of new Set([Math.round(now / 2), Math.min(100, now * 2)])) {
@@ -252,7 +264,7 @@ function bestMove(moves: readonly IcpSuggestion[]): IcpSuggestion[] {
 function rescored(
   profile: IcpProfile,
   change: Pick<IcpSuggestion, 'kind' | 'member' | 'value'>,
-): Draft['shows'] {
+): SuggestionDraft['shows'] {
   const scoring = scoringOf(patchProfile(profile, patchOf(change, profile)));
   return ({ score }, read) => {
     const changed = score + scoring(read.reading()) - read.scoreBefore();
@@ -264,7 +276,7 @@ function rescored(
  * The number of posts of each kind that contain a pair of words, packed into one number: there may be 300,000
  * pairs.
  */
-type Tally = ReadonlyMap<string, number>;
+type PairCounts = ReadonlyMap<string, number>;
 
 /** Ten bits for each count: there are at most 500 posts. */
 const UNWANTED = 2 ** 10;
@@ -282,7 +294,7 @@ function holdersOf(packed: number) {
 }
 type Holders = ReturnType<typeof holdersOf>;
 
-async function tallyOf(posts: readonly JudgedPost[], nextTurn: NextTurn): Promise<Tally> {
+async function tallyOf(posts: readonly JudgedPost[], nextTurn: NextTurn): Promise<PairCounts> {
   const tally = new Map<string, number>();
   for (const { post, relevant, isShown } of posts) {
     const one = relevant ? 1 : isShown ? UNWANTED + SHOWN_UNWANTED : UNWANTED;
@@ -297,7 +309,7 @@ const PAIRS_A_TURN = 5_000;
 
 /** The most frequent pairs by `count`, which returns 0 for pairs that do not qualify. */
 async function mostOf(
-  tally: Tally,
+  tally: PairCounts,
   nextTurn: NextTurn,
   count: (holders: Holders, pair: string) => number,
 ): Promise<[string, number][]> {

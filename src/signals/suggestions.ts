@@ -204,7 +204,7 @@ function reversalOf(
 export const MAX_JUDGED = 500;
 
 /** Maximum number of profiles whose suggestions are cached, about 10 KB each. */
-const MAX_KEPT = 500;
+const MAX_CACHED = 500;
 /** Maximum age of cached suggestions. It covers an erasure that leaves every length unchanged. */
 const MAX_AGE_MS = 10 * 60_000;
 /** Maximum number of waiting computations, each of which takes a second or two. */
@@ -217,7 +217,7 @@ export interface Suggester {
   suggest(profile: IcpProfile): Promise<readonly IcpSuggestion[]>;
 }
 
-interface Kept {
+interface CachedSuggestions {
   stamp: string;
   madeAt: number;
   suggestions: Promise<readonly IcpSuggestion[]>;
@@ -230,7 +230,7 @@ interface Kept {
  */
 export function createSuggester(store: SignalStore, clock: Clock): Suggester {
   /** By profile. */
-  const kept = new LRUCache<string, Kept>({ max: MAX_KEPT });
+  const cache = new LRUCache<string, CachedSuggestions>({ max: MAX_CACHED });
   const line = createLine(MAX_WAITING);
 
   async function make(profile: IcpProfile, judgements: readonly Judgement[]) {
@@ -251,14 +251,14 @@ export function createSuggester(store: SignalStore, clock: Clock): Suggester {
       const judgements = await store.listJudgements(profile.tenantId, profile.id, MAX_JUDGED);
       const stamp = stampOf(profile, judgements);
       const now = clock.monotonic();
-      const known = kept.get(profile.id);
+      const known = cache.get(profile.id);
       const isGood = known?.stamp === stamp && now - known.madeAt < MAX_AGE_MS;
       const entry = isGood ? known : { stamp, madeAt: now, suggestions: make(profile, judgements) };
-      kept.set(profile.id, entry);
+      cache.set(profile.id, entry);
       try {
         return await entry.suggestions;
       } catch (error) {
-        if (kept.get(profile.id) === entry) kept.delete(profile.id);
+        if (cache.get(profile.id) === entry) cache.delete(profile.id);
         throw error;
       }
     },

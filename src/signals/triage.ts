@@ -3,7 +3,7 @@ import type { NewId } from '../lib/ids.ts';
 import { parseRows } from '../lib/json.ts';
 import { fold } from '../lib/text.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
-import type { Explanation, Signal, SignalQuery, SignalView } from '../model/signal.ts';
+import type { ExplainedSignal, SignalQuery, SignalView } from '../model/signal.ts';
 import { dateIn, nextDaily } from '../rules/digest-time.ts';
 import type { TeamStore } from '../store/account-store.ts';
 import type { SignalStore } from '../store/signal-store.ts';
@@ -74,8 +74,6 @@ export async function saveView(
 /** Number of newest signals to compare, both with the words anywhere and with the words as a phrase. */
 const COMPARED = 100;
 
-type Found = Signal & { explanation: Explanation };
-
 /**
  * Signals that contain all words of `q`, best match first: the words as the headline, within the headline,
  * scattered in the headline; then by score. For common words, only the newest signals are compared, plus the
@@ -85,7 +83,7 @@ export async function bestMatches(
   store: SignalStore,
   tenantId: string,
   query: Omit<SignalQuery, 'limit' | 'after' | 'explain' | 'sort'> & { q: string },
-): Promise<Found[]> {
+): Promise<ExplainedSignal[]> {
   const asked = { ...query, sort: '-timestamp' as const, limit: COMPARED, after: null, explain: true };
   const plain = query.q.replaceAll('"', ' ').trim();
   const pages = await Promise.all(
@@ -93,7 +91,7 @@ export async function bestMatches(
       store.listSignals(tenantId, { ...asked, q }),
     ),
   );
-  const found = pages.flatMap(({ json }) => parseRows<Found>(json));
+  const found = pages.flatMap(({ json }) => parseRows<ExplainedSignal>(json));
   const once = [...new Map(found.map((signal) => [signal.signal_id, signal])).values()];
   return once
     .map((signal) => ({ signal, likeness: likenessOf(headlineOf(signal.excerpt), plain) }))

@@ -68,6 +68,12 @@ export interface ProbeClaim {
   delivery: ClaimedDelivery;
 }
 
+/** When an attempt to an endpoint started. */
+export interface AttemptStart {
+  endpointId: string;
+  startedAt: number;
+}
+
 /** An endpoint with waiting deliveries, as the dispatcher finds it at startup. */
 export interface DueLane {
   endpointId: string;

@@ -15,7 +15,7 @@ export type { OnProgress } from './sqlite/upkeep/copy.ts';
 export { inUse, isInUse, restoreSqlite as restoreBackup } from './sqlite/upkeep/restore.ts';
 
 /** Where data is stored: in a PostgreSQL database or, if `databaseUrl` is null, in a SQLite file. */
-interface Place {
+interface StorageLocation {
   file: string;
   databaseUrl: string | null;
 }
@@ -24,7 +24,7 @@ interface Place {
 export async function openStore({
   databaseUrl,
   ...options
-}: Place & SqliteStoreOptions): Promise<OpenedStore> {
+}: StorageLocation & SqliteStoreOptions): Promise<OpenedStore> {
   if (databaseUrl === null) {
     const { openSqliteStore } = await import('./sqlite/open.ts');
     return openSqliteStore(options);
@@ -35,7 +35,7 @@ export async function openStore({
 
 /** Migrates the schema to this program's version without starting anything. @throws StoreOpenError */
 export async function migrateStore(
-  { file, databaseUrl }: Place,
+  { file, databaseUrl }: StorageLocation,
   keyProof: KeyProof,
 ): Promise<MigrationResult> {
   if (databaseUrl === null) {

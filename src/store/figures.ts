@@ -1,7 +1,7 @@
 import type { Distribution } from '../lib/distribution.ts';
 
 /** Waiting deliveries in one state. */
-export interface Waiting {
+export interface Backlog {
   count: number;
   /** When the longest due one became due, Unix milliseconds; null if none is waiting. */
   oldestDueAt: number | null;
@@ -9,7 +9,7 @@ export interface Waiting {
 
 /** Counts of stored data for monitoring: over all tenants, without naming any. */
 export interface StoreCounts {
-  waiting: Record<'pending' | 'retrying' | 'held', Waiting>;
+  waiting: Record<'pending' | 'retrying' | 'held', Backlog>;
   deadLetters: number;
   endpointsPaused: number;
   mailWaiting: number;

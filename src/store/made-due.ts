@@ -1,6 +1,7 @@
 import { addAll } from '../lib/lists.ts';
 import type { NewDelivery, NewWork, RoutedEvent } from '../model/event.ts';
 import type { PlanFit } from './account-store.ts';
+import type { AnyChange } from './script.ts';
 import type { CommittedSignal, NewSignal } from './signal-store.ts';
 import type { MadeDue, Store } from './store.ts';
 
@@ -64,13 +65,11 @@ export interface MadeDueFeed {
   listen(listener: (made: MadeDue) => void): void;
   /** For the changes of one commit, without those at the indexes of `failed`. */
   publish(
-    changes: readonly NamedChange[],
+    changes: readonly AnyChange[],
     results: readonly unknown[],
     failed?: readonly { index: number }[],
   ): void;
 }
-
-type NamedChange = readonly [name: string, args: readonly unknown[]];
 
 export function createMadeDueFeed(): MadeDueFeed {
   const listeners: ((made: MadeDue) => void)[] = [];
@@ -88,7 +87,7 @@ export function createMadeDueFeed(): MadeDueFeed {
   };
 }
 
-function add(made: MadeDue, [name, args]: NamedChange, result: unknown): void {
+function add(made: MadeDue, [name, args]: AnyChange, result: unknown): void {
   const effect = EFFECTS[name as keyof Store] as
     | ((args: readonly unknown[], result: unknown) => Partial<MadeDue> | null)
     | undefined;

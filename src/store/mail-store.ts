@@ -1,6 +1,17 @@
 import type { RoutedEvent } from '../model/event.ts';
-import type { Mail, NewMail } from '../model/mail.ts';
+import type { Mail, MailFacts, NewMail } from '../model/mail.ts';
 import type { TenantSettings } from '../model/tenant.ts';
+
+/** A row of the outbox, whose `kind` is a column. */
+export type MailRow = Omit<Mail, 'facts'> & { kind: MailFacts['kind']; facts: object };
+
+/** A row of a tenant's settings, without nesting. */
+export type SettingsRow = Omit<TenantSettings, 'digest'> & {
+  digestEnabled: boolean;
+  digestHour: number;
+  digestFrequency: TenantSettings['digest']['frequency'];
+  digestProfileIds: string[];
+};
 
 /** A limit on mail per key. */
 export interface MailQuota {

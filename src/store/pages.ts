@@ -39,3 +39,27 @@ export function creationOf(after: Position | null): [number, string] | null {
   if (typeof createdAt === 'number' && typeof id === 'string') return [createdAt, id];
   throw new DomainError('INVALID_CURSOR', 'The cursor belongs to another list.');
 }
+
+/** A range of the commit order: positions > `after` and <= `until`; null: none after `after`. */
+export interface PositionRange {
+  after: number;
+  until: number | null;
+}
+
+/** A value that SQL built for one query binds. */
+export type SqlValue = string | number;
+
+/** The values of a statement's named parameters. */
+export type NamedParameters = Record<string, unknown>;
+
+/** Part of a statement, with its values in the order of its placeholders. */
+export interface SqlFragment<V = unknown> {
+  sql: string;
+  values: V[];
+}
+
+/** The conditions of a query, joined by AND, with their values in the same order. */
+export interface WhereClause<V = unknown> {
+  conditions: string[];
+  values: V[];
+}

@@ -1,6 +1,9 @@
 import type { Page, PageRequest } from '../model/filters.ts';
 import type { IcpProfile } from '../model/icp.ts';
 
+/** The members of a profile that are columns; the others are stored as one JSON value. */
+export type ProfileColumn = 'id' | 'tenantId' | 'name' | 'active' | 'createdAt' | 'updatedAt' | 'version';
+
 /** The decision on a suggestion; `decision` is JSON. */
 export interface SuggestionDecision {
   tenantId: string;

@@ -1,5 +1,5 @@
 /** A named statement with its values, as yielded by a script to an asynchronous driver. */
-export interface Question {
+export interface StatementCall {
   aggregate: string;
   name: string;
   values: readonly unknown[];
@@ -11,8 +11,11 @@ export interface Question {
  */
 export interface Script<R> {
   // biome-ignore lint/suspicious/noExplicitAny: what a script receives is typed by the statement that it yields
-  [Symbol.iterator](): Iterator<Question, R, any>;
+  [Symbol.iterator](): Iterator<StatementCall, R, any>;
 }
+
+/** A change by name, with its arguments. */
+export type AnyChange = readonly [name: string, args: readonly unknown[]];
 
 type AnyFunction = (...values: never[]) => unknown;
 

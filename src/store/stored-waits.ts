@@ -7,7 +7,7 @@ const LOOK_EVERY_MS = 25;
 const LOOK_FOR_OTHERS_MS = 1_000;
 
 /** Calls that wait for the same: the position each has read up to, and how to wake it. */
-interface Waiting {
+interface WaitGroup {
   tenantId: string;
   kind: StoredWait['kind'];
   wakes: Map<() => void, number>;
@@ -26,20 +26,20 @@ export function createStoredWaits(
   clock: Clock,
   newest: (tenantId: string, kind: StoredWait['kind']) => number | Promise<number>,
 ): StoredWaits {
-  const all = new Map<string, Waiting>();
+  const all = new Map<string, WaitGroup>();
   const changed = new Set<string>();
   let lookedAt = Number.NEGATIVE_INFINITY;
   let isLookPlanned = false;
   let lookForOthers: Timer | null = null;
   let closed = false;
 
-  async function wakeThose(waiting: Waiting): Promise<void> {
-    const position = await newestOrAll(waiting);
-    for (const [wake, after] of [...waiting.wakes]) if (position > after) wake();
+  async function wakeThose(group: WaitGroup): Promise<void> {
+    const position = await newestOrAll(group);
+    for (const [wake, after] of [...group.wakes]) if (position > after) wake();
   }
 
   /** If it cannot be read, all are woken: they read again and return the error to their callers. */
-  async function newestOrAll({ tenantId, kind }: Waiting): Promise<number> {
+  async function newestOrAll({ tenantId, kind }: WaitGroup): Promise<number> {
     try {
       return await newest(tenantId, kind);
     } catch {
@@ -51,8 +51,8 @@ export function createStoredWaits(
     isLookPlanned = false;
     lookedAt = clock.monotonic();
     const everyone = changed.has('');
-    for (const waiting of [...all.values()]) {
-      if (everyone || changed.has(waiting.tenantId)) void wakeThose(waiting);
+    for (const group of [...all.values()]) {
+      if (everyone || changed.has(group.tenantId)) void wakeThose(group);
     }
     changed.clear();
   }
@@ -66,9 +66,9 @@ export function createStoredWaits(
     });
   }
 
-  function leave(key: string, waiting: Waiting, wake: () => void): void {
-    waiting.wakes.delete(wake);
-    if (waiting.wakes.size > 0) return;
+  function leave(key: string, group: WaitGroup, wake: () => void): void {
+    group.wakes.delete(wake);
+    if (group.wakes.size > 0) return;
     all.delete(key);
     if (all.size > 0) return;
     lookForOthers?.cancel();
@@ -79,19 +79,19 @@ export function createStoredWaits(
     async untilStored(tenantId, { kind, after: [after] }, signal) {
       if (closed || signal.aborted) return;
       const key = `${kind} ${tenantId}`;
-      const waiting = all.get(key) ?? { tenantId, kind, wakes: new Map() };
-      all.set(key, waiting);
+      const group = all.get(key) ?? { tenantId, kind, wakes: new Map() };
+      all.set(key, group);
       planLookForOthers();
       await new Promise<void>((resolve) => {
         const wake = () => {
-          leave(key, waiting, wake);
+          leave(key, group, wake);
           signal.removeEventListener('abort', wake);
           resolve();
         };
-        waiting.wakes.set(wake, Number(after));
+        group.wakes.set(wake, Number(after));
         signal.addEventListener('abort', wake, { once: true });
         // Checked after it waits, so that commits in between wake it.
-        void wakeThose(waiting);
+        void wakeThose(group);
       });
     },
     committed(tenantIds) {

@@ -2,11 +2,9 @@ import type { StoredClaim } from './changes/claims.ts';
 import { countDeliveries } from './changes/events.ts';
 import type { DoneCall, KeptCall } from './changes/requests.ts';
 import type { LeadChange } from './lead-store.ts';
+import type { AnyChange } from './script.ts';
 import type { NewSignal, SignalEdit } from './signal-store.ts';
 import type { SourceRun } from './source-store.ts';
-
-/** A change by its name, with its arguments. */
-type AnyCall = readonly [name: string, args: readonly unknown[]];
 
 /** Microseconds of the writer, on a slow machine. */
 const OUTCOME_US = 30;
@@ -37,7 +35,7 @@ export const shareOf = (owner: string): number => SHARES.get(owner) ?? 0;
 const OF_DISPATCHER = new Set(['claimLanes', 'claimOldest', 'recordDelivered', 'recordAttempt']);
 
 /** The owner for fairness at the writer: the tenant, the dispatcher, or the process itself. Used for scheduling only. */
-export function ownerOf([name, args]: AnyCall): string {
+export function ownerOf([name, args]: AnyChange): string {
   if (OF_DISPATCHER.has(name)) return DISPATCHER;
   const [first] = args;
   const told: unknown = runSignals(name, args)?.[0] ?? (Array.isArray(first) ? first[0] : first);
@@ -61,14 +59,14 @@ function memberOf(value: unknown, name: string): unknown {
 }
 
 /** The change itself, unwrapped from a request with an idempotency key or from an audited change. */
-export function changeIn([name, args]: AnyCall): AnyCall {
+export function changeIn([name, args]: AnyChange): AnyChange {
   if (name !== 'makeDone' && name !== 'makeKept') return [name, args];
   const inner = args[0] as DoneCall | KeptCall;
   return [inner.name, inner.args];
 }
 
 /** Estimated writer time of a change, during which others wait. */
-export function costOf(call: AnyCall): number {
+export function costOf(call: AnyChange): number {
   const [name, args] = changeIn(call);
   const [first] = args;
   switch (name) {

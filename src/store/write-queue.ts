@@ -58,7 +58,7 @@ export interface WriteQueue<Change> {
   close(): Promise<void>;
 }
 
-interface Entry<Change> {
+interface QueuedChange<Change> {
   change: Change;
   cost: number;
   resolve(value: unknown): void;
@@ -69,7 +69,7 @@ interface Entry<Change> {
 interface OwnQueue<Change> {
   owner: string;
   share: number;
-  entries: Fifo<Entry<Change>>;
+  entries: Fifo<QueuedChange<Change>>;
   cost: number;
   /** Its credit: grows by a quantum per round, and drops to 0 when its queue is empty. */
   credit: number;
@@ -93,7 +93,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
   /** Number and cost of all waiting changes, and the cost of those with a share. */
   let waitingCost = 0;
   let reservedCost = 0;
-  let underWay: Entry<Change>[] = [];
+  let underWay: QueuedChange<Change>[] = [];
   let watched: ReturnType<NonNullable<typeof watch>> | undefined;
   let sentAt = 0;
   /** The duration of a batch divided by its cost. */
@@ -113,7 +113,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
     commit(batch).then(settle, end);
   }
 
-  function add(entry: Entry<Change>): void {
+  function add(entry: QueuedChange<Change>): void {
     waiting++;
     waitingCost += entry.cost;
     const owner = ownerOf(entry.change);
@@ -130,7 +130,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
   }
 
   /** Takes changes of an owner up to a total cost of `allowed`; returns what is left of it. */
-  function take(queue: OwnQueue<Change>, allowed: number, batch: Entry<Change>[]): number {
+  function take(queue: OwnQueue<Change>, allowed: number, batch: QueuedChange<Change>[]): number {
     let left = allowed;
     for (let entry = queue.entries.peek(); entry !== undefined; entry = queue.entries.peek()) {
       if (entry.cost > left || batch.length >= maxBatch) return left;
@@ -148,8 +148,8 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
     return left;
   }
 
-  function takeBatch(): Entry<Change>[] {
-    const batch: Entry<Change>[] = [];
+  function takeBatch(): QueuedChange<Change>[] {
+    const batch: QueuedChange<Change>[] = [];
     let left = MOST_COST_US;
     let unreserved = MOST_COST_US;
     for (const queue of reserved) {
@@ -166,7 +166,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
   }
 
   /** Rounds among the owners without a share, until the batch is full or none of their changes waits. */
-  function takeTurns(budget: number, batch: Entry<Change>[]): number {
+  function takeTurns(budget: number, batch: QueuedChange<Change>[]): number {
     const first = batch.length;
     let left = budget;
     let inVain = 0;

@@ -1,6 +1,7 @@
 import type { FeedbackLinks } from '../accounts/links.ts';
 import { type Clock, DAY_MS, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
+import type { IsStopping } from '../lib/periodic.ts';
 import { DIGEST_SIGNALS, type DigestData } from '../model/event-resource.ts';
 import type { NewMail } from '../model/mail.ts';
 import { isPresetShape } from '../model/payload-shape.ts';
@@ -135,8 +136,6 @@ export interface BatchDeps {
   /** Omitted: messages have no links that rate a signal. */
   feedbackLinks?: FeedbackLinks | undefined;
 }
-
-type IsStopping = () => boolean;
 
 /**
  * Maximum number of events in a message, and of rows in a commit, which takes the store's writer about 10 ms.

@@ -3,7 +3,7 @@ import { endTrials } from '../accounts/tenants.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { addAll } from '../lib/lists.ts';
-import type { PeriodicJob } from '../lib/periodic.ts';
+import type { IsStopping, PeriodicJob } from '../lib/periodic.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { ERASED_DATA } from '../model/constants.ts';
 import type { EndpointNotice } from '../model/event.ts';
@@ -44,8 +44,6 @@ export interface HousekeepingDeps extends Omit<MailDeps, 'store'>, Pick<DigestDe
   /** Called with the number of dead letters that expired. */
   onExpired?(count: number): void;
 }
-
-type IsStopping = () => boolean;
 
 /** The periodic jobs. Each can be interrupted and run again, and resumes where it stopped. */
 export function housekeepingJobs(deps: HousekeepingDeps): PeriodicJob[] {

@@ -332,7 +332,7 @@ function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\s]+/gu, ' ').trim();
 }
 
-interface Fitting {
+interface TextLimit {
   max: number;
   /** Escapes the service's markup, which may lengthen the text. */
   escape?: (text: string) => string;
@@ -344,7 +344,10 @@ interface Fitting {
  * Truncates `text` so that, escaped, it is at most `max` long; cuts at a word, and never within an escape
  * sequence.
  */
-function cutTo(text: string, { max, escape: escaped = (t) => t, length = (t) => t.length }: Fitting): string {
+function cutTo(
+  text: string,
+  { max, escape: escaped = (t) => t, length = (t) => t.length }: TextLimit,
+): string {
   let points = max;
   for (;;) {
     const made = escaped(excerpt(text, points));

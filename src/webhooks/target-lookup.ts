@@ -81,7 +81,7 @@ function createResolvers(): Resolvers {
   };
 }
 
-interface Waiting {
+interface PendingLookup {
   until: number;
   over: boolean;
   giveUp(): void;
@@ -92,7 +92,7 @@ interface Waiting {
  * which they started.
  */
 function createDeadline(clock: Clock) {
-  const waiting = createFifo<Waiting>();
+  const waiting = createFifo<PendingLookup>();
   let timer: Timer | null = null;
 
   function sweep(): void {
@@ -114,7 +114,7 @@ function createDeadline(clock: Clock) {
 
   return (work: (isOver: () => boolean) => Promise<readonly string[]>): Promise<readonly string[]> =>
     new Promise((resolve, reject) => {
-      const entry: Waiting = {
+      const entry: PendingLookup = {
         until: clock.monotonic() + GIVE_UP_MS,
         over: false,
         giveUp() {

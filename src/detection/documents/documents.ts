@@ -29,32 +29,32 @@ export interface Documents {
   close(): Promise<void>;
 }
 
-interface Job {
+interface ParseJob {
   owner: string;
   request: ParseRequest;
   resolve(result: unknown): void;
   reject(error: Error): void;
 }
 
-interface Thread {
+interface ParserThread {
   worker: Worker;
   isReady: boolean;
 }
 
 /** Creates a parser pool with one thread, which starts with the first document. */
 export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP_MB } = {}): Documents {
-  const waiting = createFairQueue<Job>();
-  let thread: Thread | null = null;
-  let current: { job: Job; limit: Timer | null } | null = null;
+  const waiting = createFairQueue<ParseJob>();
+  let thread: ParserThread | null = null;
+  let current: { job: ParseJob; limit: Timer | null } | null = null;
   let closed = false;
 
-  function start(): Thread {
+  function start(): ParserThread {
     const worker = new Worker(moduleBeside(import.meta.url, './worker'), {
       execArgv: [],
       // A larger young generation made nothing faster and cost 20 MB.
       resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: maxHeapMb, stackSizeMb: 4 },
     });
-    const started: Thread = { worker, isReady: false };
+    const started: ParserThread = { worker, isReady: false };
     worker.unref();
     worker.on('message', (answer: ParseAnswer | { state?: never }) => {
       // Under `node --watch`, Node itself reports the worker's imports as messages.
@@ -72,7 +72,7 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
   }
 
   /** Handles the end of a thread, which loses the document that it was parsing. */
-  function drop(gone: Thread, error: Error): void {
+  function drop(gone: ParserThread, error: Error): void {
     if (thread !== gone) return;
     thread = null;
     end((job) => job.reject(error));
@@ -88,7 +88,7 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
     });
   }
 
-  function end(tell: (job: Job) => void): void {
+  function end(tell: (job: ParseJob) => void): void {
     const ended = current;
     current = null;
     ended?.limit?.cancel();
@@ -123,7 +123,7 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
     sent.limit = systemClock.after(deadlineMs, () => setImmediate(giveUp, sent, reading));
   }
 
-  function giveUp(given: typeof current, reading: Thread): void {
+  function giveUp(given: typeof current, reading: ParserThread): void {
     if (current !== given || thread !== reading) return;
     void reading.worker.terminate();
     drop(reading, tooCostly(`more than ${deadlineMs / 1_000} seconds`));
@@ -134,7 +134,7 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
       if (closed) return Promise.reject(stoppedFault());
       return new Promise((resolve, reject) => {
         const request = { parser: parser.name, document: { body, contentType, url }, args };
-        waiting.push(owner, { owner, request, resolve: resolve as Job['resolve'], reject });
+        waiting.push(owner, { owner, request, resolve: resolve as ParseJob['resolve'], reject });
         begin();
       });
     },

@@ -48,7 +48,7 @@ interface ForumBase {
   base: string;
 }
 
-interface Post {
+interface DiscoursePost {
   id: number;
   name: string;
   at: string | null | undefined;
@@ -142,7 +142,7 @@ async function search({ web, parse, oldest }: ReadingTask, base: string, query: 
   return parse(discourseFound, answer, { base });
 }
 
-function toItem(post: Post, base: string): SourceItem {
+function toItem(post: DiscoursePost, base: string): SourceItem {
   return {
     id: String(post.id),
     platform: 'discourse',

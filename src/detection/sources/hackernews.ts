@@ -36,7 +36,7 @@ export const hackerNewsHits = jsonParser('hackernews_hits', answerSchema, ({ hit
  * `newestAt`.
  */
 const cursorSchema = z.object({ since: z.number(), before: z.number(), newestAt: z.number() });
-type Window = z.infer<typeof cursorSchema>;
+type CrawlWindow = z.infer<typeof cursorSchema>;
 
 /**
  * Reads stories and comments on Hacker News that contain all words of a query, newest first
@@ -60,7 +60,7 @@ export const readHackerNews: Reader = async (task) => {
     before = last;
     page = -1;
   }
-  const rest: Window = {
+  const rest: CrawlWindow = {
     since,
     before: items.at(-1)?.postedAt ?? now,
     newestAt: newest(task, since, items, left),
@@ -85,7 +85,7 @@ async function readPage(
   return parse(hackerNewsHits, answer, null);
 }
 
-function done(task: ReadingTask, since: number, items: SourceItem[], left: Window | null) {
+function done(task: ReadingTask, since: number, items: SourceItem[], left: CrawlWindow | null) {
   return { items, position: { newestAt: newest(task, since, items, left) } };
 }
 
@@ -94,13 +94,13 @@ function newest(
   { position, now }: ReadingTask,
   since: number,
   items: SourceItem[],
-  left: Window | null,
+  left: CrawlWindow | null,
 ): number {
   const times = items.map(({ postedAt }) => postedAt ?? 0);
   return Math.min(now, largestOf(times, left?.newestAt ?? position.newestAt ?? since));
 }
 
-function leftOver(cursor: string | null | undefined): Window | null {
+function leftOver(cursor: string | null | undefined): CrawlWindow | null {
   return cursor ? (cursorSchema.safeParse(JSON.parse(cursor)).data ?? null) : null;
 }
 

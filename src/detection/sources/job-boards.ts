@@ -74,7 +74,7 @@ const MAX_NAME = 300;
 const MAX_URL = 2_048;
 
 /** A job as it was last seen: what is needed to detect changes, and to report that it closed. */
-const knownSchema = z.object({
+const seenJobSchema = z.object({
   hash: z.string(),
   title: z.string(),
   department: z.string(),
@@ -82,8 +82,8 @@ const knownSchema = z.object({
   /** Whether it was missing in the last run. */
   gone: z.boolean().optional(),
 });
-const boardSchema = z.record(z.string(), knownSchema);
-type Known = z.infer<typeof knownSchema>;
+const boardSchema = z.record(z.string(), seenJobSchema);
+type SeenJob = z.infer<typeof seenJobSchema>;
 
 /** The changes of a board since the last run. */
 export interface BoardChanges {
@@ -106,7 +106,7 @@ export function boardChanges(
   at: { now: number; platform: string; company: string },
 ): BoardChanges {
   const before = parse(cursor);
-  const board = new Map<string, Known>();
+  const board = new Map<string, SeenJob>();
   const items: SourceItem[] = [];
   for (const post of posts.slice(0, MOST_KNOWN)) {
     const { id, title, department = '', url } = post;
@@ -139,7 +139,7 @@ export function boardChanges(
 
 function closed(
   id: string,
-  { hash, title, department, url }: Known,
+  { hash, title, department, url }: SeenJob,
   { now, platform, company }: { now: number; platform: string; company: string },
 ): SourceItem {
   return {
@@ -155,11 +155,11 @@ function hashOf({ title, body, department = '', company }: SourceItem): string {
   return createHash('sha256').update(content).digest('base64url').slice(0, 12);
 }
 
-function cursorOf(board: Map<string, Known>): string {
+function cursorOf(board: Map<string, SeenJob>): string {
   return JSON.stringify(Object.fromEntries(board));
 }
 
-function parse(cursor: string | null): Map<string, Known> {
+function parse(cursor: string | null): Map<string, SeenJob> {
   if (cursor === null) return new Map();
   try {
     return new Map(Object.entries(boardSchema.parse(JSON.parse(cursor))));

@@ -180,7 +180,7 @@ function markDeprecated(
 /** The meaning of each code of a face for the caller. */
 type Meanings = Partial<Record<ErrorCode, string>>;
 
-interface Problems {
+interface DescribedProblems {
   codes: Iterable<ErrorCode>;
   meanings: Meanings;
   /** An example document per code. */
@@ -194,7 +194,7 @@ interface Problems {
 function addProblems(
   document: Document,
   responses: Record<string, ResponseObject | Reference>,
-  { codes, ...words }: Problems,
+  { codes, ...words }: DescribedProblems,
 ): void {
   document.components.responses ??= {};
   const shared = document.components.responses;
@@ -216,7 +216,7 @@ function groupByStatus(codes: Iterable<ErrorCode>): [number, ErrorCode[]][] {
 
 function problemAnswer(
   status: number,
-  { codes, meanings, examples, version }: Problems & { codes: ErrorCode[]; version: string },
+  { codes, meanings, examples, version }: DescribedProblems & { codes: ErrorCode[]; version: string },
 ): ResponseObject {
   const lines = codes.map((code) => `\`${code}\`: ${meanings[code] ?? STATUS_CODES[status]}`);
   const met = codes.filter((code) => examples[code] !== undefined);

@@ -16,8 +16,8 @@ import {
   listedOutput,
   listRows,
   type McpCall,
-  type ShownSignal,
-  shownSignalSchema,
+  type SignalSummary,
+  signalSummarySchema,
   UNTRUSTED_NOTE,
 } from '../tool.ts';
 
@@ -27,7 +27,7 @@ const TEXT_CHARS = 300;
 const PHRASES = 20;
 
 /** A signal without the reasons of its score, which are not always available. */
-const briefSignalSchema = shownSignalSchema.omit({
+const briefSignalSchema = signalSummarySchema.omit({
   why: true,
   author: true,
   icp_profile_name: true,
@@ -37,7 +37,7 @@ type BriefSignal = z.output<typeof briefSignalSchema>;
 
 function briefSignal(signal: Signal): BriefSignal {
   const { signal_id, classification, icp_score, timestamp, platform, company } = signal;
-  const brief: Omit<ShownSignal, 'why' | 'author' | 'icp_profile_name' | 'lead_id'> = {
+  const brief: Omit<SignalSummary, 'why' | 'author' | 'icp_profile_name' | 'lead_id'> = {
     ...{ signal_id, classification, icp_score, timestamp },
     platform: platform.name,
     url: platform.post_url,

@@ -6,18 +6,17 @@ import { moveLead } from '../../leads/move-lead.ts';
 import { DomainError } from '../../model/errors.ts';
 import { type Lead, leadPatchSchema, leadSchema } from '../../model/lead.ts';
 import { boardStageSchema, moveInputSchema, stageSchema } from '../../model/pipeline.ts';
-import { classificationSchema } from '../../model/signal.ts';
+import { classificationSchema, type ExplainedSignal } from '../../model/signal.ts';
 import { domainFilter, idInput } from '../../model/text.ts';
 import {
   countFitting,
   defineTool,
-  type ExplainedSignal,
   listedInput,
   listedOutput,
   listRows,
   type McpCall,
-  shownSignal,
-  shownSignalSchema,
+  signalSummarySchema,
+  summaryOfSignal,
   UNTRUSTED_NOTE,
 } from '../tool.ts';
 
@@ -103,7 +102,7 @@ const leadDetail = z.object({
   tags: z.array(z.string()),
   custom_fields: z.record(z.string(), z.unknown()),
   deal: z.record(z.string(), z.unknown()).nullable(),
-  signals: z.array(shownSignalSchema).describe(`The ${SIGNALS_OF_LEAD} best signals`),
+  signals: z.array(signalSummarySchema).describe(`The ${SIGNALS_OF_LEAD} best signals`),
   truncated: listedOutput.truncated.describe('Custom fields or signals were omitted'),
 });
 
@@ -125,7 +124,7 @@ export async function readLead(
 ): Promise<z.output<typeof leadDetail>> {
   const { lead } = await requireLead(store, tenantId, lead_id);
   const rows = lead.signal_count === 0 ? [] : await store.listSignalsOfLead(lead_id, SIGNALS_OF_LEAD);
-  const signals = rows.map((row) => shownSignal(JSON.parse(row) as ExplainedSignal));
+  const signals = rows.map((row) => summaryOfSignal(JSON.parse(row) as ExplainedSignal));
   const hasRoom = Buffer.byteLength(JSON.stringify(lead.custom_fields)) <= MAX_CUSTOM_BYTES;
   const detail = {
     ...shownLead(lead),

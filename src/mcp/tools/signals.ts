@@ -4,6 +4,7 @@ import { parseRows } from '../../lib/json.ts';
 import { excerpt } from '../../lib/text.ts';
 import { DomainError } from '../../model/errors.ts';
 import {
+  type ExplainedSignal,
   type Explanation,
   feedbackInputSchema,
   feedbackSchema,
@@ -15,14 +16,13 @@ import { domainFilter, idInput, timeText } from '../../model/text.ts';
 import { giveFeedback } from '../../signals/feedback.ts';
 import {
   defineTool,
-  type ExplainedSignal,
   listedInput,
   listedOutput,
   listRows,
   MAX_UNTRUSTED_CHARS,
   type McpCall,
-  shownSignal,
-  shownSignalSchema,
+  signalSummarySchema,
+  summaryOfSignal,
   UNTRUSTED_NOTE,
 } from '../tool.ts';
 
@@ -51,7 +51,7 @@ export const searchSignals = defineTool({
   description: `Buying signals found in posts, with their score (0-100) and why. For this week's hot signals: classification "hot", since "7d". ${UNTRUSTED_NOTE}`,
   scope: 'signals:read',
   input: searchInput,
-  output: z.object({ signals: z.array(shownSignalSchema), ...listedOutput }),
+  output: z.object({ signals: z.array(signalSummarySchema), ...listedOutput }),
   async handle(call, { limit, cursor, ...filters }) {
     const { rows, ...rest } = await listRows(call, {
       ...{ name: 'signals', bound: filters, limit, cursor },
@@ -81,7 +81,7 @@ async function readSignals(
     sort: filters.sort === 'score' ? '-icp_score' : '-timestamp',
     explain: true,
   });
-  return { rows: parseRows<ExplainedSignal>(json).map(shownSignal), last };
+  return { rows: parseRows<ExplainedSignal>(json).map(summaryOfSignal), last };
 }
 
 function listed<T>(value: T | undefined): T[] {
@@ -93,7 +93,7 @@ function sinceMs(since: string, now: number): number {
 }
 
 const signalDetail = z.object({
-  ...shownSignalSchema.omit({ untrusted_text: true }).shape,
+  ...signalSummarySchema.omit({ untrusted_text: true }).shape,
   signal_type: signalTypeSchema,
   prospect: z.object(signalSchema.shape.prospect.shape),
   company_facts: z.object(signalSchema.shape.company.shape),
@@ -127,7 +127,7 @@ export async function readSignal(
     evidence.map(({ text }) => excerpt(text, QUOTE_CHARS)),
   );
   return {
-    ...shownSignal({ ...signal, explanation }),
+    ...summaryOfSignal({ ...signal, explanation }),
     signal_type: signal.signal_type,
     prospect: signal.prospect,
     company_facts: signal.company,

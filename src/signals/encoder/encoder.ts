@@ -77,15 +77,15 @@ export function whyNoEncoder(folders: readonly string[] = Object.values(MODEL_FO
   return without === undefined ? null : `there is no model.onnx in ${without}`;
 }
 
-interface Asked extends Omit<EncodeRequest, 'id'> {
+interface PendingText extends Omit<EncodeRequest, 'id'> {
   resolve(encoded: Encoded): void;
   reject(error: Error): void;
 }
 
-interface Thread {
+interface EncoderThread {
   worker: Worker;
   /** By id. */
-  asked: Map<number, Asked>;
+  pending: Map<number, PendingText>;
 }
 
 function threadsFor(cores: number): number {
@@ -102,37 +102,37 @@ export function createEncoder({
   clock?: Pick<Clock, 'monotonic'>;
   threads?: number;
 } = {}): Encoder {
-  const queue = createEncoderQueue<Asked>(clock.monotonic);
-  const threads = new Set<Thread>();
+  const queue = createEncoderQueue<PendingText>(clock.monotonic);
+  const threads = new Set<EncoderThread>();
   /** By model and parts. */
   const kept = new LRUCache<string, Promise<Encoded>>({ max: MAX_KEPT });
   let lastId = 0;
 
-  function settle(thread: Thread, answer: EncodeAnswer): void {
-    const asked = thread.asked.get(answer.id);
-    if (asked === undefined) return;
-    thread.asked.delete(answer.id);
+  function settle(thread: EncoderThread, answer: EncodeAnswer): void {
+    const text = thread.pending.get(answer.id);
+    if (text === undefined) return;
+    thread.pending.delete(answer.id);
     queue.finish();
     fill();
-    if (thread.asked.size === 0) thread.worker.unref();
-    if ('encoded' in answer) asked.resolve(answer.encoded);
-    else asked.reject(broken(answer.error));
+    if (thread.pending.size === 0) thread.worker.unref();
+    if ('encoded' in answer) text.resolve(answer.encoded);
+    else text.reject(broken(answer.error));
   }
 
   /** Rejects the texts of a thread that ended, and all waiting texts if it was the last thread. */
-  function end(thread: Thread, reason: string): void {
+  function end(thread: EncoderThread, reason: string): void {
     if (!threads.delete(thread)) return;
-    const left = [...thread.asked.values(), ...(threads.size === 0 ? queue.clear() : [])];
-    for (const _ of thread.asked.keys()) queue.finish();
-    thread.asked.clear();
+    const left = [...thread.pending.values(), ...(threads.size === 0 ? queue.clear() : [])];
+    for (const _ of thread.pending.keys()) queue.finish();
+    thread.pending.clear();
     for (const { reject } of left) reject(broken(reason));
   }
 
-  function start(): Thread {
+  function start(): EncoderThread {
     forbidTelemetry();
-    const thread: Thread = {
+    const thread: EncoderThread = {
       worker: new Worker(moduleBeside(import.meta.url, './thread')),
-      asked: new Map(),
+      pending: new Map(),
     };
     thread.worker.on('message', (answer: EncodeAnswer) => settle(thread, answer));
     thread.worker.on('error', (error) => end(thread, error.message));
@@ -142,28 +142,28 @@ export function createEncoder({
   }
 
   /** The thread with the fewest texts; starts another one if all are busy. */
-  function idlest(): Thread | null {
-    const [first] = [...threads].sort((a, b) => a.asked.size - b.asked.size);
-    if (first !== undefined && (first.asked.size === 0 || threads.size === most))
-      return first.asked.size < IN_THREAD ? first : null;
+  function idlest(): EncoderThread | null {
+    const [first] = [...threads].sort((a, b) => a.pending.size - b.pending.size);
+    if (first !== undefined && (first.pending.size === 0 || threads.size === most))
+      return first.pending.size < IN_THREAD ? first : null;
     return start();
   }
 
   function fill(): void {
     while (queue.figures.waiting > 0) {
       const thread = idlest();
-      const asked = thread === null ? undefined : queue.take();
-      if (thread === null || asked === undefined) return;
+      const text = thread === null ? undefined : queue.take();
+      if (thread === null || text === undefined) return;
       const id = ++lastId;
-      thread.asked.set(id, asked);
+      thread.pending.set(id, text);
       // Pending texts keep the process alive; an idle thread does not.
       thread.worker.ref();
-      thread.worker.postMessage({ id, model: asked.model, parts: asked.parts } satisfies EncodeRequest);
+      thread.worker.postMessage({ id, model: text.model, parts: text.parts } satisfies EncodeRequest);
     }
   }
 
   function encodeFor(
-    work: QueuedWork<Asked>,
+    work: QueuedWork<PendingText>,
     parts: readonly string[],
     model: ModelName = 'intent',
   ): Promise<Encoded> {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readWordTable, wordsSchema } from '../../lib/word-table.ts';
 
 /** The subject of a cue's verb: the author's side, the reader, a third party, or none. */
-export type Subject = 'own' | 'reader' | 'other' | 'implied';
+export type CueSubject = 'own' | 'reader' | 'other' | 'implied';
 
 /** A named pattern for one masked sentence. */
 export interface Cue {
@@ -74,7 +74,7 @@ const HARMLESS =
   /\b(?:not sure|not only|no idea|why not|if not|whether or not|not happy|no luck|no one here|don't know)\b/;
 
 /** The subject of the verb at `at`: the last one before it in its sentence. */
-export function subjectAt(sentence: string, at: number): Subject {
+export function subjectAt(sentence: string, at: number): CueSubject {
   const before = sentence.slice(Math.max(0, at - REACH_UNITS), at);
   const places = { own: lastOf(OWN, before), reader: lastOf(READER, before), other: lastOf(OTHER, before) };
   const last = Math.max(places.own, places.reader, places.other);
@@ -99,7 +99,7 @@ function lastOf(pattern: RegExp, text: string): number {
 /** Selects the cues that may match a sentence; includes all that match. */
 type Gate = (sentence: string) => ReadonlySet<Cue>;
 
-interface Entry {
+interface CueBucket {
   /** Cues selected by a word with this prefix, and by exactly this word. */
   begins: Cue[];
   whole: Cue[];
@@ -116,7 +116,7 @@ const BASE = 38;
  */
 export function createGate(cues: readonly Cue[]): Gate {
   const always: Cue[] = [];
-  const entries = new Map<number, Entry>();
+  const entries = new Map<number, CueBucket>();
   for (const cue of cues) {
     const beginnings = beginningsOf(cue.pattern);
     if (beginnings === null) always.push(cue);
@@ -125,7 +125,7 @@ export function createGate(cues: readonly Cue[]): Gate {
 
   return (sentence) => {
     const open = new Set(always);
-    let [word, letters]: [Entry | undefined, number] = [undefined, 0];
+    let [word, letters]: [CueBucket | undefined, number] = [undefined, 0];
     let code = 0;
     for (let i = 0; i < sentence.length; i++) {
       const place = placeOf(sentence.charCodeAt(i));
@@ -145,8 +145,8 @@ export function createGate(cues: readonly Cue[]): Gate {
   };
 }
 
-function add(entries: Map<number, Entry>, { text, whole }: Beginning, cue: Cue): void {
-  let [code, entry]: [number, Entry] = [0, { begins: [], whole: [] }];
+function add(entries: Map<number, CueBucket>, { text, whole }: Beginning, cue: Cue): void {
+  let [code, entry]: [number, CueBucket] = [0, { begins: [], whole: [] }];
   for (const letter of text.slice(0, LETTERS)) {
     code = code * BASE + placeOf(letter.charCodeAt(0));
     entry = entries.get(code) ?? { begins: [], whole: [] };
@@ -172,7 +172,7 @@ interface Beginning {
   whole: boolean;
 }
 
-type Piece =
+type PatternPiece =
   | { kind: 'letter'; letter: string }
   /** A character that is not part of a word. */
   | { kind: 'apart' }
@@ -184,7 +184,7 @@ type Piece =
   | { kind: 'choice'; branches: Item[][] };
 
 interface Item {
-  piece: Piece;
+  piece: PatternPiece;
   /** Whether the item is required, and whether it occurs at most once. */
   needed: boolean;
   once: boolean;
@@ -299,7 +299,7 @@ class PatternParser {
     return { piece, needed: from !== '0', once: all === '' };
   }
 
-  #piece(): Piece {
+  #piece(): PatternPiece {
     for (const opening of ['(?:', '(?=', '(?!']) {
       if (!this.#take(opening)) continue;
       const branches = this.branches();
@@ -313,7 +313,7 @@ class PatternParser {
     return this.#character();
   }
 
-  #character(): Piece {
+  #character(): PatternPiece {
     const [char] = this.#source.slice(this.#at);
     this.#at++;
     if (char === '\\') {
@@ -327,7 +327,7 @@ class PatternParser {
   }
 
   /** `[...]`: separates words if it contains no word characters. */
-  #class(): Piece {
+  #class(): PatternPiece {
     const from = this.#at;
     while (this.#source[this.#at] !== ']') this.#at += this.#source[this.#at] === '\\' ? 2 : 1;
     const inside = this.#source.slice(from, this.#at++);

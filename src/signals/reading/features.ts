@@ -31,7 +31,7 @@ export interface PostFeatures {
 }
 
 /** Whether a sentence asks, regardless of the object. */
-interface Asking {
+interface SentenceMood {
   /** Said by the author's side or without a subject, and not negated. */
   wishes: boolean;
   questions: boolean;
@@ -143,7 +143,7 @@ const gate = createGate([WISHES, QUESTIONS, OFFERS_TO_BUY, SPEAKERS, HEARSAY, CI
 function readSentence(features: Features, sentence: Sentence, rhetorical: boolean): boolean {
   const open = gate(sentence.text);
   const settled = settledAt(sentence.text, open);
-  const asked: Asking = {
+  const mood: SentenceMood = {
     wishes: readWishes(features, sentence, { open, rhetorical, settled }),
     questions: readQuestions(features, sentence, { open, settled }),
   };
@@ -151,14 +151,14 @@ function readSentence(features: Features, sentence: Sentence, rhetorical: boolea
   readPlain(features, sentence, open, SPEAKERS);
   readPlain(features, sentence, open, HEARSAY);
   readPlain(features, sentence, open, CIRCUMSTANCES);
-  const asks = asked.wishes || asked.questions;
+  const asks = mood.wishes || mood.questions;
   for (const object of OBJECTS) {
     const found = open.has(object) ? object.pattern.exec(sentence.text) : null;
     if (found === null) continue;
     const place = placeOf(sentence, found);
     if (sentence.isTitle) add(features, `${object.name}.title`, place);
-    if (asked.wishes) add(features, `wish_for.${object.name}`, place);
-    if (asked.questions) add(features, `question_for.${object.name}`, place);
+    if (mood.wishes) add(features, `wish_for.${object.name}`, place);
+    if (mood.questions) add(features, `question_for.${object.name}`, place);
     if (!asks) add(features, `${object.name}.told`, place);
   }
   return asks;

@@ -91,7 +91,7 @@ export function bySection({
     .filter((group) => group.pages.length > 0);
 }
 
-interface Entry {
+interface LlmsEntry {
   /**
    * Null for addresses that are called rather than read: they are shown as code, so that no agent takes the response
    * for a page.
@@ -144,8 +144,8 @@ function llmsText(deps: DocumentDeps, others: LlmsOthers): string {
 }
 
 /** The descriptions of /v1, each with the length of its response. */
-function signalEntries({ baseUrl, signalApi }: DocumentDeps): Entry[] {
-  const entry = (title: string | null, path: string, description: string, answer: unknown): Entry => ({
+function signalEntries({ baseUrl, signalApi }: DocumentDeps): LlmsEntry[] {
+  const entry = (title: string | null, path: string, description: string, answer: unknown): LlmsEntry => ({
     title,
     url: `${title === null ? 'GET ' : ''}${baseUrl}${path}`,
     description,
@@ -203,7 +203,7 @@ export function createLlmsFull({ baseUrl, content, madeAt, completePages }: Docu
   });
 }
 
-function operationEntries({ baseUrl, publicApi }: DocumentDeps): Entry[] {
+function operationEntries({ baseUrl, publicApi }: DocumentDeps): LlmsEntry[] {
   const { paths } = publicApi();
   return PUBLIC_OPERATIONS.map((operation) => ({
     title: null,
@@ -221,14 +221,14 @@ function brief(description: string): string {
   return excerpt(sentence, MAX_DESCRIPTION_CHARS);
 }
 
-function documentEntry(baseUrl: string, document: SiteDocument, now: number): Entry {
+function documentEntry(baseUrl: string, document: SiteDocument, now: number): LlmsEntry {
   const { path, title, description } = document;
   const tokens = estimateTokenCount(document.at(now).plain.body.toString('utf8'));
   const isCalled = path === API_CATALOG_PATH;
   return { title: isCalled ? null : title, url: `${baseUrl}${path}`, description, tokens };
 }
 
-function list(section: string, entries: readonly Entry[]): string {
+function list(section: string, entries: readonly LlmsEntry[]): string {
   const lines = entries.map(
     ({ title, url, description, tokens }) =>
       `- ${title === null ? `\`${url}\`` : `[${title}](${url})`}: ${description} (${tokens})`,

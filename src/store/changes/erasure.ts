@@ -20,7 +20,7 @@ export interface ErasureStatements extends MentionStatements, CampaignStatements
     selectAll(limit: number): { tenantId: string; leadId: string }[];
     end(leadId: string): void;
     addStep(leadId: string, kind: StepKind, subject: string): void;
-    selectSteps(leadId: string, limit: number): Step[];
+    selectSteps(leadId: string, limit: number): ErasureStep[];
     removeStep(position: number): void;
     selectSignal(
       id: string,
@@ -51,7 +51,7 @@ type StepKind =
   /** Stored responses from a position on, which is the subject, as JSON. */
   | 'answers';
 
-interface Step {
+interface ErasureStep {
   position: number;
   kind: StepKind;
   subject: string;
@@ -226,7 +226,7 @@ function createSteps(ask: Asks<ErasureStatements>, { events, leadSignals }: Step
     return { endpointIds: [], cost: PIECE_COST };
   }
 
-  return function* (erasing: Erasing, { kind, subject }: Step): Script<StepResult> {
+  return function* (erasing: Erasing, { kind, subject }: ErasureStep): Script<StepResult> {
     switch (kind) {
       case 'signal':
         return yield* eraseOwn(erasing, subject);
@@ -253,7 +253,7 @@ function createSteps(ask: Asks<ErasureStatements>, { events, leadSignals }: Step
 export interface MentionStatements extends SignalStatements {
   mentions: {
     selectAbout(subjectId: string): string[];
-    selectSignal(id: string, tenantId: string): SignalRow | undefined;
+    selectSignal(id: string, tenantId: string): ErasedSignalRow | undefined;
     updateSignal(wire: string, explanation: string, text: string, id: string): void;
     forgetPlace(id: string): void;
     selectPlaces(
@@ -287,7 +287,7 @@ export interface AnswerRow {
   steps: string;
 }
 
-interface SignalRow {
+interface ErasedSignalRow {
   wire: string;
   explanation: string;
   text: string;

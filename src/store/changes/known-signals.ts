@@ -7,14 +7,14 @@ import type { Asks, Script } from '../script.ts';
 import type { NewSignal } from '../signal-store.ts';
 
 /** Identifies a post on a platform. */
-type Post = Pick<NewSignal, 'tenantId' | 'profileId' | 'platform' | 'externalId'>;
+type PostIdentity = Pick<NewSignal, 'tenantId' | 'profileId' | 'platform' | 'externalId'>;
 type FoundPlace = Pick<NearRow, 'id' | 'wire'> | undefined;
 
 export interface KnownSignalStatements {
   knownSignals: {
-    findByExternalId(post: Post): FoundPlace;
+    findByExternalId(post: PostIdentity): FoundPlace;
     /** Excludes signals with another external id, if the post has one. */
-    findByUrl(post: Post & { canonicalUrl: string }): FoundPlace;
+    findByUrl(post: PostIdentity & { canonicalUrl: string }): FoundPlace;
     /**
      * Signals since then that share keys with a text, those with the most shared keys first: from the newest
      * {@link MAX_COMPARED} of each key, at most that many.
@@ -114,14 +114,14 @@ function createNearSearch(ask: Asks<KnownSignalStatements>): (signal: NewSignal)
   };
 }
 
-interface Reader {
+interface NearTextReader {
   /** A signal's text in comparable form. */
   read(id: string, text: string): NearText;
   /** Whether a signal's text is known to have other numbers ({@link numbersHash}). An erased text matches nothing. */
   hasOtherNumbers(id: string, numbers: number): boolean;
 }
 
-function createReader(): Reader {
+function createReader(): NearTextReader {
   const known = new Map<string, { text: string; near: NearText }>();
   const numbered = new Map<string, number>();
   return {

@@ -116,12 +116,12 @@ export interface KeptCall extends Pick<HeldKey, 'request' | 'token'>, Pick<Step,
   by: AuditedActor | null;
 }
 
-type AnyChange = (...args: never[]) => Script<unknown>;
+type ChangeScript = (...args: never[]) => Script<unknown>;
 
 /** Runs any other change, and records in the same transaction that a keyed request has made it. */
 export function keptStepChanges(
   ask: Asks<RequestStatements>,
-  changes: Readonly<Record<string, AnyChange>>,
+  changes: Readonly<Record<string, ChangeScript>>,
   makeDone: (call: DoneCall) => Script<unknown>,
 ) {
   return {
@@ -162,7 +162,7 @@ export interface DoneCall extends AuditedActor {
 }
 
 /** Runs any other change, and adds its entry to the audit log in the same transaction. */
-export function auditChanges(ask: Asks<RequestStatements>, changes: Readonly<Record<string, AnyChange>>) {
+export function auditChanges(ask: Asks<RequestStatements>, changes: Readonly<Record<string, ChangeScript>>) {
   return {
     *makeDone({ name, args, tenantId, at, actor, client: from = '' }: DoneCall): Script<unknown> {
       const change = changes[name] as ((...args: unknown[]) => Script<unknown>) | undefined;
@@ -183,7 +183,7 @@ export function auditChanges(ask: Asks<RequestStatements>, changes: Readonly<Rec
       return result;
     },
     pruneAudit: (before, limit) => ask.requests.pruneAudit(limit, before),
-  } satisfies Scripts<AuditStore> & Record<'makeDone', AnyChange>;
+  } satisfies Scripts<AuditStore> & Record<'makeDone', ChangeScript>;
 }
 
 /** `commitSignals` in the variant that also leases deliveries. */

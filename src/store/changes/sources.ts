@@ -8,9 +8,9 @@ import { createMailWriter, type MailStatements } from './mail.ts';
 import type { SignalChanges } from './signals.ts';
 
 /** A source with the position at which reading continues. */
-type ReadSource = Source & { position: SourcePosition };
+type SourceWithPosition = Source & { position: SourcePosition };
 /** With the normalized name, which is unique per tenant. */
-export type StoredSource = ReadSource & { nameKey: string };
+export type StoredSource = SourceWithPosition & { nameKey: string };
 
 export interface SourceStatements extends MailStatements {
   sources: {
@@ -32,7 +32,7 @@ export interface SourceStatements extends MailStatements {
     pruneRuns(row: Record<string, unknown>): void;
     linkSignal(id: string, sourceId: string): void;
     holdHost(row: Record<string, unknown>): void;
-    selectById(id: string): ReadSource | null;
+    selectById(id: string): SourceWithPosition | null;
   };
 }
 

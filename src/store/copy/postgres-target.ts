@@ -54,7 +54,7 @@ export interface PostgresTarget {
    */
   begin(schemas: string, source: ReadonlyMap<string, Digest>): Promise<void>;
   /** Stores rows together with the progress of the table; fails if the progress is not `before`. */
-  store(table: CopiedTable, batch: Batch): Promise<void>;
+  store(table: CopiedTable, batch: RowBatch): Promise<void>;
   digest(table: CopiedTable, onRow: () => void): Promise<Digest>;
   /** The number of signals in the full-text index. */
   countSearched(): Promise<number>;
@@ -62,7 +62,7 @@ export interface PostgresTarget {
   finish(): Promise<void>;
 }
 
-export interface Batch {
+export interface RowBatch {
   rows: readonly (readonly Plain[])[];
   before: Key | null;
   last: Key;
@@ -246,7 +246,7 @@ function insertionOf({ name, columns }: CopiedTable): string {
 }
 
 /** Rows as one list per column. */
-function columnsOf({ columns }: CopiedTable, rows: Batch['rows']): Plain[][] {
+function columnsOf({ columns }: CopiedTable, rows: RowBatch['rows']): Plain[][] {
   return columns.map((_, i) => rows.map((row) => row[i] ?? null));
 }
 
@@ -254,7 +254,7 @@ const INSERT_WORDS = `INSERT INTO signal_search (seq, terms)
   SELECT seq, terms::tsvector FROM unnest($1::bigint[], $2::text[]) AS words (seq, terms)`;
 
 /** The search terms of signals, as computed when a signal is stored. */
-function wordsOfSignals({ columns }: CopiedTable, rows: Batch['rows']): Plain[][] {
+function wordsOfSignals({ columns }: CopiedTable, rows: RowBatch['rows']): Plain[][] {
   const places = ['seq', 'tenant_id', 'text', 'wire'].map((name) =>
     columns.findIndex((column) => column.name === name),
   );

@@ -11,7 +11,7 @@ const MOST_BYTES = 4_194_304;
 const BUSY_MS = 20;
 
 /** An active endpoint, with its lease if this transaction has locked it. */
-interface Lane {
+interface LaneRow {
   endpointId: string;
   version: number;
   ordered: boolean;
@@ -24,8 +24,8 @@ interface Lane {
 }
 
 /** An endpoint whose lease was obtained, with the caller's demand. */
-interface Asked {
-  lane: Lane;
+interface LeasedLane {
+  lane: LaneRow;
   demand: StoredClaim['lanes'][number];
 }
 
@@ -47,7 +47,7 @@ export function createLaneClaims(
   oneByOne: (claim: StoredClaim) => Promise<StoredLaneClaim[]>,
 ): (claim: StoredClaim) => Promise<StoredLaneClaim[]> {
   // A free lease is inserted at once: of two nodes that insert it, one learns that it was too late.
-  const lock = rows<[Record<string, unknown>], Lane>(
+  const lock = rows<[Record<string, unknown>], LaneRow>(
     db,
     `WITH live AS MATERIALIZED (
        SELECT e.id, e.version, e.ordered FROM webhook_endpoints e
@@ -132,7 +132,7 @@ export function createLaneClaims(
   const selectById = ENDPOINTS.select<[string]>(db, 'WHERE id = ?');
 
   /** Endpoints newer than the caller's copies. One with unreadable settings counts as gone for this claim. */
-  async function changedOf(live: readonly Lane[], lanes: StoredClaim['lanes']) {
+  async function changedOf(live: readonly LaneRow[], lanes: StoredClaim['lanes']) {
     const known = new Map(lanes.map(({ endpointId, knownVersion }) => [endpointId, knownVersion]));
     const ids = live
       .filter(({ endpointId, version }) => known.get(endpointId) !== version)
@@ -146,18 +146,18 @@ export function createLaneClaims(
     );
   }
 
-  async function claimAll(asked: readonly Asked[], row: Record<string, unknown>) {
-    if (asked.length === 0) return [];
+  async function claimAll(leased: readonly LeasedLane[], row: Record<string, unknown>) {
+    if (leased.length === 0) return [];
     const due = await selectDue({
       now: row.now,
-      ids: asked.map(({ lane }) => lane.endpointId),
-      limits: asked.map(({ demand }) => demand.limit),
-      oldest: asked.map(({ demand: { limit, oldest = 0 } }) => Math.min(oldest, limit)),
-      held: asked.map(({ demand }) => idsOf(demand.held).join(',')),
+      ids: leased.map(({ lane }) => lane.endpointId),
+      limits: leased.map(({ demand }) => demand.limit),
+      oldest: leased.map(({ demand: { limit, oldest = 0 } }) => Math.min(oldest, limit)),
+      held: leased.map(({ demand }) => idsOf(demand.held).join(',')),
     });
     const leases: [endpointId: string, held: string][] = [];
     const claims = due.map(({ place, list, held: more, bodies, nextDueAt }) => {
-      const { lane, demand } = asked[place - 1] as Asked;
+      const { lane, demand } = leased[place - 1] as LeasedLane;
       const { endpointId, isNew, until, token } = lane;
       const hadLease = !isNew && until !== 0;
       if (more !== null || hadLease) leases.push([endpointId, heldWith(demand.held, more)]);
@@ -184,7 +184,7 @@ export function createLaneClaims(
     const byId = new Map(live.map((lane) => [lane.endpointId, lane]));
     const changed = await changedOf(live, lanes);
     const claims = new Map<string, StoredLaneClaim>();
-    const asked: Asked[] = [];
+    const leased: LeasedLane[] = [];
     const inOrder: StoredClaim['lanes'] = [];
     for (const demand of lanes) {
       const { endpointId } = demand;
@@ -200,9 +200,9 @@ export function createLaneClaims(
         const nextDueAt = until > now ? until : now + BUSY_MS;
         claims.set(endpointId, { endpointId, endpoint, deliveries: null, nextDueAt });
       } else if (lane.ordered) inOrder.push(demand);
-      else asked.push({ lane, demand });
+      else leased.push({ lane, demand });
     }
-    for (const { endpointId, ...claimed } of await claimAll(asked, row))
+    for (const { endpointId, ...claimed } of await claimAll(leased, row))
       claims.set(endpointId, { endpointId, endpoint: changed.get(endpointId) ?? null, ...claimed });
     if (inOrder.length > 0)
       for (const claim of await oneByOne({ lanes: inOrder, ...terms })) claims.set(claim.endpointId, claim);

@@ -1,8 +1,8 @@
 import { setTimeout as later } from 'node:timers/promises';
 import type { StoredClaim, StoredLaneClaim } from '../changes/claims.ts';
-import { type ChangeScripts, createChanges, type StoreStatements } from '../changes.ts';
+import { createChanges, type NamedChange, type StoreStatements } from '../changes.ts';
 import { translateFault } from '../commit-batch.ts';
-import type { Script } from '../script.ts';
+import type { AnyChange, Script } from '../script.ts';
 import { changeIn, ownerOf } from '../weights.ts';
 import { type Committed, unavailable } from '../write-queue.ts';
 import { createLaneClaims } from './claim-lanes.ts';
@@ -12,10 +12,7 @@ import { createDeliveredRecorder, outcomesFrom } from './record-delivered.ts';
 import { answeredLater, createScriptRunner } from './runner.ts';
 import { prepared } from './sql/prepared.ts';
 
-/** A change by name, with its arguments. */
-export type NamedChange = readonly [name: keyof ChangeScripts, args: readonly unknown[]];
-
-interface Step {
+interface CommitStep {
   /** What no other node may change at the same time. */
   locks: readonly string[];
   /** May be called again after a rollback. */
@@ -89,7 +86,7 @@ export function createCommitter(db: Connection): (batch: readonly NamedChange[])
  * savepoint each, so that it fails alone; without a failure there are no savepoints. If the storage is full, each
  * step gets its own transaction.
  */
-async function commitSteps(db: Connection, steps: readonly Step[]): Promise<Committed> {
+async function commitSteps(db: Connection, steps: readonly CommitStep[]): Promise<Committed> {
   const values: unknown[] = [];
   const failed: Committed['failed'] = [];
 
@@ -219,9 +216,6 @@ function unknownOutcome(cause: InDoubtError): Error {
   return error;
 }
 
-/** A change by name, with its arguments. */
-type AnyCall = readonly [name: string, args: readonly unknown[]];
-
 /**
  * Changes in which each statement decides by the rows that it updates or locks, so that it sees concurrent changes of
  * other nodes. They are the frequent ones, and those that cover all tenants.
@@ -253,7 +247,7 @@ const HOUSE = 'house';
  * What a change must lock on all nodes from its start to its commit, because it decides by rows that it only reads.
  * On SQLite, writers take turns; here those of one tenant do.
  */
-export function locksOf(call: AnyCall): string[] {
+export function locksOf(call: AnyChange): string[] {
   const [name, args] = changeIn(call);
   const locks = new Set(ownLocksOf([name, args]));
   // The record of a keyed request's change is written with it.
@@ -261,6 +255,6 @@ export function locksOf(call: AnyCall): string[] {
   return [...locks];
 }
 
-function ownLocksOf([name, args]: AnyCall): string[] {
+function ownLocksOf([name, args]: AnyChange): string[] {
   return DECIDED_BY_ROWS.has(name) ? [] : [ownerOf([name, args]) || HOUSE];
 }

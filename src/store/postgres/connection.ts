@@ -2,6 +2,9 @@ import type { Client, ClientConfig, QueryArrayResult } from 'pg';
 import type { Clock } from '../../lib/clock.ts';
 import { faultOfPostgres } from './faults.ts';
 
+/** Where and how to connect, in the format of `pg`. */
+export type ConnectionConfig = ClientConfig;
+
 /** A statement that the server prepares once per connection. */
 export interface Prepared {
   name: string;
@@ -71,13 +74,13 @@ const TIMES = {
 };
 
 /** Connects. */
-export async function connect(config: ClientConfig): Promise<Connection> {
+export async function connect(config: ConnectionConfig): Promise<Connection> {
   const first = await openClient(config);
   return createConnection(() => openClient(config), first);
 }
 
 /** A connection that is opened on first use, and again when it is used after it was lost. */
-export function connectLater(config: ClientConfig): Connection {
+export function connectLater(config: ConnectionConfig): Connection {
   return createConnection(() => openClient(config));
 }
 
@@ -99,7 +102,7 @@ const RECONNECT_MS = 1_000;
  * were missed.
  */
 export function openChannel(
-  config: ClientConfig,
+  config: ConnectionConfig,
   clock: Clock,
   name: string,
   on: { listening(): void; message(payload: string): void },
@@ -142,7 +145,7 @@ export function openChannel(
 }
 
 /** Imports `pg` only if a server is to be connected to. */
-async function openClient(config: ClientConfig): Promise<Client> {
+async function openClient(config: ConnectionConfig): Promise<Client> {
   const { default: pg } = await import('pg');
   const client = new pg.Client({
     ...TIMES,

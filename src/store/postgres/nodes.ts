@@ -6,17 +6,17 @@ import { type Channel, type Connection, openChannel } from './connection.ts';
 import { prepared } from './sql/prepared.ts';
 
 /** A message between nodes. Lost or oversized ones only cause a delay: nodes also poll for what is due. */
-interface Message {
+interface NodeMessage {
   from: string;
   due: [endpointId: string, tenantId: string][];
   endpoints: string[];
   sources: boolean;
-  counts: Counted[];
+  counts: SharedCount[];
   /** Not everything fitted into the message. */
   more: boolean;
 }
 
-type Counted = [window: string, key: string, count: number];
+type SharedCount = [window: string, key: string, count: number];
 type OnCounted = (key: string, count: number) => void;
 
 /** Communication between the nodes on one database. */
@@ -100,14 +100,14 @@ export function createNodes({ config, clock, db, onDue, onLook }: NodesDeps): No
 
   function sendCounts(): void {
     countsTimer = null;
-    const counts: Counted[] = [];
+    const counts: SharedCount[] = [];
     for (const [window, keys] of counted) for (const [key, count] of keys) counts.push([window, key, count]);
     counted = new Map();
     // In parts that fit, because no count may be lost.
     while (counts.length > 0) send({ counts: counts.splice(0, 50) });
   }
 
-  function send(part: Partial<Message>): void {
+  function send(part: Partial<NodeMessage>): void {
     const nothing = { due: [], endpoints: [], sources: false, counts: [], more: false };
     const payload = JSON.stringify({ from: own, ...nothing, ...part });
     if (payload.length <= MOST_CHARACTERS) {
@@ -183,11 +183,11 @@ export function createNodes({ config, clock, db, onDue, onLook }: NodesDeps): No
 }
 
 /** Null if it was not sent by a node: any client of the database may notify. */
-function readMessage(payload: string): Message | null {
+function readMessage(payload: string): NodeMessage | null {
   try {
-    const message = JSON.parse(payload) as Partial<Message> | null;
+    const message = JSON.parse(payload) as Partial<NodeMessage> | null;
     const lists = [message?.due, message?.endpoints, message?.counts];
-    return lists.every(Array.isArray) ? (message as Message) : null;
+    return lists.every(Array.isArray) ? (message as NodeMessage) : null;
   } catch {
     return null;
   }

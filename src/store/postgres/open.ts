@@ -12,7 +12,7 @@ import { ownerOf } from '../weights.ts';
 import { createWriter } from '../writer.ts';
 import { dropAttemptDays, makeAttemptDays } from './attempt-days.ts';
 import { createCommitter } from './commit.ts';
-import { type Connection, connect, connectLater } from './connection.ts';
+import { type Connection, type ConnectionConfig, connect, connectLater } from './connection.ts';
 import { connectionRefusalOf, faultOfPostgres } from './faults.ts';
 import { migrate } from './migrate.ts';
 import { createNodes, type Nodes } from './nodes.ts';
@@ -23,11 +23,9 @@ import { createReads } from './reads.ts';
 import { prepared } from './sql/prepared.ts';
 import { storageReads } from './sql/processes.ts';
 
-type Config = Parameters<typeof connect>[0];
-
 export interface PostgresStoreOptions {
   /** The address of the database, in the format of `pg`. */
-  config: Config;
+  config: ConnectionConfig;
   clock: Clock;
   /** The proof of the master key, which is stored; omitted: no key is checked. */
   keyProof?: KeyProof;
@@ -58,13 +56,16 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 }
 
 /** Migrates the schema to this program's version without starting anything. @throws StoreOpenError */
-export async function migratePostgres(config: Config, keyProof: KeyProof): Promise<MigrationResult> {
+export async function migratePostgres(
+  config: ConnectionConfig,
+  keyProof: KeyProof,
+): Promise<MigrationResult> {
   const { db, ...result } = await openDatabase({ config, keyProof });
   await db.close();
   return result;
 }
 
-function limited(config: Config, limitMs: number): Config {
+function limited(config: ConnectionConfig, limitMs: number): ConnectionConfig {
   return { ...config, query_timeout: limitMs };
 }
 

@@ -1,8 +1,7 @@
 import { translateFault } from '../commit-batch.ts';
-import { type Connection, connectLater } from './connection.ts';
+import { type Connection, type ConnectionConfig, connectLater } from './connection.ts';
 import { faultOfPostgres, isConnectionLost } from './faults.ts';
 
-type ConnectionConfig = Parameters<typeof connectLater>[0];
 // biome-ignore lint/suspicious/noExplicitAny: a read takes what its own type says
 type Reads = Record<string, (...args: any[]) => Promise<unknown>>;
 

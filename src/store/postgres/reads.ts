@@ -1,4 +1,4 @@
-import type { FiguresStore, Waiting } from '../figures.ts';
+import type { Backlog, FiguresStore } from '../figures.ts';
 import type { JobStore } from '../request-store.ts';
 import type { Connection } from './connection.ts';
 import { auditReads, keyReads, sessionReads, teamReads, tenantReads } from './reads/accounts.ts';
@@ -86,7 +86,7 @@ function jobReads(db: Connection) {
   } satisfies Partial<JobStore>;
 }
 
-interface Counts {
+interface CountsRow {
   deadLetters: number;
   endpointsPaused: number;
   mailWaiting: number;
@@ -107,7 +107,7 @@ function countReads(db: Connection) {
      GROUP BY 1`,
   );
   // A source that is being read is not due before its lease ends.
-  const selectCounts = row<[number], Counts>(
+  const selectCounts = row<[number], CountsRow>(
     db,
     `SELECT
        (SELECT count(*) FROM deliveries WHERE status = 'dead') AS "deadLetters",
@@ -123,11 +123,11 @@ function countReads(db: Connection) {
       const [found, counts] = await Promise.all([selectWaiting(), selectCounts(lateBefore)]);
       const waiting = { pending: nothing(), retrying: nothing(), held: nothing() };
       for (const { state, count, oldest } of found) waiting[state] = { count, oldestDueAt: oldest };
-      return { waiting, ...(counts as Counts) };
+      return { waiting, ...(counts as CountsRow) };
     },
   } satisfies Partial<FiguresStore>;
 }
 
-function nothing(): Waiting {
+function nothing(): Backlog {
   return { count: 0, oldestDueAt: null };
 }

@@ -1,6 +1,7 @@
 import { HOUR_MS } from '../../lib/clock.ts';
 import { speedOf } from '../../rules/deliveries.ts';
 import type { DeliveredTuple } from '../changes/deliveries.ts';
+import type { AnyChange } from '../script.ts';
 import type { Connection } from './connection.ts';
 import { WAITING } from './sql/claims.ts';
 import { deliveriesSql } from './sql/deliveries.ts';
@@ -13,15 +14,12 @@ import { rows } from './sql/prepared.ts';
  */
 const BETWEEN = '\n';
 
-/** A change by name, with its arguments. */
-type AnyCall = readonly [name: string, args: readonly unknown[]];
-
 /** The outcomes that one statement records: consecutive successes of different deliveries. */
-export function outcomesFrom(batch: readonly AnyCall[], start: number): DeliveredTuple[] {
+export function outcomesFrom(batch: readonly AnyChange[], start: number): DeliveredTuple[] {
   const outcomes: DeliveredTuple[] = [];
   const deliveries = new Set<string>();
   for (let index = start; index < batch.length; index++) {
-    const [name, args] = batch[index] as AnyCall;
+    const [name, args] = batch[index] as AnyChange;
     if (name !== 'recordDelivered') break;
     const outcome = args as unknown as DeliveredTuple;
     const [deliveryId, , , , , detail] = outcome;

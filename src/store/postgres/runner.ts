@@ -1,5 +1,5 @@
 import type { StoreStatements } from '../changes.ts';
-import type { Asks, Question, Script } from '../script.ts';
+import type { Asks, Script, StatementCall } from '../script.ts';
 import type { Connection } from './connection.ts';
 import { accountsSql } from './sql/accounts.ts';
 import { campaignsSql } from './sql/campaigns.ts';
@@ -10,14 +10,14 @@ import { erasureSql, mentionsSql } from './sql/erasure.ts';
 import { eventsSql } from './sql/events.ts';
 import { leadsSql } from './sql/leads.ts';
 import { mailSql } from './sql/mail.ts';
-import type { Later } from './sql/prepared.ts';
+import type { Async } from './sql/prepared.ts';
 import { presenceSql, processesSql } from './sql/processes.ts';
 import { profilesSql } from './sql/profiles.ts';
 import { jobsSql, requestsSql } from './sql/requests.ts';
 import { companiesSql, knownSignalsSql, signalsSql } from './sql/signals.ts';
 import { sourcesSql } from './sql/sources.ts';
 
-type LaterStatements = { readonly [A in keyof StoreStatements]: Later<StoreStatements[A]> };
+type LaterStatements = { readonly [A in keyof StoreStatements]: Async<StoreStatements[A]> };
 
 /** The statements of the changes on one connection. */
 function createStatements(db: Connection): LaterStatements {
@@ -62,7 +62,7 @@ export function answeredLater<S extends object>(): Asks<S> {
   return new Proxy({}, { get: (_, aggregate: string) => named(aggregate) }) as Asks<S>;
 }
 
-function* ask(question: Question): Generator<Question, unknown> {
+function* ask(question: StatementCall): Generator<StatementCall, unknown> {
   return yield question;
 }
 

@@ -8,6 +8,7 @@ import type { SignalView } from '../../model/signal.ts';
 import type { Source } from '../../model/source.ts';
 import type { Owner, Session, Tenant, User } from '../../model/tenant.ts';
 import type { Endpoint } from '../../model/webhook.ts';
+import type { ProfileColumn } from '../profile-store.ts';
 import type { Connection } from './connection.ts';
 import { changed, rows } from './sql/prepared.ts';
 
@@ -114,15 +115,13 @@ export const KEYS = new Table<ApiKey>('api_keys', {
   ...{ rateLimit: 'plain', expiresAt: 'plain', lastUsedAt: 'plain', revokedAt: 'plain', createdAt: 'plain' },
 });
 
-type ProfileColumn = 'id' | 'tenantId' | 'name' | 'active' | 'createdAt' | 'updatedAt' | 'version';
-
 /** A profile as stored, with the normalized name, which is unique per tenant. */
-export type KeptProfile = Pick<IcpProfile, ProfileColumn> & {
+export type ProfileRow = Pick<IcpProfile, ProfileColumn> & {
   nameKey: string;
   settings: Omit<IcpProfile, ProfileColumn>;
 };
 
-export const PROFILES = new Table<KeptProfile>('icp_profiles', {
+export const PROFILES = new Table<ProfileRow>('icp_profiles', {
   ...{ id: 'plain', tenantId: 'plain', name: 'plain', nameKey: 'plain', settings: 'json' },
   ...{ active: 'plain', createdAt: 'plain', updatedAt: 'plain', version: 'plain' },
 });

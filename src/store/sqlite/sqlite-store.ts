@@ -25,10 +25,10 @@ import {
 } from './reads/endpoints.ts';
 import { erasureReads } from './reads/erasure.ts';
 import { batchReads, createNewestStored, eventReads, feedReads } from './reads/events.ts';
-import { createKeptReads, keptTenantReads } from './reads/kept.ts';
 import { boardReads, leadReads, leadSignalReads } from './reads/leads.ts';
 import { digestReads, mailReads } from './reads/mail.ts';
 import { profileReads } from './reads/profiles.ts';
+import { cachedTenantReads, createReadCache } from './reads/read-cache.ts';
 import { jobReads, signalReads } from './reads/signals.ts';
 import { sourceReads } from './reads/sources.ts';
 import { isLongSearch, type SearchThread } from './search-thread.ts';
@@ -60,7 +60,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     }
   }
 
-  const reads = answeringLater(createReads(db), read);
+  const reads = asyncReads(createReads(db), read);
   const { untilStored, ...waits } = createStoredWaits(clock, createNewestStored(db));
   writer.onCommit((batch) => waits.committed(batch.map(ownerOf)));
   const methods = createMethods({
@@ -101,17 +101,17 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
   return store;
 }
 
-type Later<F> = {
+type AsyncReads<F> = {
   [K in keyof F]: F[K] extends (...args: infer A) => infer R ? (...args: A) => Promise<R> : never;
 };
 
 /** Wraps each synchronous read in a promise. */
-function answeringLater<F extends object>(reads: F, read: <T>(query: () => T) => Promise<T>): Later<F> {
+function asyncReads<F extends object>(reads: F, read: <T>(query: () => T) => Promise<T>): AsyncReads<F> {
   const later = Object.entries(reads).map(([name, ask]) => [
     name,
     (...args: unknown[]) => read(() => ask(...args)),
   ]);
-  return Object.fromEntries(later) as Later<F>;
+  return Object.fromEntries(later) as AsyncReads<F>;
 }
 
 const NO_FILES = { databaseBytes: 0, walBytes: 0, freeBytes: null };
@@ -150,5 +150,5 @@ export function createReads(db: Database) {
     ...subscriptionReads(db),
     ...storageReads(db),
   };
-  return { ...reads, ...keptTenantReads(createKeptReads(db), reads) };
+  return { ...reads, ...cachedTenantReads(createReadCache(db), reads) };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { pageSql, type Shape, type Source } from '../../../src/store/sqlite/reads/signal-list.ts';
+import { pageSql, type RowSource, type Shape } from '../../../src/store/sqlite/reads/signal-list.ts';
 
 const VALUES = {
   tenantId: 'ten_a',
@@ -20,7 +20,7 @@ const VALUES = {
 const GATHERING = /^(CO-ROUTINE|SCAN) \(subquery-\d+\)$/;
 
 /** SQLite's plan for the rows of a page, in its words. */
-function planOf(shape: Shape, source: Source): string {
+function planOf(shape: Shape, source: RowSource): string {
   const db = openDatabase(':memory:');
   migrate(db);
   const sql = `EXPLAIN QUERY PLAN ${pageSql(shape, source, true)}`;

@@ -17,22 +17,21 @@ import type {
   ListedDelivery,
 } from '../../delivery-log-store.ts';
 import type { DeliveryStore } from '../../delivery-store.ts';
-import { pageOf } from '../../pages.ts';
+import { type NamedParameters, pageOf, type WhereClause } from '../../pages.ts';
 import type { Connection } from '../connection.ts';
 import { BODY_JOINS, WAITING, WHOLE_BODY } from '../sql/claims.ts';
 import { ask, row, rows, value } from '../sql/prepared.ts';
 import { Table } from '../tables.ts';
 import { positionOf, SHOWN_COLUMNS, SHOWN_JOINS, SHOWN_STATUS } from './events.ts';
 
-type Terms = Record<string, unknown>;
-type KeptAttempt = Omit<AttemptRecord, keyof AttemptDetail> & { deliveryId: string; detail: string };
+type AttemptRow = Omit<AttemptRecord, keyof AttemptDetail> & { deliveryId: string; detail: string };
 
-const ATTEMPTS = new Table<KeptAttempt>('attempts', {
+const ATTEMPTS = new Table<AttemptRow>('attempts', {
   ...{ id: 'plain', deliveryId: 'plain', attempt: 'plain', startedAt: 'plain', durationMs: 'plain' },
   detail: 'plain',
 });
 
-function toAttempt({ deliveryId, detail, ...own }: KeptAttempt): AttemptLog {
+function toAttempt({ deliveryId, detail, ...own }: AttemptRow): AttemptLog {
   const kept = JSON.parse(detail) as AttemptDetail;
   const requestHeaders = kept.sent === null ? {} : sentHeaders({ deliveryId, ...own }, kept.sent);
   return { ...own, ...kept, requestHeaders };
@@ -52,13 +51,13 @@ export function deliveryReads(db: Connection) {
   );
   const hoursOf = `FROM webhook_endpoints e JOIN endpoint_hours h ON h.endpoint_id = e.id AND h.hour >= :hour
     WHERE e.tenant_id = :tenantId AND e.deleted_at IS NULL`;
-  const tallyAttempts = rows<[Terms], AttemptTally>(
+  const tallyAttempts = rows<[NamedParameters], AttemptTally>(
     db,
     `SELECT h.endpoint_id AS "endpointId", h.speed, sum(h.count)::bigint AS count ${hoursOf}
      AND (:endpointId::text IS NULL OR e.id = :endpointId)
      GROUP BY h.endpoint_id, h.speed ORDER BY h.endpoint_id, h.speed`,
   );
-  const tallyDays = rows<[Terms], AttemptDay>(
+  const tallyDays = rows<[NamedParameters], AttemptDay>(
     db,
     `SELECT to_char('epoch'::timestamp + h.hour / 24 * interval '1 day', 'YYYY-MM-DD') AS day,
             coalesce(sum(h.count) FILTER (WHERE h.speed <> ${FAILED}), 0)::bigint AS succeeded,
@@ -80,15 +79,15 @@ export function deliveryReads(db: Connection) {
   } satisfies Partial<DeliveryStore> & Partial<DeliveryLogStore>;
 }
 
-type Listed = DeliverySummary & Omit<KeptAttempt, 'id' | 'deliveryId' | 'attempt'>;
+type DeliveryListRow = DeliverySummary & Omit<AttemptRow, 'id' | 'deliveryId' | 'attempt'>;
 
-/** The columns of {@link Listed}, for deliveries `d` and their last attempt. */
+/** The columns of {@link DeliveryListRow}, for deliveries `d` and their last attempt. */
 const LISTED = `${SHOWN_COLUMNS}, a.started_at AS "startedAt", a.duration_ms AS "durationMs", a.detail`;
 const LAST_ATTEMPT = `LEFT JOIN LATERAL (
     SELECT started_at, duration_ms, detail FROM attempts WHERE delivery_id = d.id AND d.attempt_count > 0
     ORDER BY attempt DESC, started_at DESC, id DESC LIMIT 1) a ON true`;
 
-function toListed({ startedAt, durationMs, detail, ...delivery }: Listed): ListedDelivery {
+function toListed({ startedAt, durationMs, detail, ...delivery }: DeliveryListRow): ListedDelivery {
   if (startedAt === null) return { ...delivery, lastAttempt: null };
   const { response, error } = JSON.parse(detail) as AttemptDetail;
   const responseStatus = response?.status ?? null;
@@ -98,12 +97,7 @@ function toListed({ startedAt, durationMs, detail, ...delivery }: Listed): Liste
   };
 }
 
-interface Where {
-  conditions: string[];
-  values: unknown[];
-}
-
-function add(where: Where, condition: string, ...values: unknown[]): void {
+function add(where: WhereClause, condition: string, ...values: unknown[]): void {
   where.conditions.push(condition);
   addAll(where.values, values);
 }
@@ -119,7 +113,7 @@ export function deliveryPageReads(db: Connection) {
       if (endpointId !== null && (await selectOwner(endpointId)) !== tenantId)
         return { rows: [], last: null };
       const { conditions, values } = whereOf(tenantId, query);
-      const found = await ask<Listed>(
+      const found = await ask<DeliveryListRow>(
         db,
         `SELECT ${LISTED}
          FROM (SELECT d.* FROM deliveries d ${isOfFew(query) ? SHOWN_JOINS : ''} WHERE ${conditions.join(' AND ')}
@@ -144,9 +138,9 @@ function isOfFew({ eventId, subjectId = null }: DeliveryQuery): boolean {
   return eventId !== null || subjectId !== null;
 }
 
-function whereOf(tenantId: string, query: DeliveryQuery): Where {
+function whereOf(tenantId: string, query: DeliveryQuery): WhereClause {
   const { endpointId, status, eventType, eventId, subjectId = null, from, to, after } = query;
-  const where: Where = { conditions: [], values: [] };
+  const where: WhereClause = { conditions: [], values: [] };
   add(where, 'd.tenant_id = ?', tenantId);
   if (eventId !== null) add(where, 'd.event_id = ?', eventId);
   if (subjectId !== null) add(where, 'v.subject_id = ?', subjectId);
@@ -162,7 +156,7 @@ function whereOf(tenantId: string, query: DeliveryQuery): Where {
 }
 
 /** Literal statuses, as in the partial indexes. */
-function addStatus(where: Where, tenantId: string, status: DeliveryStatus): void {
+function addStatus(where: WhereClause, tenantId: string, status: DeliveryStatus): void {
   const waits = status === 'held' || status === 'pending' || status === 'retrying';
   if (!waits) {
     const ended = ['dead', 'discarded', 'rejected', 'expired'].includes(status);
@@ -202,7 +196,7 @@ function createStoredPlaces(db: Connection) {
     `SELECT * FROM (${stretch}) places ORDER BY position LIMIT ${PLACES_AT_ONCE}`;
   // A delivery stored after its event has its own position.
   const listed = (stretch: string) =>
-    rows<[Terms], Listed & { position: number }>(
+    rows<[NamedParameters], DeliveryListRow & { position: number }>(
       db,
       `SELECT d.position, ${LISTED}
        FROM (SELECT p.position, d.* FROM (${places(stretch)}) p JOIN deliveries d ON
@@ -213,8 +207,8 @@ function createStoredPlaces(db: Connection) {
          ${SHOWN_JOINS} ${LAST_ATTEMPT} ORDER BY d.position, d.id`,
     );
   const select = {
-    made: { places: rows<[Terms], { position: number }>(db, places(made)), listed: listed(made) },
-    dead: { places: rows<[Terms], { position: number }>(db, places(dead)), listed: listed(dead) },
+    made: { places: rows<[NamedParameters], { position: number }>(db, places(made)), listed: listed(made) },
+    dead: { places: rows<[NamedParameters], { position: number }>(db, places(dead)), listed: listed(dead) },
   };
 
   return async (tenantId: string, query: DeliveryQuery) => {

@@ -1,7 +1,7 @@
 import { CLASSIFICATIONS } from '../../../model/constants.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
 import { DomainError } from '../../../model/errors.ts';
-import type { SkipReason } from '../../../model/event.ts';
+import type { EventRow, SkipReason } from '../../../model/event.ts';
 import type { PageRequest, StoredPage } from '../../../model/filters.ts';
 import type { Classification } from '../../../model/signal.ts';
 import type {
@@ -14,7 +14,7 @@ import type {
   StoredWait,
   WaitingBatch,
 } from '../../event-store.ts';
-import { creationOf, pageOf } from '../../pages.ts';
+import { creationOf, type NamedParameters, type PositionRange, pageOf } from '../../pages.ts';
 import type { Connection } from '../connection.ts';
 import { BODY_JOINS, WHOLE_BODY } from '../sql/claims.ts';
 import { rows, value, values } from '../sql/prepared.ts';
@@ -39,9 +39,6 @@ export const SHOWN_COLUMNS = `d.id, d.endpoint_id AS "endpointId", d.event_id AS
 export const SHOWN_JOINS =
   'JOIN webhook_endpoints e ON e.id = d.endpoint_id JOIN events v ON v.id = d.event_id';
 
-type KeptEvent = Omit<RecordedEvent, 'deliveries' | 'batched' | 'skips'>;
-type Terms = Record<string, unknown>;
-
 interface DeliveredRow {
   eventId: string;
   id: string;
@@ -56,13 +53,13 @@ const LAST_ID = '~';
 /** Rows that a page in commit order scans for matches. */
 const MAX_LOOKED_AT = 2_000;
 
-const KEPT = `e.id, e.tenant_id AS "tenantId", e.type, e.subject_id AS "subjectId", e.created_at AS "createdAt", e.data`;
+const EVENT_COLUMNS = `e.id, e.tenant_id AS "tenantId", e.type, e.subject_id AS "subjectId", e.created_at AS "createdAt", e.data`;
 
 const DELIVERED = `d.id, d.endpoint_id AS "endpointId", ${SHOWN_STATUS} AS status,
   e.deleted_at IS NOT NULL AS "endpointDeleted"`;
 
 /** The outcome of events per endpoint: four statements per page, sent at once. */
-function createOutcomes(db: Connection): (events: readonly KeptEvent[]) => Promise<RecordedEvent[]> {
+function createOutcomes(db: Connection): (events: readonly EventRow[]) => Promise<RecordedEvent[]> {
   // A batched message is the delivery of its last event, where it is found.
   const selectDeliveries = rows<[{ ids: string[] }], DeliveredRow>(
     db,
@@ -112,25 +109,25 @@ function createOutcomes(db: Connection): (events: readonly KeptEvent[]) => Promi
 /** Events, with their outcome per endpoint. */
 export function eventReads(db: Connection) {
   const withOutcomes = createOutcomes(db);
-  const selectAbout = rows<[string, string, number], KeptEvent>(
+  const selectAbout = rows<[string, string, number], EventRow>(
     db,
-    `SELECT ${KEPT} FROM events e WHERE subject_id = ? AND tenant_id = ? ORDER BY created_at DESC, id DESC LIMIT ?`,
+    `SELECT ${EVENT_COLUMNS} FROM events e WHERE subject_id = ? AND tenant_id = ? ORDER BY created_at DESC, id DESC LIMIT ?`,
   );
-  const pageSql = (type: string) => `SELECT ${KEPT} FROM events e
+  const pageSql = (type: string) => `SELECT ${EVENT_COLUMNS} FROM events e
     WHERE tenant_id = :tenantId ${type}
       AND created_at >= :from AND created_at < :to AND (created_at, id) < (:createdAt, :id)
     ORDER BY created_at DESC, id DESC LIMIT :limit`;
-  const selectPage = rows<[Terms], KeptEvent>(db, pageSql(''));
+  const selectPage = rows<[NamedParameters], EventRow>(db, pageSql(''));
   // The newest of each type: no search for rare types among a million common ones.
-  const selectOfTypes = rows<[Terms], KeptEvent>(
+  const selectOfTypes = rows<[NamedParameters], EventRow>(
     db,
     `SELECT e.* FROM unnest(:types::text[]) t (name) CROSS JOIN LATERAL (${pageSql('AND type = t.name COLLATE "C"')}) e
      ORDER BY "createdAt" DESC, id DESC LIMIT :limit`,
   );
   const order = createStoredOrder(db, 'events');
-  const selectStored = rows<[Terms], KeptEvent & { position: number }>(
+  const selectStored = rows<[NamedParameters], EventRow & { position: number }>(
     db,
-    `SELECT ${KEPT}, p.position
+    `SELECT ${EVENT_COLUMNS}, p.position
      FROM event_positions p JOIN events e ON e.id = p.event_id AND e.tenant_id = p.tenant_id
      WHERE p.tenant_id = :tenantId AND p.position > :after AND p.position <= :until
        AND (:types::text[] IS NULL OR e.type = ANY (:types))
@@ -155,24 +152,18 @@ export function eventReads(db: Connection) {
     async listStoredEvents(tenantId, query) {
       const { types, from, to, limit } = query;
       const isFiltered = types.length > 0 || (from ?? to) !== null;
-      const stretch = await order.stretch(tenantId, query, isFiltered ? MAX_LOOKED_AT : limit);
+      const range = await order.range(tenantId, query, isFiltered ? MAX_LOOKED_AT : limit);
       const found = await selectStored({
-        ...{ tenantId, after: stretch.after, until: stretch.until ?? stretch.after, limit },
+        ...{ tenantId, after: range.after, until: range.until ?? range.after, limit },
         ...{ types: types.length === 0 ? null : types, from: from ?? 0, to: to ?? FAR_FUTURE },
       });
       const last = found.length === limit ? (found.at(-1)?.position ?? null) : null;
-      const events = await withOutcomes(found.map(({ position: _, ...event }): KeptEvent => event));
-      return { count: events.length, rows: events, ...(await order.end(tenantId, stretch, last)) };
+      const events = await withOutcomes(found.map(({ position: _, ...event }): EventRow => event));
+      return { count: events.length, rows: events, ...(await order.end(tenantId, range, last)) };
     },
     listEventsAbout: async (tenantId, subjectId, limit) =>
       withOutcomes(await selectAbout(subjectId, tenantId, limit)),
   } satisfies Partial<EventStore>;
-}
-
-/** A range of the commit order: positions > `after` and <= `until`; null: none after `after`. */
-export interface Stretch {
-  after: number;
-  until: number | null;
 }
 
 /**
@@ -198,14 +189,14 @@ export function createStoredOrder(db: Connection, kind: 'signals' | 'events') {
     /** The highest assigned position; 0 if there is none. */
     newest: async (tenantId: string): Promise<number> => (await selectNewest(tenantId)) ?? 0,
     /** The next `scan` positions after the end of the previous page. */
-    async stretch(tenantId: string, place: Pick<PageRequest, 'after'>, scan: number): Promise<Stretch> {
+    async range(tenantId: string, place: Pick<PageRequest, 'after'>, scan: number): Promise<PositionRange> {
       const after = positionOf(place);
       return { after, until: (await selectUntil(tenantId, after, scan)) ?? null };
     },
     /** The end of a page: its last row if it is full (`last`), otherwise the end of the range. */
     async end(
       tenantId: string,
-      { after, until }: Stretch,
+      { after, until }: PositionRange,
       last: number | null,
     ): Promise<Omit<StoredPage, 'count'>> {
       const next = last ?? until ?? after;
@@ -249,7 +240,7 @@ const FITS = "d.endpoint_id = :endpointId AND d.status <> 'rejected' AND d.body_
 
 /** Feeds of endpoints: deliveries at the positions of their events, and late ones at their own, in one order. */
 export function feedReads(db: Connection) {
-  const selectUntil = value<[Terms], number | null>(
+  const selectUntil = value<[NamedParameters], number | null>(
     db,
     `SELECT max(position) FROM (
        SELECT position FROM (
@@ -261,7 +252,7 @@ export function feedReads(db: Connection) {
        ORDER BY position LIMIT :scan) places`,
   );
   // A late delivery is not repeated at the position of its event.
-  const selectFound = rows<[Terms], Omit<FeedRow, 'body'> & { position: number }>(
+  const selectFound = rows<[NamedParameters], Omit<FeedRow, 'body'> & { position: number }>(
     db,
     `SELECT p.position, ${SHOWN}
      FROM event_positions p JOIN events v ON v.id = p.event_id JOIN deliveries d ON d.event_id = p.event_id
@@ -277,7 +268,7 @@ export function feedReads(db: Connection) {
     db,
     `SELECT ${WHOLE_BODY} FROM deliveries d ${BODY_JOINS} WHERE d.id = ?`,
   );
-  const selectAny = value<[Terms], number>(
+  const selectAny = value<[NamedParameters], number>(
     db,
     `SELECT 1 FROM event_positions WHERE tenant_id = :tenantId AND position > :after AND position <= :until
      UNION ALL
@@ -327,7 +318,7 @@ const OLDEST = `SELECT event_id FROM batched_events
 export function createBestOfBatch(
   db: Connection,
 ): (endpointId: string, limit: number, best: number) => Promise<string[]> {
-  const select = values<[Terms], string>(
+  const select = values<[NamedParameters], string>(
     db,
     `SELECT wire FROM signals WHERE id IN (
        SELECT e.subject_id FROM (${OLDEST}) o JOIN events e ON e.id = o.event_id)
@@ -350,12 +341,12 @@ export function batchReads(db: Connection) {
      FROM waiting w JOIN events e ON e.id =
        (SELECT min(b.event_id) FROM batched_events b WHERE b.endpoint_id = w.id AND b.delivery_id IS NULL)`,
   );
-  const selectLast = rows<[Terms], BatchedSignals['last'] & { events: number }>(
+  const selectLast = rows<[NamedParameters], BatchedSignals['last'] & { events: number }>(
     db,
-    `SELECT o.n AS events, ${KEPT}
+    `SELECT o.n AS events, ${EVENT_COLUMNS}
      FROM (SELECT count(*) AS n, max(event_id) AS id FROM (${OLDEST}) oldest) o JOIN events e ON e.id = o.id`,
   );
-  const countClasses = rows<[Terms], { classification: Classification; n: number }>(
+  const countClasses = rows<[NamedParameters], { classification: Classification; n: number }>(
     db,
     `SELECT classification, count(*) AS n FROM signals WHERE id IN (
        SELECT e.subject_id FROM (${OLDEST}) o JOIN events e ON e.id = o.event_id) GROUP BY classification`,

@@ -1,14 +1,9 @@
 import { idFloor } from '../../../lib/ids.ts';
-import type { DeliveryStore, DueLane } from '../../delivery-store.ts';
+import type { AttemptStart, DeliveryStore, DueLane } from '../../delivery-store.ts';
 import type { StartsOf } from '../../methods.ts';
 import type { Connection } from '../connection.ts';
 import { WAITING } from '../sql/claims.ts';
 import { rows } from '../sql/prepared.ts';
-
-export interface StartRow {
-  endpointId: string;
-  startedAt: number;
-}
 
 /** How `detail` states that the request was sent twice. */
 const REPEATED = '"repeated":true';
@@ -31,14 +26,14 @@ export function laneReads(db: Connection) {
      ORDER BY e.next_probe_at LIMIT ?`,
   );
   // A request that was sent twice counts twice.
-  const selectSent = rows<[string, string, number], StartRow>(
+  const selectSent = rows<[string, string, number], AttemptStart>(
     db,
     `SELECT d.endpoint_id AS "endpointId", a.started_at AS "startedAt"
      FROM attempts a JOIN deliveries d ON d.id = a.delivery_id
        CROSS JOIN generate_series(1, CASE WHEN strpos(a.detail, ?) > 0 THEN 2 ELSE 1 END)
      WHERE a.id >= ? AND a.started_at > ? ORDER BY a.started_at`,
   );
-  const selectTestSends = rows<[number], StartRow>(
+  const selectTestSends = rows<[number], AttemptStart>(
     db,
     'SELECT endpoint_id AS "endpointId", started_at AS "startedAt" FROM test_sends WHERE started_at > ? ORDER BY started_at',
   );
@@ -54,14 +49,14 @@ export function laneReads(db: Connection) {
        WHERE d.in_hand AND d.attempt_count = 0) h
      WHERE EXISTS (SELECT 1 FROM deliveries d WHERE d.id = h.id AND d.attempt_count = h.attempt - 1 AND d.${WAITING})`,
   );
-  const selectSentTo = rows<[string, string, number, string[]], StartRow>(
+  const selectSentTo = rows<[string, string, number, string[]], AttemptStart>(
     db,
     `SELECT d.endpoint_id AS "endpointId", a.started_at AS "startedAt"
      FROM attempts a JOIN deliveries d ON d.id = a.delivery_id
        CROSS JOIN generate_series(1, CASE WHEN strpos(a.detail, ?) > 0 THEN 2 ELSE 1 END)
      WHERE a.id >= ? AND a.started_at > ? AND d.endpoint_id = ANY (?) ORDER BY a.started_at`,
   );
-  const selectTestedOf = rows<[number, string[]], StartRow>(
+  const selectTestedOf = rows<[number, string[]], AttemptStart>(
     db,
     `SELECT endpoint_id AS "endpointId", started_at AS "startedAt" FROM test_sends
      WHERE started_at > ? AND endpoint_id = ANY (?)`,

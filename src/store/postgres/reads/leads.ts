@@ -101,7 +101,7 @@ export function leadSignalReads(db: Connection) {
   } satisfies Partial<LeadStore>;
 }
 
-interface ListRow {
+interface LeadListRow {
   id: string;
   created_at: number;
   score: number;
@@ -131,7 +131,7 @@ export function leadListReads(db: Connection) {
       const { key, direction } = ORDERS[query.sort];
       const { conditions, terms } = conditionsOf(tenantId, query, ORDERS[query.sort]);
       const orderBy = key.map((column) => `l.${column} ${direction}`).join(', ');
-      const found = await ask<ListRow>(
+      const found = await ask<LeadListRow>(
         db,
         `SELECT l.id, l.created_at, l.score, l.wire FROM leads l
          WHERE ${conditions.join(' AND ')} ORDER BY ${orderBy} LIMIT ?`,

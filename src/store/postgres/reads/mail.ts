@@ -1,20 +1,18 @@
 import { smallestOf } from '../../../lib/lists.ts';
 import { SAMPLE_PLATFORM } from '../../../model/constants.ts';
-import type { Mail, MailFacts } from '../../../model/mail.ts';
+import type { MailFacts } from '../../../model/mail.ts';
 import type { TenantSettings } from '../../../model/tenant.ts';
-import type { DigestStore, MailStore } from '../../mail-store.ts';
+import type { DigestStore, MailRow, MailStore, SettingsRow } from '../../mail-store.ts';
 import type { Connection } from '../connection.ts';
 import { rows, values } from '../sql/prepared.ts';
 import { Table } from '../tables.ts';
 
-type KeptMail = Omit<Mail, 'facts'> & { kind: MailFacts['kind']; facts: object };
-
-const OUTBOX = new Table<KeptMail>('mail_outbox', {
+const OUTBOX = new Table<MailRow>('mail_outbox', {
   ...{ id: 'plain', tenantId: 'plain', kind: 'plain', facts: 'json', createdAt: 'plain' },
   ...{ tries: 'plain', nextTryAt: 'plain', sentAt: 'plain', announced: 'plain' },
 });
 
-function toMail<K extends KeptMail>({ kind, facts, ...mail }: K) {
+function toMail<K extends MailRow>({ kind, facts, ...mail }: K) {
   return { ...mail, facts: { kind, ...facts } as MailFacts };
 }
 
@@ -60,14 +58,7 @@ export function mailReads(db: Connection) {
   } satisfies Partial<MailStore>;
 }
 
-type KeptSettings = Omit<TenantSettings, 'digest'> & {
-  digestEnabled: boolean;
-  digestHour: number;
-  digestFrequency: TenantSettings['digest']['frequency'];
-  digestProfileIds: string[];
-};
-
-const SETTINGS = new Table<KeptSettings>('tenant_settings', {
+const SETTINGS = new Table<SettingsRow>('tenant_settings', {
   ...{ tenantId: 'plain', timezone: 'plain', digestEnabled: 'plain', digestHour: 'plain' },
   ...{ digestFrequency: 'plain', digestProfileIds: 'json', digestDueAt: 'plain', digestSince: 'plain' },
   ...{ digestPosition: 'plain', digestMadeAt: 'plain' },
@@ -79,7 +70,7 @@ function toSettings({
   digestFrequency: frequency,
   digestProfileIds: icp_profile_ids,
   ...rest
-}: KeptSettings): TenantSettings {
+}: SettingsRow): TenantSettings {
   return { ...rest, digest: { enabled, hour, frequency, icp_profile_ids } };
 }
 

@@ -5,14 +5,14 @@ import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts'
 import type { DueLesson, ProfileStore, StoredLesson } from '../../profile-store.ts';
 import type { Connection } from '../connection.ts';
 import { rows, value, values } from '../sql/prepared.ts';
-import { type KeptProfile, PROFILES } from '../tables.ts';
+import { PROFILES, type ProfileRow } from '../tables.ts';
 
 /** Defaults for settings that were added after a profile was stored. */
 const LATER: Partial<IcpProfile> = {
   ...{ offer: '', mutedAuthors: [], mutedSources: [], signalTypes: [], weights: DEFAULT_WEIGHTS },
 };
 
-function toProfile({ settings, nameKey: _, ...own }: KeptProfile): IcpProfile {
+function toProfile({ settings, nameKey: _, ...own }: ProfileRow): IcpProfile {
   return { ...LATER, ...settings, ...own };
 }
 

@@ -16,7 +16,7 @@ const MAX_SEQ = 2n ** 63n - 1n;
 const MAX_TIME = Number(MAX_SEQ >> TIME_SHIFT);
 const COMMA = Buffer.from(',');
 
-interface ListRow {
+interface SignalListRow {
   seq: string;
   wire: string;
   explanation: string | null;
@@ -60,7 +60,7 @@ export function signalListReads(db: Connection) {
       if (selection === null) return toPage([], query.limit);
       if (after !== null) addPosition(selection, query.sort, after);
       const { from, conditions, terms } = selection;
-      const found = await ask<ListRow>(
+      const found = await ask<SignalListRow>(
         db,
         `SELECT s.seq::text AS seq, s.wire, ${query.explain ? 's.explanation' : 'NULL'} AS explanation
          FROM ${from.join(' ')} WHERE ${conditions.join(' AND ')} ORDER BY ${ORDERS[query.sort]} LIMIT ?`,
@@ -83,14 +83,14 @@ export function signalListReads(db: Connection) {
   } satisfies Partial<SignalStore>;
 }
 
-interface Asked {
+interface ResolvedQuery {
   query: SignalQuery;
   /** The profiles of the query's `icps`; null: it has none. */
   profileIds: string[] | null;
   words: string | null;
 }
 
-function build(tenantId: string, { query, profileIds, words }: Asked): Selection {
+function build(tenantId: string, { query, profileIds, words }: ResolvedQuery): Selection {
   const selection: Selection = { from: ['signals s'], conditions: [], terms: [] };
   const add = (condition: string, ...terms: unknown[]) => {
     selection.conditions.push(condition);
@@ -151,7 +151,7 @@ function addPosition({ conditions, terms }: Selection, sort: SignalQuery['sort']
 }
 
 /** One row more than a page holds shows that there is another page; it is dropped. */
-function toPage(found: readonly ListRow[], limit: number): SignalPage {
+function toPage(found: readonly SignalListRow[], limit: number): SignalPage {
   const page = found.slice(0, limit);
   const json = page.map(({ wire, explanation }) =>
     Buffer.from(explanation === null ? wire : `${wire.slice(0, -1)},"explanation":${explanation}}`),

@@ -3,6 +3,7 @@ import { createKnownSignalSearch } from '../../changes/known-signals.ts';
 import type { StoreStatements } from '../../changes.ts';
 import type { DeliveryLogStore } from '../../delivery-log-store.ts';
 import type { LeadStore } from '../../lead-store.ts';
+import type { NamedParameters } from '../../pages.ts';
 import type {
   Judgement,
   OutdatedSignal,
@@ -20,8 +21,6 @@ import { row, rows, value, values } from '../sql/prepared.ts';
 import { Table, VIEWS } from '../tables.ts';
 import { createStoredOrder } from './events.ts';
 import { createProfileResolver } from './profiles.ts';
-
-type Terms = Record<string, unknown>;
 
 const FEEDBACK = new Table<SignalFeedback>('signal_feedback f JOIN signals s ON s.id = f.signal_id', {
   ...{ tenantId: 'plain', signalId: 'plain', relevant: 'plain', reason: 'plain', actorId: 'plain' },
@@ -63,7 +62,7 @@ export function signalReads(db: Connection) {
     'SELECT 1 FROM signals WHERE tenant_id = ? AND platform = ? AND external_id IS NOT NULL LIMIT 1',
   );
   // Excludes signals whose post was edited: their score is that of another text.
-  const selectScore = row<[Terms], StoredDuplicate>(
+  const selectScore = row<[NamedParameters], StoredDuplicate>(
     db,
     `SELECT id, score FROM signals
      WHERE id = :id AND NOT coalesce(external_id = :externalId AND text <> :text, false)`,
@@ -76,14 +75,14 @@ export function signalReads(db: Connection) {
      FROM signal_days WHERE tenant_id = ? AND day >= extract(epoch FROM ?::timestamp) / 86400
      GROUP BY signal_days.day HAVING sum(count) > 0 ORDER BY signal_days.day`,
   );
-  const selectScores = rows<[Terms], { score: number; count: number }>(
+  const selectScores = rows<[NamedParameters], { score: number; count: number }>(
     db,
     `SELECT scores * 5 AS score, sum(count)::bigint AS count FROM signal_days
      WHERE tenant_id = :tenantId AND profile_id = :profileId
        AND day = ANY (SELECT (extract(epoch FROM asked::timestamp) / 86400)::bigint FROM unnest(:days::text[]) asked)
      GROUP BY scores HAVING sum(count) > 0 ORDER BY scores`,
   );
-  const countJudged = value<[Terms], number>(
+  const countJudged = value<[NamedParameters], number>(
     db,
     `SELECT count(*) FROM (
        SELECT 1 FROM icp_profiles p JOIN signal_feedback f ON f.profile_id = p.id AND f.seq >= :since::bigint << 21
@@ -105,7 +104,7 @@ export function signalReads(db: Connection) {
   );
   const selectPosition = value<[string], number>(db, 'SELECT position FROM stored_rows WHERE tenant_id = ?');
   // JSON is not decoded in SQL, because posts may contain escapes that PostgreSQL rejects.
-  const selectOutdated = rows<[Terms], OutdatedSignal>(
+  const selectOutdated = rows<[NamedParameters], OutdatedSignal>(
     db,
     `SELECT id, profile_id AS "profileId", wire FROM signals
      WHERE tenant_id = :tenantId AND strpos(wire, '"external_id":' || to_json(:shownId::text)) > 0
@@ -171,7 +170,7 @@ export function storedSignalReads(db: Connection) {
   const order = createStoredOrder(db, 'signals');
   const resolveProfiles = createProfileResolver(db);
   // Does not transfer columns that the page does not show.
-  const select = rows<[Terms], ShownRow>(
+  const select = rows<[NamedParameters], ShownRow>(
     db,
     `SELECT p.position, s.wire, CASE WHEN :explain::boolean THEN s.explanation END AS explanation,
             CASE WHEN :reads::boolean THEN s.text END AS text
@@ -186,7 +185,7 @@ export function storedSignalReads(db: Connection) {
        AND s.score >= :minScore AND s.timestamp >= :from AND s.timestamp < :to
      ORDER BY p.position LIMIT :limit`,
   );
-  const selectLatest = rows<[Terms], ShownRow>(
+  const selectLatest = rows<[NamedParameters], ShownRow>(
     db,
     `SELECT p.position, s.wire, s.explanation, NULL AS text
      FROM (SELECT position, seq FROM signal_positions
@@ -201,17 +200,17 @@ export function storedSignalReads(db: Connection) {
       const phrases = query.q === null ? null : phrasesOf(query.q);
       const { limit, explain, externalId, minScore, from, to } = query;
       const { platforms, signalTypes, classifications, companyDomains } = query;
-      const stretch = await order.stretch(tenantId, query, isFiltered(query) ? MAX_LOOKED_AT : limit);
+      const range = await order.range(tenantId, query, isFiltered(query) ? MAX_LOOKED_AT : limit);
       // If nothing can match, all existing rows are skipped.
       if (phrases?.length === 0 || profileIds?.length === 0) {
-        const last = Math.max(stretch.after, await order.newest(tenantId));
-        return { count: 0, json: Buffer.alloc(0), ...(await order.end(tenantId, stretch, last)) };
+        const last = Math.max(range.after, await order.newest(tenantId));
+        return { count: 0, json: Buffer.alloc(0), ...(await order.end(tenantId, range, last)) };
       }
       const found = await select({
         ...{
           tenantId,
-          after: stretch.after,
-          until: stretch.until ?? stretch.after,
+          after: range.after,
+          until: range.until ?? range.after,
           explain,
           reads: phrases !== null,
         },
@@ -220,11 +219,11 @@ export function storedSignalReads(db: Connection) {
         to: to ?? Number.MAX_SAFE_INTEGER,
         limit: phrases === null ? limit : MAX_CHARACTERS / ROW_CHARACTERS,
       });
-      const { fitting, last } = phrases === null ? all(found, limit) : withPhrases(found, phrases, limit);
+      const { rows: page, last } = phrases === null ? all(found, limit) : withPhrases(found, phrases, limit);
       return {
-        count: fitting.length,
-        json: joined(fitting),
-        ...(await order.end(tenantId, stretch, last)),
+        count: page.length,
+        json: joined(page),
+        ...(await order.end(tenantId, range, last)),
       };
     },
     latestSignals: async (tenantId, query) => joined(await selectLatest({ tenantId, ...query })),
@@ -232,25 +231,25 @@ export function storedSignalReads(db: Connection) {
 }
 
 /** The rows of a page, and the position of the last one; null: at the end of the range. */
-interface Fitting {
-  fitting: ShownRow[];
+interface PageSlice {
+  rows: ShownRow[];
   last: number | null;
 }
 
-function all(found: ShownRow[], limit: number): Fitting {
-  return { fitting: found, last: found.length === limit ? (found.at(-1)?.position ?? null) : null };
+function all(found: ShownRow[], limit: number): PageSlice {
+  return { rows: found, last: found.length === limit ? (found.at(-1)?.position ?? null) : null };
 }
 
-function withPhrases(found: readonly ShownRow[], phrases: readonly string[][], limit: number): Fitting {
-  const fitting: ShownRow[] = [];
+function withPhrases(found: readonly ShownRow[], phrases: readonly string[][], limit: number): PageSlice {
+  const rows: ShownRow[] = [];
   let characters = 0;
   for (const each of found) {
     const text = each.text ?? '';
     characters += ROW_CHARACTERS + text.length;
-    if (holdsPhrases([text, ...searchedFacts(JSON.parse(each.wire))], phrases)) fitting.push(each);
-    if (fitting.length === limit || characters >= MAX_CHARACTERS) return { fitting, last: each.position };
+    if (holdsPhrases([text, ...searchedFacts(JSON.parse(each.wire))], phrases)) rows.push(each);
+    if (rows.length === limit || characters >= MAX_CHARACTERS) return { rows, last: each.position };
   }
-  return { fitting, last: null };
+  return { rows, last: null };
 }
 
 function joined(found: readonly ShownRow[]): Buffer {

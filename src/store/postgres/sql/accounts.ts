@@ -2,12 +2,12 @@ import type { AccountStatements } from '../../changes/accounts.ts';
 import type { Connection } from '../connection.ts';
 import { keyReads, sessionReads, teamReads } from '../reads/accounts.ts';
 import { KEYS, OWNERS, SESSIONS, TENANTS } from '../tables.ts';
-import { changed, count, type Later, run, value } from './prepared.ts';
+import { type Async, changed, count, run, value } from './prepared.ts';
 
 /** Concurrent requests have all read the same last use; one of them writes it. */
 const TOUCH_EVERY_MS = 60_000;
 
-export function accountsSql(db: Connection): Later<AccountStatements['accounts']> {
+export function accountsSql(db: Connection): Async<AccountStatements['accounts']> {
   const updateKey = run(
     db,
     'UPDATE api_keys SET name = :name, scopes = :scopes, rate_limit = :rateLimit, expires_at = :expiresAt WHERE id = :id',

@@ -1,9 +1,9 @@
 import type { CampaignStatements } from '../../changes/campaigns.ts';
 import type { Connection } from '../connection.ts';
 import { CAMPAIGNS } from '../tables.ts';
-import { changed, type Later, rows, run, value, values } from './prepared.ts';
+import { type Async, changed, rows, run, value, values } from './prepared.ts';
 
-export function campaignsSql(db: Connection): Later<CampaignStatements['campaigns']> {
+export function campaignsSql(db: Connection): Async<CampaignStatements['campaigns']> {
   const update = changed<Record<string, unknown>[]>(
     db,
     `UPDATE campaigns SET

@@ -1,7 +1,7 @@
 import type { ClaimStatements } from '../../changes/claims.ts';
 import type { Connection } from '../connection.ts';
 import { ENDPOINTS } from '../tables.ts';
-import { type Later, row, rows, run, value } from './prepared.ts';
+import { type Async, row, rows, run, value } from './prepared.ts';
 
 /** The condition of the partial indexes of waiting deliveries. */
 export const WAITING = "status IN ('pending', 'retrying')";
@@ -20,7 +20,7 @@ interface Gathered {
   bodies: string | null;
 }
 
-export function claimsSql(db: Connection): Later<ClaimStatements['claims']> {
+export function claimsSql(db: Connection): Async<ClaimStatements['claims']> {
   const selectById = ENDPOINTS.select<[string]>(db, 'WHERE id = ?');
   const selectDue = gathered<[string, number, string[], number]>(
     db,

@@ -1,10 +1,11 @@
 import { addAll } from '../../../lib/lists.ts';
 import type { DeliveryKey, DeliveryStatements, WalkTerms } from '../../changes/deliveries.ts';
+import type { SqlFragment } from '../../pages.ts';
 import type { Connection } from '../connection.ts';
 import { WAITING } from './claims.ts';
-import { changed, count, type Later, row, rows, run, value, values } from './prepared.ts';
+import { type Async, changed, count, row, rows, run, value, values } from './prepared.ts';
 
-export function deliveriesSql(db: Connection): Later<DeliveryStatements['deliveries']> {
+export function deliveriesSql(db: Connection): Async<DeliveryStatements['deliveries']> {
   const selectPaused = rows<[number], { id: string; settings: { dead_letter: boolean } }>(
     db,
     "SELECT id, settings FROM webhook_endpoints WHERE status = 'paused' AND deleted_at IS NULL AND paused_at <= ?",
@@ -111,18 +112,13 @@ export function deliveriesSql(db: Connection): Later<DeliveryStatements['deliver
   };
 }
 
-interface Where {
-  sql: string;
-  values: unknown[];
-}
-
 const SELECT = 'SELECT created_at AS "createdAt", id FROM deliveries WHERE';
 const ENDED_STATUSES = new Set(['dead', 'discarded', 'rejected', 'expired']);
 /** The condition of the index `deliveries_ended`. */
 const ENDED = "status IN ('dead', 'discarded', 'rejected', 'expired')";
 
 /** Scans the deliveries of a tenant or an endpoint in order of time. */
-function createDeliveryWalk(db: Connection): Later<DeliveryStatements['deliveries']>['walk'] {
+function createDeliveryWalk(db: Connection): Async<DeliveryStatements['deliveries']>['walk'] {
   const all = (sql: string, terms: unknown[]) => rows<unknown[], DeliveryKey>(db, sql)(...terms);
 
   /** Scans `scan` deliveries after the key, and returns up to `limit` matches. */
@@ -146,12 +142,12 @@ function createDeliveryWalk(db: Connection): Later<DeliveryStatements['deliverie
 }
 
 /** The scanned range: to the end of the terms' time, or up to and including `edge`. */
-function rangeOf(terms: WalkTerms, after: DeliveryKey | null, edge: DeliveryKey | null): Where {
+function rangeOf(terms: WalkTerms, after: DeliveryKey | null, edge: DeliveryKey | null): SqlFragment {
   const { sql, values } = scopeOf(terms);
   const { from, to } = { from: terms.from ?? 0, to: terms.to ?? Number.MAX_SAFE_INTEGER };
   const down = terms.direction === 'DESC';
   const start = after ?? { createdAt: down ? to : from, id: '' };
-  const where: Where = {
+  const where: SqlFragment = {
     sql: `${sql} AND (created_at, id) ${down ? '<' : '>'} (?, ?) AND created_at ${down ? '>=' : '<'} ?`,
     values: [...values, start.createdAt, start.id, down ? from : to],
   };
@@ -162,7 +158,7 @@ function rangeOf(terms: WalkTerms, after: DeliveryKey | null, edge: DeliveryKey 
   return where;
 }
 
-function scopeOf({ tenantId, endpointId, statuses }: WalkTerms): Where {
+function scopeOf({ tenantId, endpointId, statuses }: WalkTerms): SqlFragment {
   const [status] = statuses ?? [];
   if (status !== undefined && ENDED_STATUSES.has(status)) {
     return {
@@ -179,7 +175,7 @@ function scopeOf({ tenantId, endpointId, statuses }: WalkTerms): Where {
 }
 
 /** The conditions that the index does not cover. */
-function filterOf({ endpointId, statuses, ofEndpoints, eventType }: WalkTerms): Where {
+function filterOf({ endpointId, statuses, ofEndpoints, eventType }: WalkTerms): SqlFragment {
   const ended = ENDED_STATUSES.has(statuses?.[0] ?? '');
   const parts: [string, unknown][] = [];
   if (ended && endpointId !== null) parts.push(['endpoint_id = ?', endpointId]);

@@ -4,7 +4,7 @@ import type { Connection } from '../connection.ts';
 import { ENDED_SUBSCRIPTIONS, endpointReads } from '../reads/endpoints.ts';
 import { ENDPOINTS, SUBSCRIPTIONS } from '../tables.ts';
 import { WAITING } from './claims.ts';
-import { changed, count, type Later, row, rows, run, value, values } from './prepared.ts';
+import { type Async, changed, count, row, rows, run, value, values } from './prepared.ts';
 
 /** An endpoint with a failed attempt, and its settings. */
 interface FailingRow {
@@ -15,7 +15,7 @@ interface FailingRow {
   isWatched: number;
 }
 
-export function endpointsSql(db: Connection): Later<EndpointStatements['endpoints']> {
+export function endpointsSql(db: Connection): Async<EndpointStatements['endpoints']> {
   const addFailure = row<[string], FailingRow>(
     db,
     `UPDATE webhook_endpoints SET consecutive_failures = consecutive_failures + 1 WHERE id = ?

@@ -1,9 +1,9 @@
 import type { AnswerRow, ErasureStatements, MentionStatements } from '../../changes/erasure.ts';
 import type { Connection } from '../connection.ts';
 import { BODY_JOINS, WAITING, WHOLE_BODY } from './claims.ts';
-import { type Later, row, rows, run, value, values } from './prepared.ts';
+import { type Async, row, rows, run, value, values } from './prepared.ts';
 
-export function erasureSql(db: Connection): Later<ErasureStatements['erasure']> {
+export function erasureSql(db: Connection): Async<ErasureStatements['erasure']> {
   const selectSignalIds = values<[string, string[]], string>(
     db,
     'SELECT DISTINCT signal_id FROM signal_people WHERE tenant_id = ? AND key = ANY (?)',
@@ -33,7 +33,7 @@ export function erasureSql(db: Connection): Later<ErasureStatements['erasure']> 
   };
 }
 
-export function mentionsSql(db: Connection): Later<MentionStatements['mentions']> {
+export function mentionsSql(db: Connection): Async<MentionStatements['mentions']> {
   // The response of a batch can have a megabyte: reading stops after enough of them.
   const selectAnswers = rows<[string, string, string, number, number], AnswerRow & { bytes: number }>(
     db,

@@ -2,9 +2,9 @@ import type { EventStatements } from '../../changes/events.ts';
 import type { Connection } from '../connection.ts';
 import { createBestOfBatch } from '../reads/events.ts';
 import { WAITING } from './claims.ts';
-import { changed, count, type Later, row, rows, run, value, values } from './prepared.ts';
+import { type Async, changed, count, row, rows, run, value, values } from './prepared.ts';
 
-export function eventsSql(db: Connection): Later<EventStatements['events']> {
+export function eventsSql(db: Connection): Async<EventStatements['events']> {
   const insertBody = value<[string, number | null], number>(
     db,
     'INSERT INTO delivery_bodies (body, tail_id) VALUES (?, ?) RETURNING id',

@@ -1,9 +1,9 @@
 import type { LeadStatements } from '../../changes/lead-rows.ts';
 import type { Connection } from '../connection.ts';
 import { leadReads } from '../reads/leads.ts';
-import { changed, type Later, rows, run, value, values } from './prepared.ts';
+import { type Async, changed, rows, run, value, values } from './prepared.ts';
 
-export function leadsSql(db: Connection): Later<LeadStatements['leads']> {
+export function leadsSql(db: Connection): Async<LeadStatements['leads']> {
   const { getLead, findIdentities } = leadReads(db);
   const selectWire = value<[string], string>(db, 'SELECT wire FROM signals WHERE id = ? FOR UPDATE');
   const updateWire = run<[string, string]>(db, 'UPDATE signals SET wire = ? WHERE id = ?');

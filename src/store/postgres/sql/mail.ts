@@ -1,8 +1,8 @@
 import type { MailStatements } from '../../changes/mail.ts';
 import type { Connection } from '../connection.ts';
-import { changed, count, type Later, run, value } from './prepared.ts';
+import { type Async, changed, count, run, value } from './prepared.ts';
 
-export function mailSql(db: Connection): Later<MailStatements['mail']> {
+export function mailSql(db: Connection): Async<MailStatements['mail']> {
   return {
     insertMail: run(
       db,

@@ -3,7 +3,7 @@ import type { Connection, Prepared } from '../connection.ts';
 type Nothing = ReturnType<() => void>;
 
 /** Statements of an asynchronous driver. One without a result may still be in progress when it returns. */
-export type Later<S> = {
+export type Async<S> = {
   readonly [K in keyof S]: S[K] extends (...values: infer P) => infer R
     ? (...values: P) => [R] extends [Nothing] ? void | Promise<void> : Promise<R>
     : never;

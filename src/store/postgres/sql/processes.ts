@@ -1,8 +1,8 @@
 import { heardWithin, type ProcessStatements } from '../../changes/processes.ts';
 import type { Connection } from '../connection.ts';
-import { type Later, rows, run, value, values } from './prepared.ts';
+import { type Async, rows, run, value, values } from './prepared.ts';
 
-export function presenceSql(db: Connection): Later<ProcessStatements['presence']> {
+export function presenceSql(db: Connection): Async<ProcessStatements['presence']> {
   const heard = values<[string, number, number], number>(
     db,
     'SELECT 1 FROM processes WHERE name = ? AND seen_at BETWEEN ? AND ?',
@@ -31,7 +31,7 @@ export function presenceSql(db: Connection): Later<ProcessStatements['presence']
   };
 }
 
-export function processesSql(db: Connection): Later<ProcessStatements['processes']> {
+export function processesSql(db: Connection): Async<ProcessStatements['processes']> {
   // The row stays, so that the node that takes over the endpoint can read what was held.
   const endLanes = run<[string[]]>(
     db,

@@ -4,14 +4,14 @@ import type { ProfileStatements } from '../../changes/profiles.ts';
 import type { Connection } from '../connection.ts';
 import { profileReads } from '../reads/profiles.ts';
 import { PROFILES } from '../tables.ts';
-import { changed, type Later, rows, run, value } from './prepared.ts';
+import { type Async, changed, rows, run, value } from './prepared.ts';
 
 function toRow({ id, tenantId, name, active, createdAt, updatedAt, version, ...settings }: IcpProfile) {
   const own = { id, tenantId, name, active, createdAt, updatedAt, version };
   return { ...own, nameKey: profileNameKey(name), settings };
 }
 
-export function profilesSql(db: Connection): Later<ProfileStatements['profiles']> {
+export function profilesSql(db: Connection): Async<ProfileStatements['profiles']> {
   const update = changed<Record<string, unknown>[]>(
     db,
     `UPDATE icp_profiles SET name = :name, name_key = :nameKey, settings = :settings, active = :active,

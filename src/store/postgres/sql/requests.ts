@@ -1,9 +1,9 @@
 import type { JobStatements, RequestStatements } from '../../changes/requests.ts';
 import type { Connection } from '../connection.ts';
 import { JOBS } from '../tables.ts';
-import { changed, count, type Later, row, run, value } from './prepared.ts';
+import { type Async, changed, count, row, run, value } from './prepared.ts';
 
-export function requestsSql(db: Connection): Later<RequestStatements['requests']> {
+export function requestsSql(db: Connection): Async<RequestStatements['requests']> {
   const held =
     'tenant_id = :tenantId AND route = :route AND key = :key AND token = :token AND status IS NULL';
   return {
@@ -62,7 +62,7 @@ export function requestsSql(db: Connection): Later<RequestStatements['requests']
   };
 }
 
-export function jobsSql(db: Connection): Later<JobStatements['jobs']> {
+export function jobsSql(db: Connection): Async<JobStatements['jobs']> {
   return {
     countOpen: value(db, 'SELECT count(*) FROM jobs WHERE tenant_id = ? AND finished_at IS NULL'),
     selectResults: value(

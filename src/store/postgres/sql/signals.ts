@@ -5,9 +5,9 @@ import type { SignalStatements } from '../../changes/signals.ts';
 import type { Connection } from '../connection.ts';
 import { wordsVector } from '../search-words.ts';
 import { COMPANIES, type Table, VIEWS } from '../tables.ts';
-import { changed, count, type Later, row, rows, run, value, values } from './prepared.ts';
+import { type Async, changed, count, row, rows, run, value, values } from './prepared.ts';
 
-export function signalsSql(db: Connection): Later<SignalStatements['signals']> {
+export function signalsSql(db: Connection): Async<SignalStatements['signals']> {
   const addTriage = run<[string[], string]>(
     db,
     `INSERT INTO signal_triage (seq, tenant_id)
@@ -148,7 +148,7 @@ function atPlace(condition: string): string {
      (SELECT signal_id FROM signal_places WHERE ${AT_PLACE} AND ${condition} LIMIT 1))`;
 }
 
-export function knownSignalsSql(db: Connection): Later<KnownSignalStatements['knownSignals']> {
+export function knownSignalsSql(db: Connection): Async<KnownSignalStatements['knownSignals']> {
   return {
     findByExternalId: row(db, atPlace('external_id = :externalId')),
     findByUrl: row(db, atPlace(`${OF_URL} AND (external_id IS NULL OR :externalId::text IS NULL)`)),
@@ -197,7 +197,7 @@ const STORED: Table<StoredCompany> = COMPANIES.with<{ search: string; industry: 
   industry: 'plain',
 });
 
-export function companiesSql(db: Connection): Later<CompanyStatements['companies']> {
+export function companiesSql(db: Connection): Async<CompanyStatements['companies']> {
   const update = changed<Record<string, unknown>[]>(
     db,
     `UPDATE companies SET search = :search, industry = :industry, facts = :facts, updated_at = :updatedAt,

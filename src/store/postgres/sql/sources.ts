@@ -3,7 +3,7 @@ import type { SourceStatements, StoredSource } from '../../changes/sources.ts';
 import type { Connection } from '../connection.ts';
 import { wholeSource } from '../reads/sources.ts';
 import { SOURCES } from '../tables.ts';
-import { changed, count, type Later, run, value } from './prepared.ts';
+import { type Async, changed, count, run, value } from './prepared.ts';
 
 /** With the position at which reading continues. */
 const READ = SOURCES.with<{ position: SourcePosition }>({ position: 'json' });
@@ -19,7 +19,7 @@ function hostOf({ settings: { url }, kind }: Source): string {
 
 const toRow = (source: StoredSource) => STORED.encode({ ...source, host: hostOf(source) });
 
-export function sourcesSql(db: Connection): Later<SourceStatements['sources']> {
+export function sourcesSql(db: Connection): Async<SourceStatements['sources']> {
   const byId = READ.select<[string]>(db, 'WHERE id = ?');
   const insert = STORED.insert(db);
   const update = changed<Record<string, unknown>[]>(

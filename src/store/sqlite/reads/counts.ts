@@ -1,10 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import { heardWithin } from '../../changes/processes.ts';
-import type { StoreCounts, Waiting } from '../../figures.ts';
+import type { Backlog, StoreCounts } from '../../figures.ts';
 import { presenceSql } from '../sql/processes.ts';
 import { WAITING } from './shown-state.ts';
 
-interface WaitingRow {
+interface BacklogRow {
   endpointId: string;
   status: 'pending' | 'retrying';
   count: number;
@@ -13,7 +13,7 @@ interface WaitingRow {
 
 /** Counts over all tenants, each from one index. Waiting deliveries are all counted: 0.1 s per million. */
 export function createCounts(db: Database): (lateBefore: number) => StoreCounts {
-  const selectWaiting = db.prepare<[], WaitingRow>(
+  const selectWaiting = db.prepare<[], BacklogRow>(
     `SELECT d.endpoint_id AS endpointId, d.status, count(*) AS count, min(d.next_attempt_at) AS oldest
      FROM deliveries d INDEXED BY deliveries_due WHERE d.${WAITING} GROUP BY d.endpoint_id, d.status`,
   );
@@ -51,7 +51,7 @@ export function createCounts(db: Database): (lateBefore: number) => StoreCounts 
   };
 }
 
-function nothing(): Waiting {
+function nothing(): Backlog {
   return { count: 0, oldestDueAt: null };
 }
 

@@ -20,7 +20,8 @@ import type {
   LastAttempt,
   ListedDelivery,
 } from '../../delivery-log-store.ts';
-import type { DeliveryStore, DueLane } from '../../delivery-store.ts';
+import type { AttemptStart, DeliveryStore, DueLane } from '../../delivery-store.ts';
+import type { SqlFragment, SqlValue } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
 import { positionOf } from './events.ts';
 import { BODY_JOINS, SHOWN_COLUMNS, SHOWN_JOINS, WAITING, WHOLE_BODY } from './shown-state.ts';
@@ -63,7 +64,7 @@ export function deliveryReads(db: Database) {
   } satisfies Part<DeliveryStore> & Part<DeliveryLogStore>;
 }
 
-interface WaitingRow extends DeliveryKey {
+interface WaitingDeliveryRow extends DeliveryKey {
   status: DeliveryStatus;
   eventType: EventType;
 }
@@ -80,7 +81,7 @@ export function createDeliveryPages(db: Database) {
   const selectOwner = db
     .prepare<[string], string>('SELECT tenant_id FROM webhook_endpoints WHERE id = ?')
     .pluck();
-  const selectWaiting = db.prepare<[string, number], WaitingRow>(
+  const selectWaiting = db.prepare<[string, number], WaitingDeliveryRow>(
     `SELECT id, created_at AS createdAt, status, event_type AS eventType FROM deliveries INDEXED BY deliveries_due
      WHERE endpoint_id = ? AND ${WAITING} LIMIT ?`,
   );
@@ -112,8 +113,8 @@ export function createDeliveryPages(db: Database) {
         .map(({ id }) => id),
     belongsTo: (endpointId: string, tenantId: string): boolean => selectOwner.get(endpointId) === tenantId,
     /** All waiting deliveries of these endpoints, unordered; null if there are more than `most`. */
-    waitingFor(endpointIds: readonly string[], most: number): WaitingRow[] | null {
-      const rows: WaitingRow[] = [];
+    waitingFor(endpointIds: readonly string[], most: number): WaitingDeliveryRow[] | null {
+      const rows: WaitingDeliveryRow[] = [];
       for (const id of endpointIds) {
         addAll(rows, selectWaiting.all(id, most + 1 - rows.length));
         if (rows.length > most) return null;
@@ -247,12 +248,6 @@ function fits(row: DeliverySummary, query: DeliveryQuery): boolean {
   );
 }
 
-type Value = string | number;
-interface Where {
-  sql: string;
-  values: Value[];
-}
-
 const ALL = 'SELECT created_at AS createdAt, id FROM deliveries INDEXED BY';
 /** As in the condition of the index `deliveries_ended`. */
 const ENDED = "status IN ('dead', 'discarded', 'rejected', 'expired')";
@@ -263,12 +258,12 @@ const ENDED_STATUSES: ReadonlySet<string> = new Set(['dead', 'discarded', 'rejec
  * scanned, not found: a million waiting deliveries before the requested one take seconds in total.
  */
 export function createDeliveryWalk(db: Database) {
-  const statements = new Map<string, Statement<Value[], DeliveryKey>>();
+  const statements = new Map<string, Statement<SqlValue[], DeliveryKey>>();
 
-  function all(sql: string, values: Value[]): DeliveryKey[] {
+  function all(sql: string, values: SqlValue[]): DeliveryKey[] {
     let statement = statements.get(sql);
     if (statement === undefined) {
-      statement = db.prepare<Value[], DeliveryKey>(sql);
+      statement = db.prepare<SqlValue[], DeliveryKey>(sql);
       statements.set(sql, statement);
     }
     return statement.all(...values);
@@ -295,14 +290,18 @@ export function createDeliveryWalk(db: Database) {
 }
 
 /** The scanned index and its range: to the end of the terms' time, or up to and including `edge`. */
-function rangeOf(terms: WalkTerms, after: DeliveryKey | null, edge: DeliveryKey | null): Where {
+function rangeOf(
+  terms: WalkTerms,
+  after: DeliveryKey | null,
+  edge: DeliveryKey | null,
+): SqlFragment<SqlValue> {
   const { sql, values } = scopeOf(terms);
   const { from, to } = { from: terms.from ?? 0, to: terms.to ?? Number.MAX_SAFE_INTEGER };
   const down = terms.direction === 'DESC';
   const start = after ?? { createdAt: down ? to : from, id: '' };
   // The far end is a scalar: SQLite does not use a row value as the second bound of an index range.
   const end = down ? (edge?.createdAt ?? from) : edge === null ? to : edge.createdAt + 1;
-  const where: Where = {
+  const where: SqlFragment<SqlValue> = {
     sql: `${sql} AND (created_at, id) ${down ? '<' : '>'} (?, ?) AND created_at ${down ? '>=' : '<'} ?`,
     values: [...values, start.createdAt, start.id, end],
   };
@@ -313,7 +312,7 @@ function rangeOf(terms: WalkTerms, after: DeliveryKey | null, edge: DeliveryKey 
   return where;
 }
 
-function scopeOf({ tenantId, endpointId, statuses }: WalkTerms): Where {
+function scopeOf({ tenantId, endpointId, statuses }: WalkTerms): SqlFragment<SqlValue> {
   const [status] = statuses ?? [];
   if (status !== undefined && ENDED_STATUSES.has(status)) {
     return {
@@ -333,9 +332,9 @@ function scopeOf({ tenantId, endpointId, statuses }: WalkTerms): Where {
 }
 
 /** The conditions that the index does not cover. */
-function filterOf({ endpointId, statuses, ofEndpoints, eventType }: WalkTerms): Where {
+function filterOf({ endpointId, statuses, ofEndpoints, eventType }: WalkTerms): SqlFragment<SqlValue> {
   const ended = ENDED_STATUSES.has(statuses?.[0] ?? '');
-  const parts: [string, Value[]][] = [];
+  const parts: [string, SqlValue[]][] = [];
   if (ended && endpointId !== null) parts.push(['endpoint_id = ?', [endpointId]]);
   const known = endpointId === null && statuses?.[0] === 'delivered';
   if (!ended && !known && statuses !== null) {
@@ -348,11 +347,9 @@ function filterOf({ endpointId, statuses, ofEndpoints, eventType }: WalkTerms): 
   return { sql: parts.map(([sql]) => ` AND ${sql}`).join(''), values: parts.flatMap(([, values]) => values) };
 }
 
-/** The part of an attempt that is stored as JSON. */
+type AttemptRow = Omit<AttemptRecord, keyof AttemptDetail> & { deliveryId: string; detail: AttemptDetail };
 
-type KeptAttempt = Omit<AttemptRecord, keyof AttemptDetail> & { deliveryId: string; detail: AttemptDetail };
-
-const ATTEMPTS = new Table<KeptAttempt>('attempts', {
+const ATTEMPTS = new Table<AttemptRow>('attempts', {
   ...{
     id: 'plain',
     deliveryId: 'plain',
@@ -363,7 +360,7 @@ const ATTEMPTS = new Table<KeptAttempt>('attempts', {
   },
 });
 
-function toAttempt({ deliveryId, detail, ...own }: KeptAttempt): AttemptLog {
+function toAttempt({ deliveryId, detail, ...own }: AttemptRow): AttemptLog {
   const requestHeaders = detail.sent === null ? {} : sentHeaders({ deliveryId, ...own }, detail.sent);
   return { ...own, ...detail, requestHeaders };
 }
@@ -373,11 +370,6 @@ function createAttemptList(db: Database): (deliveryId: string) => AttemptLog[] {
   const selectOf = ATTEMPTS.select<[string]>(db, 'WHERE delivery_id = ? ORDER BY attempt, started_at, id');
 
   return (deliveryId) => selectOf.all(deliveryId).map(toAttempt);
-}
-
-export interface StartRow {
-  endpointId: string;
-  startedAt: number;
 }
 
 interface HeldRow {
@@ -415,7 +407,7 @@ export function laneReads(db: Database) {
        JOIN deliveries d ON d.id = a.delivery_id
      WHERE a.id >= ? AND a.started_at > ? ORDER BY a.started_at`,
   );
-  const selectTestSends = db.prepare<[number], StartRow>(
+  const selectTestSends = db.prepare<[number], AttemptStart>(
     'SELECT endpoint_id AS endpointId, started_at AS startedAt FROM test_sends WHERE started_at > ? ORDER BY started_at',
   );
   // Deliveries that a process reserved when it stored them are in no lease. Released ones are counted as well. CROSS:

@@ -58,9 +58,9 @@ export function endpointReads(db: Database) {
  * The size of the cache of prepared settings, in bytes of their JSON: about ten thousand endpoints, or 70 with the
  * largest format.
  */
-const MAX_KEPT_BYTES = 32 * 1024 * 1024;
+const MAX_CACHED_BYTES = 32 * 1024 * 1024;
 
-interface Kept {
+interface CachedReceiver {
   version: number;
   bytes: number;
   receiver: Receiver;
@@ -79,15 +79,15 @@ export function receiverReads(db: Database) {
     'SELECT mode, settings FROM webhook_endpoints WHERE id = ?',
   );
   /** By endpoint, least recently used first. */
-  const kept = new Map<string, Kept>();
-  let keptBytes = 0;
+  const cache = new Map<string, CachedReceiver>();
+  let cachedBytes = 0;
 
   function forget(id: string): void {
-    keptBytes -= kept.get(id)?.bytes ?? 0;
-    kept.delete(id);
+    cachedBytes -= cache.get(id)?.bytes ?? 0;
+    cache.delete(id);
   }
 
-  function read(id: string, version: number): Kept {
+  function read(id: string, version: number): CachedReceiver {
     const { mode = 'push', settings: text = '{}' } = selectOne.get(id) ?? {};
     const settings = JSON.parse(text) as WebhookInput;
     const shape = settings.payload_format === null ? null : shapeOf(settings.payload_format);
@@ -97,15 +97,15 @@ export function receiverReads(db: Database) {
   return {
     listReceivers(tenantId) {
       const receivers = selectVersions.all(tenantId).map(({ id, version }) => {
-        const known = kept.get(id);
+        const known = cache.get(id);
         const current = known?.version === version ? known : read(id, version);
         forget(id);
-        kept.set(id, current);
-        keptBytes += current.bytes;
+        cache.set(id, current);
+        cachedBytes += current.bytes;
         return current.receiver;
       });
-      for (const id of kept.keys()) {
-        if (keptBytes <= MAX_KEPT_BYTES) break;
+      for (const id of cache.keys()) {
+        if (cachedBytes <= MAX_CACHED_BYTES) break;
         forget(id);
       }
       return receivers;

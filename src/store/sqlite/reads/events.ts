@@ -2,7 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import { CLASSIFICATIONS } from '../../../model/constants.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
 import { DomainError } from '../../../model/errors.ts';
-import type { SkipReason } from '../../../model/event.ts';
+import type { EventRow, SkipReason } from '../../../model/event.ts';
 import type { PageRequest, StoredPage } from '../../../model/filters.ts';
 import type { Classification } from '../../../model/signal.ts';
 import type {
@@ -16,11 +16,9 @@ import type {
   StoredWait,
   WaitingBatch,
 } from '../../event-store.ts';
-import { creationOf } from '../../pages.ts';
+import { creationOf, type NamedParameters, type PositionRange } from '../../pages.ts';
 import type { Part } from '../table.ts';
 import { BODY_JOINS, SHOWN_STATUS, WHOLE_BODY } from './shown-state.ts';
-
-type KeptEvent = Omit<RecordedEvent, 'deliveries' | 'batched' | 'skips'>;
 
 interface DeliveredRow {
   eventId: string;
@@ -32,7 +30,6 @@ interface DeliveredRow {
 
 /** Events of any type, or of one, which has its own index. */
 export type TypeShape = 'any' | 'one';
-type Values = Record<string, unknown>;
 
 const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
 /** Sorts after every id. */
@@ -41,13 +38,15 @@ const LAST_ID = '~';
 /** Rows that a page in commit order scans for matches, 3 us each. */
 const MAX_LOOKED_AT = 2_000;
 
-const KEPT = 'id, tenant_id AS tenantId, type, subject_id AS subjectId, created_at AS createdAt, data';
+const EVENT_COLUMNS =
+  'id, tenant_id AS tenantId, type, subject_id AS subjectId, created_at AS createdAt, data';
 const DELIVERED = `d.id, d.endpoint_id AS endpointId, ${SHOWN_STATUS} AS status,
   e.deleted_at IS NOT NULL AS endpointDeleted`;
 
 /** The parts of a page of events: events, and their outcome per endpoint. */
 export function createEventPages(db: Database) {
-  const prepare = (shape: TypeShape): Statement<Values[], KeptEvent> => db.prepare(eventPageSql(shape));
+  const prepare = (shape: TypeShape): Statement<NamedParameters[], EventRow> =>
+    db.prepare(eventPageSql(shape));
   const pages = { any: prepare('any'), one: prepare('one') };
   const selectDeliveries = db.prepare<[string], DeliveredRow>(
     `SELECT d.event_id AS eventId, ${DELIVERED}
@@ -71,7 +70,7 @@ export function createEventPages(db: Database) {
      WHERE s.event_id IN (SELECT value FROM json_each(?)) ORDER BY e.value`,
   );
 
-  function find(tenantId: string, { types, from, to, after }: EventQuery, limit: number): KeptEvent[] {
+  function find(tenantId: string, { types, from, to, after }: EventQuery, limit: number): EventRow[] {
     const [createdAt, id] = creationOf(after) ?? [FAR_FUTURE, LAST_ID];
     const range = { tenantId, from: from ?? 0, to: to ?? FAR_FUTURE, createdAt, id, limit };
     if (types.length === 0) return pages.any.all(range);
@@ -81,14 +80,15 @@ export function createEventPages(db: Database) {
   }
 
   const order = createStoredOrder(db, 'events');
-  const selectStored: Statement<Values[], KeptEvent & { position: number }> = db.prepare(STORED_EVENTS_SQL);
+  const selectStored: Statement<NamedParameters[], EventRow & { position: number }> =
+    db.prepare(STORED_EVENTS_SQL);
 
   /** Events in commit order, and the end of the page. */
   function findStored(tenantId: string, query: EventQuery) {
     const { types, from, to, limit } = query;
     const isFiltered = types.length > 0 || (from ?? to) !== null;
-    const stretch = order.stretch(tenantId, query, isFiltered ? MAX_LOOKED_AT : limit);
-    const { after, until } = stretch;
+    const range = order.range(tenantId, query, isFiltered ? MAX_LOOKED_AT : limit);
+    const { after, until } = range;
     const found = selectStored.all({
       ...{ tenantId, after, until: until ?? after, limit },
       types: types.length === 0 ? null : JSON.stringify(types),
@@ -96,11 +96,11 @@ export function createEventPages(db: Database) {
       to: to ?? FAR_FUTURE,
     });
     const last = found.length === limit ? (found.at(-1)?.position ?? null) : null;
-    const rows = found.map(({ position: _, ...event }): KeptEvent => event);
-    return { rows, ...order.end(tenantId, stretch, last) };
+    const rows = found.map(({ position: _, ...event }): EventRow => event);
+    return { rows, ...order.end(tenantId, range, last) };
   }
 
-  function withOutcomes(rows: readonly KeptEvent[]): RecordedEvent[] {
+  function withOutcomes(rows: readonly EventRow[]): RecordedEvent[] {
     const ids = JSON.stringify(rows.map((row) => row.id));
     const deliveries = Map.groupBy(
       [...selectDeliveries.all(ids), ...selectSentTogether.all(ids)],
@@ -124,8 +124,8 @@ export function createEventPages(db: Database) {
 
 /** Events about one subject, with their outcome per endpoint. */
 export function eventReads(db: Database) {
-  const selectAbout = db.prepare<[string, string, number], KeptEvent>(
-    `SELECT ${KEPT} FROM events INDEXED BY events_by_subject
+  const selectAbout = db.prepare<[string, string, number], EventRow>(
+    `SELECT ${EVENT_COLUMNS} FROM events INDEXED BY events_by_subject
      WHERE subject_id = ? AND tenant_id = ? ORDER BY created_at DESC, id DESC LIMIT ?`,
   );
 
@@ -137,12 +137,12 @@ export function eventReads(db: Database) {
   } satisfies Part<EventStore>;
 }
 
-function newestFirst(a: KeptEvent, b: KeptEvent): number {
+function newestFirst(a: EventRow, b: EventRow): number {
   return b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1);
 }
 
 /** The statement of a page in commit order. */
-export const STORED_EVENTS_SQL = `SELECT ${KEPT.replace('tenant_id', 'e.tenant_id')}, position
+export const STORED_EVENTS_SQL = `SELECT ${EVENT_COLUMNS.replace('tenant_id', 'e.tenant_id')}, position
   FROM event_positions p CROSS JOIN events e ON e.id = p.event_id AND e.tenant_id = +:tenantId
   WHERE p.tenant_id = :tenantId AND p.position > :after AND p.position <= :until
     AND (:types IS NULL OR e.type IN (SELECT value FROM json_each(:types)))
@@ -153,7 +153,7 @@ export const STORED_EVENTS_SQL = `SELECT ${KEPT.replace('tenant_id', 'e.tenant_i
 export function eventPageSql(shape: TypeShape): string {
   // Names the index: the planner rates the index by time equally, in which a rare type is a long scan.
   const [index, type] = shape === 'one' ? ['events_by_type', 'AND type = :type'] : ['events_by_time', ''];
-  return `SELECT ${KEPT} FROM events INDEXED BY ${index}
+  return `SELECT ${EVENT_COLUMNS} FROM events INDEXED BY ${index}
     WHERE tenant_id = :tenantId ${type}
       AND created_at >= :from AND created_at < :to AND (created_at, id) < (:createdAt, :id)
     ORDER BY created_at DESC, id DESC LIMIT :limit`;
@@ -162,12 +162,6 @@ export function eventPageSql(shape: TypeShape): string {
 /** The tables of the commit order (migration 032). */
 const TABLES = { signals: 'signal_positions', events: 'event_positions' } as const;
 type StoredKind = keyof typeof TABLES;
-
-/** A range of the commit order: positions > `after` and <= `until`; null: none after `after`. */
-export interface Stretch {
-  after: number;
-  until: number | null;
-}
 
 /** The end of a page, and whether there are more rows after it. */
 type StoredEnd = Omit<StoredPage, 'count'>;
@@ -194,12 +188,12 @@ export function createStoredOrder(db: Database, kind: StoredKind) {
     /** The highest assigned position; 0 if there is none. */
     newest: (tenantId: string): number => selectNewest.get(tenantId) ?? 0,
     /** The next `scan` positions after the end of the previous page. */
-    stretch(tenantId: string, place: Pick<PageRequest, 'after'>, scan: number): Stretch {
+    range(tenantId: string, place: Pick<PageRequest, 'after'>, scan: number): PositionRange {
       const after = positionOf(place);
       return { after, until: selectUntil.get(tenantId, after, scan) ?? null };
     },
     /** The end of a page: its last row if it is full (`last`), otherwise the end of the range. */
-    end(tenantId: string, { after, until }: Stretch, last: number | null): StoredEnd {
+    end(tenantId: string, { after, until }: PositionRange, last: number | null): StoredEnd {
       const next = last ?? until ?? after;
       return { next: [next], hasMore: until !== null && selectMore.get(tenantId, next) !== undefined };
     },

@@ -9,7 +9,7 @@ import type { BoardStage, Stage } from '../../../model/pipeline.ts';
 import { wordsOf } from '../../../rules/words.ts';
 import type { NamedPerson } from '../../campaign-store.ts';
 import type { LeadSignal, LeadStore, PersonalSignal, StageMoveRow } from '../../lead-store.ts';
-import { pageOf } from '../../pages.ts';
+import { pageOf, type SqlValue, type WhereClause } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
 
 const LEADS = new Table<{ wire: Lead; version: number }>('leads', { wire: 'json', version: 'plain' });
@@ -59,7 +59,7 @@ export function leadReads(db: Database) {
   } satisfies Part<LeadStore>;
 }
 
-interface SignalRow {
+interface PersonalSignalRow {
   id: string;
   lead_id: string | null;
   wire: string;
@@ -73,11 +73,11 @@ const KEYS = '(SELECT json_group_array(key) FROM signal_people WHERE signal_id =
 
 export function leadSignalReads(db: Database) {
   // CROSS: from the IDs to their rows; SQLite would scan all signals of the tenant instead.
-  const selectSome = db.prepare<[string, string], SignalRow>(
+  const selectSome = db.prepare<[string, string], PersonalSignalRow>(
     `SELECT s.id, l.lead_id, s.wire, ${KEYS} FROM json_each(?) j CROSS JOIN signals s ON s.id = j.value
      LEFT JOIN lead_signals l ON l.signal_id = s.id WHERE s.tenant_id = ?`,
   );
-  const selectOfPerson = db.prepare<[string, string], SignalRow>(
+  const selectOfPerson = db.prepare<[string, string], PersonalSignalRow>(
     `SELECT DISTINCT s.id, l.lead_id, s.wire, s.explanation, ${KEYS}
      FROM signal_people p JOIN signals s ON s.id = p.signal_id LEFT JOIN lead_signals l ON l.signal_id = s.id
      WHERE p.tenant_id = ? AND p.key IN (SELECT value FROM json_each(?)) ORDER BY s.timestamp DESC, s.id`,
@@ -94,7 +94,7 @@ export function leadSignalReads(db: Database) {
     `SELECT s.wire, s.explanation FROM lead_signals l JOIN signals s ON s.id = l.signal_id
      WHERE l.lead_id = ? ORDER BY s.score DESC, s.timestamp DESC, s.id LIMIT ?`,
   );
-  const selectAll = db.prepare<[string], SignalRow>(
+  const selectAll = db.prepare<[string], PersonalSignalRow>(
     `SELECT s.id, l.lead_id, s.wire, s.explanation, ${KEYS} FROM lead_signals l JOIN signals s ON s.id = l.signal_id
      WHERE l.lead_id = ?`,
   );
@@ -111,11 +111,11 @@ export function leadSignalReads(db: Database) {
   } satisfies Part<LeadStore>;
 }
 
-function toSignal({ id, lead_id, wire, explanation, keys }: SignalRow): PersonalSignal {
+function toSignal({ id, lead_id, wire, explanation, keys }: PersonalSignalRow): PersonalSignal {
   return { id, leadId: lead_id, wire, explanation, keys: JSON.parse(keys) as string[] };
 }
 
-interface ListRow {
+interface LeadListRow {
   id: string;
   created_at: number;
   score: number;
@@ -140,22 +140,14 @@ const MAX_CACHED_SHAPES = 256;
 /** Sorts after every completion of a word. */
 const LAST_CHARACTER = '\u{10ffff}';
 
-type Value = string | number;
-
-/** The conditions of a query, and their values in the same order. */
-interface Where {
-  conditions: string[];
-  values: Value[];
-}
-
 /** Pages of leads: an index scan in the page's order, no OFFSET, no count. */
 function createLeadList(db: Database): (tenantId: string, query: LeadQuery) => Page<string> {
-  const statements = new LRUCache<string, Statement<Value[], ListRow>>({ max: MAX_CACHED_SHAPES });
+  const statements = new LRUCache<string, Statement<SqlValue[], LeadListRow>>({ max: MAX_CACHED_SHAPES });
 
-  function prepared(sql: string): Statement<Value[], ListRow> {
+  function prepared(sql: string): Statement<SqlValue[], LeadListRow> {
     const cached = statements.get(sql);
     if (cached !== undefined) return cached;
-    const statement = db.prepare<Value[], ListRow>(sql);
+    const statement = db.prepare<SqlValue[], LeadListRow>(sql);
     statements.set(sql, statement);
     return statement;
   }
@@ -173,12 +165,12 @@ function createLeadList(db: Database): (tenantId: string, query: LeadQuery) => P
 }
 
 /** The statement of a query and its values; its text depends only on the query's shape. */
-export function buildLeadListSql(tenantId: string, query: LeadQuery): { sql: string; values: Value[] } {
+export function buildLeadListSql(tenantId: string, query: LeadQuery): { sql: string; values: SqlValue[] } {
   const { key, direction } = ORDERS[query.sort];
   const byScore = key[0] === 'score';
   // Few leads have a tag: in order of time, the scan starts from its table; in order of score, from the leads.
   const byTag = query.tag !== null && !byScore;
-  const where: Where = { conditions: [], values: [] };
+  const where: WhereClause<SqlValue> = { conditions: [], values: [] };
   if (byTag) add(where, 't.tenant_id = ? AND t.tag = ?', tenantId, query.tag ?? '');
   else add(where, 'l.tenant_id = ?', tenantId);
 
@@ -199,7 +191,12 @@ export function buildLeadListSql(tenantId: string, query: LeadQuery): { sql: str
   };
 }
 
-function addFilters(where: Where, tenantId: string, query: LeadQuery, ordered: boolean): void {
+function addFilters(
+  where: WhereClause<SqlValue>,
+  tenantId: string,
+  query: LeadQuery,
+  ordered: boolean,
+): void {
   addList(where, 'stage', query.stages, ordered);
   addList(where, 'classification', query.classifications, ordered);
   addList(where, 'source', query.sources, ordered);
@@ -228,7 +225,7 @@ function addFilters(where: Where, tenantId: string, query: LeadQuery, ordered: b
 }
 
 /** So few leads have a domain that sorting them is cheaper than skipping all others. */
-function addDomains(where: Where, domains: readonly string[]): void {
+function addDomains(where: WhereClause<SqlValue>, domains: readonly string[]): void {
   const [first] = domains;
   if (first === undefined) return;
   add(where, "l.company_domain <> ''"); // the condition of the partial index
@@ -240,7 +237,7 @@ function tagColumn(column: 'created_at' | 'score' | 'id'): string {
   return column === 'id' ? 't.lead_id' : `t.${column}`;
 }
 
-function add(where: Where, condition: string, ...values: Value[]): void {
+function add(where: WhereClause<SqlValue>, condition: string, ...values: SqlValue[]): void {
   where.conditions.push(condition);
   addAll(where.values, values);
 }
@@ -249,7 +246,12 @@ function add(where: Where, condition: string, ...values: Value[]): void {
  * As in `signal-list.ts`: a single value may use the filter's own index; `+` hides conditions that would force a
  * sort.
  */
-function addList(where: Where, column: string, values: readonly string[], ordered: boolean): void {
+function addList(
+  where: WhereClause<SqlValue>,
+  column: string,
+  values: readonly string[],
+  ordered: boolean,
+): void {
   const [first] = values;
   if (first === undefined) return;
   const name = ordered || values.length > 1 ? `+l.${column}` : `l.${column}`;

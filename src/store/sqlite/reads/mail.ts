@@ -1,15 +1,20 @@
 import type { Database } from 'better-sqlite3';
 import { smallestOf } from '../../../lib/lists.ts';
 import { SAMPLE_PLATFORM } from '../../../model/constants.ts';
-import type { Mail, MailFacts } from '../../../model/mail.ts';
-import type { DigestFrequency, TenantSettings } from '../../../model/tenant.ts';
-import type { DigestRange, DigestStore, FoundSignals, MailStore } from '../../mail-store.ts';
+import type { MailFacts } from '../../../model/mail.ts';
+import type { TenantSettings } from '../../../model/tenant.ts';
+import type {
+  DigestRange,
+  DigestStore,
+  FoundSignals,
+  MailRow,
+  MailStore,
+  SettingsRow,
+} from '../../mail-store.ts';
 import { type Part, Table } from '../table.ts';
 import { createStoredOrder } from './events.ts';
 
-type KeptMail = Omit<Mail, 'facts'> & { kind: MailFacts['kind']; facts: object };
-
-const OUTBOX = new Table<KeptMail>('mail_outbox', {
+const OUTBOX = new Table<MailRow>('mail_outbox', {
   id: 'plain',
   tenantId: 'plain',
   kind: 'plain',
@@ -21,7 +26,7 @@ const OUTBOX = new Table<KeptMail>('mail_outbox', {
   announced: 'flag',
 });
 
-function toMail<K extends KeptMail>({ kind, facts, ...mail }: K) {
+function toMail<K extends MailRow>({ kind, facts, ...mail }: K) {
   return { ...mail, facts: { kind, ...facts } as MailFacts };
 }
 
@@ -56,20 +61,13 @@ export function mailReads(db: Database) {
   } satisfies Part<MailStore>;
 }
 
-export interface Digest {
-  digestEnabled: boolean;
-  digestHour: number;
-  digestFrequency: DigestFrequency;
-  digestProfileIds: string[];
-}
-
 interface ClassCount {
   classification: string;
   n: number;
   oldest: number;
 }
 
-const SETTINGS = new Table<Omit<TenantSettings, 'digest'> & Digest>('tenant_settings', {
+const SETTINGS = new Table<SettingsRow>('tenant_settings', {
   tenantId: 'plain',
   timezone: 'plain',
   digestEnabled: 'flag',
@@ -82,13 +80,13 @@ const SETTINGS = new Table<Omit<TenantSettings, 'digest'> & Digest>('tenant_sett
   digestMadeAt: 'plain',
 });
 
-function toSettings<S extends Digest>({
+function toSettings({
   digestEnabled: enabled,
   digestHour: hour,
   digestFrequency: frequency,
   digestProfileIds: icp_profile_ids,
   ...rest
-}: S) {
+}: SettingsRow): TenantSettings {
   return { ...rest, digest: { enabled, hour, frequency, icp_profile_ids } };
 }
 

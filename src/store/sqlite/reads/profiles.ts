@@ -3,18 +3,18 @@ import { DEFAULT_WEIGHTS } from '../../../model/constants.ts';
 import type { IcpProfile } from '../../../model/icp.ts';
 import { profileNameKey } from '../../../rules/words.ts';
 import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
-import type { DueLesson, ProfileStore, StoredLesson } from '../../profile-store.ts';
+import type { DueLesson, ProfileColumn, ProfileStore, StoredLesson } from '../../profile-store.ts';
 import { type Part, Table } from '../table.ts';
 
-type Column = 'id' | 'tenantId' | 'name' | 'active' | 'createdAt' | 'updatedAt' | 'version';
 /** The part of a profile that is stored as JSON. Older rows lack members that were added later. */
-type Kept = Omit<IcpProfile, Column | Later> & Partial<Pick<IcpProfile, Later>>;
-type Later = 'offer' | 'weights' | 'mutedAuthors' | 'mutedSources' | 'signalTypes';
+type StoredSettings = Omit<IcpProfile, ProfileColumn | LaterSetting> &
+  Partial<Pick<IcpProfile, LaterSetting>>;
+type LaterSetting = 'offer' | 'weights' | 'mutedAuthors' | 'mutedSources' | 'signalTypes';
 
 /** A profile as stored. */
-export type KeptProfile = Pick<IcpProfile, Column> & { settings: Kept };
+export type ProfileRow = Pick<IcpProfile, ProfileColumn> & { settings: StoredSettings };
 
-export const PROFILES = new Table<KeptProfile>('icp_profiles', {
+export const PROFILES = new Table<ProfileRow>('icp_profiles', {
   id: 'plain',
   tenantId: 'plain',
   name: 'plain',
@@ -25,7 +25,7 @@ export const PROFILES = new Table<KeptProfile>('icp_profiles', {
   version: 'plain',
 });
 
-function toProfile({ settings, ...own }: KeptProfile): IcpProfile {
+function toProfile({ settings, ...own }: ProfileRow): IcpProfile {
   return {
     offer: '',
     mutedAuthors: [],

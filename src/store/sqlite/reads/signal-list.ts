@@ -3,6 +3,7 @@ import { addAll } from '../../../lib/lists.ts';
 import { CLASSIFICATIONS } from '../../../model/constants.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { SignalQuery, TriageFilter } from '../../../model/signal.ts';
+import type { NamedParameters } from '../../pages.ts';
 import type { SignalPage } from '../../signal-store.ts';
 import { begunPhrases, type FilterName, filterTerm, searchPhrases } from '../signal-index.ts';
 
@@ -10,7 +11,7 @@ import { begunPhrases, type FilterName, filterTerm, searchPhrases } from '../sig
  * The source of the rows: all signals of the tenant in order; those found in the full-text index; both without
  * triaged ones; or only the triaged ones, which are few.
  */
-export type Source = 'tenant' | 'terms' | 'tenant open' | 'terms open' | Triaged;
+export type RowSource = 'tenant' | 'terms' | 'tenant open' | 'terms open' | Triaged;
 type Triaged = `triage ${'snoozed' | 'done'}` | `triage ${TriageFilter['state']} assigned`;
 /** Orders of a page; those by score take `:score` and, except `belowScore`, `:after`, the `seq` of the last row. */
 export type Shape = 'newestFirst' | 'oldestFirst' | 'ofScore' | 'belowScore' | 'sorted';
@@ -35,39 +36,38 @@ export interface RowRange {
   limit: number;
 }
 
-type Values = Record<string, unknown>;
-export type ListStatement = Statement<Values[], ListRows>;
+export type ListStatement = Statement<NamedParameters[], ListRows>;
 
 /** The few statements for all pages of signals, prepared on first use. */
 export interface ListStatements {
-  page(shape: Shape, source: Source, explain: boolean): ListStatement;
+  page(shape: Shape, source: RowSource, explain: boolean): ListStatement;
   /** The best score of the tenant's signals between `:minScore` and `:most`. */
-  bestScore: Statement<Values[], number | null>;
+  bestScore: Statement<NamedParameters[], number | null>;
   /** The number of rows, counted up to `limit`. */
-  count(source: Source): Statement<Values[], number>;
+  count(source: RowSource): Statement<NamedParameters[], number>;
 }
 
 function createListStatements(db: Database): ListStatements {
   const pages = new Map<string, ListStatement>();
-  const counts = new Map<Source, Statement<Values[], number>>();
+  const counts = new Map<RowSource, Statement<NamedParameters[], number>>();
 
   return {
     page(shape, source, explain) {
       const key = `${shape} ${source} ${explain}`;
       const known = pages.get(key);
       if (known !== undefined) return known;
-      const statement = db.prepare<Values[], ListRows>(pageSql(shape, source, explain)).raw();
+      const statement = db.prepare<NamedParameters[], ListRows>(pageSql(shape, source, explain)).raw();
       pages.set(key, statement);
       return statement;
     },
     bestScore: db
-      .prepare<Values[], number | null>(
+      .prepare<NamedParameters[], number | null>(
         `SELECT max(score) FROM signals INDEXED BY signals_by_score
          WHERE tenant_id = +:tenantId AND score BETWEEN :minScore AND :most`,
       )
       .pluck(),
     count(source) {
-      const statement = counts.get(source) ?? db.prepare<Values[], number>(countSql(source)).pluck();
+      const statement = counts.get(source) ?? db.prepare<NamedParameters[], number>(countSql(source)).pluck();
       counts.set(source, statement);
       return statement;
     },
@@ -75,7 +75,7 @@ function createListStatements(db: Database): ListStatements {
 }
 
 /** The statement of a page. `ofScore` and `belowScore` are for `tenant` only: the index by score has no terms. */
-export function pageSql(shape: Shape, source: Source, explain: boolean): string {
+export function pageSql(shape: Shape, source: RowSource, explain: boolean): string {
   return `SELECT count(*), group_concat(seq || ':' || octet_length(json)), CAST(group_concat(json, ',') AS BLOB)
     FROM (${rowsInOrderSql(shape, source, explain)})`;
 }
@@ -88,7 +88,7 @@ export const EXPLAINED = `CAST(substr(CAST(s.wire AS BLOB), 1, octet_length(s.wi
   || ',"explanation":' || s.explanation || '}'`;
 
 /** `group_concat` keeps this order. The LIMIT is in each subquery: without one, SQLite drops the order. */
-function rowsInOrderSql(shape: Shape, source: Source, explain: boolean): string {
+function rowsInOrderSql(shape: Shape, source: RowSource, explain: boolean): string {
   const columns = `s.seq AS seq, ${explain ? EXPLAINED : 's.wire'} AS json`;
   switch (shape) {
     case 'newestFirst':
@@ -117,24 +117,24 @@ function rowsInOrderSql(shape: Shape, source: Source, explain: boolean): string 
   }
 }
 
-function countSql(source: Source): string {
+function countSql(source: RowSource): string {
   return `SELECT count(*) FROM (SELECT 1 ${keysSql(source)} LIMIT +:limit)`;
 }
 
-function seqOf(source: Source): string {
+function seqOf(source: RowSource): string {
   if (source.startsWith('terms')) return 'signal_search.rowid';
   return source.startsWith('triage') ? 'x.seq' : 's.seq';
 }
 
 /** Rows in range with their columns. Checks the tenant of the row as well: isolation must not depend on an index. */
-function rowsSql(source: Source): string {
+function rowsSql(source: RowSource): string {
   if (source.startsWith('tenant')) return keysSql(source);
   const own = `CROSS JOIN signals s ON s.seq = ${seqOf(source)} AND s.tenant_id = +:tenantId`;
   return keysSql(source).replace(' WHERE ', ` ${own} WHERE `);
 }
 
 /** Row numbers in range: reads only the index, not the table. */
-function keysSql(source: Source): string {
+function keysSql(source: RowSource): string {
   const bounds = boundsSql(source);
   if (source.startsWith('terms')) return `FROM signal_search WHERE signal_search MATCH :match AND ${bounds}`;
   if (source.startsWith('tenant')) return `FROM signals s WHERE s.tenant_id = +:tenantId AND ${bounds}`;
@@ -144,13 +144,13 @@ function keysSql(source: Source): string {
       SELECT 1 FROM signal_search f WHERE f.signal_search MATCH :match AND f.rowid = x.seq))`;
 }
 
-function boundsSql(source: Source): string {
+function boundsSql(source: RowSource): string {
   const seq = seqOf(source);
   return `${seq} > :above AND ${seq} < :below AND (${seq} & 127) >= :minScore ${openSql(source)}`;
 }
 
 /** Excludes triaged signals: 0.3 us each. */
-function openSql(source: Source): string {
+function openSql(source: RowSource): string {
   return source === 'tenant open' || source === 'terms open'
     ? `AND NOT EXISTS (SELECT 1 FROM signal_triage x
          WHERE x.seq = ${seqOf(source)} AND (x.is_done OR x.snoozed_until > :now))`
@@ -381,7 +381,7 @@ const ORDERS: Record<SignalQuery['sort'], (one: bigint, other: bigint) => boolea
 function isFew(
   statements: ListStatements,
   range: RowRange,
-  { source, max }: { source: Source; max: number },
+  { source, max }: { source: RowSource; max: number },
 ): boolean {
   return (statements.count(source).get({ ...range, limit: max + 1 }) ?? 0) <= max;
 }
@@ -469,7 +469,7 @@ function positionOf({ after }: SignalQuery): bigint | null {
   throw new DomainError('INVALID_CURSOR', 'The cursor belongs to another order.');
 }
 
-function sourceOf({ match }: RowRange, { triage }: SignalQuery): Source {
+function sourceOf({ match }: RowRange, { triage }: SignalQuery): RowSource {
   const all = match === null ? 'tenant' : 'terms';
   if (triage === undefined) return all;
   const { state, assignee } = triage;

@@ -5,6 +5,7 @@ import { holdsPhrases, phrasesOf, searchedFacts } from '../../../rules/words.ts'
 import { createKnownSignalSearch } from '../../changes/known-signals.ts';
 import type { DeliveryLogStore } from '../../delivery-log-store.ts';
 import type { LeadStore } from '../../lead-store.ts';
+import type { NamedParameters, PositionRange } from '../../pages.ts';
 import type { JobStore } from '../../request-store.ts';
 import type {
   Judgement,
@@ -21,7 +22,7 @@ import type {
 import { knownSignalsSql } from '../sql/known-signals.ts';
 import { answeredAtOnce, runAtOnce } from '../sql/prepared.ts';
 import { type Part, Table } from '../table.ts';
-import { createStoredOrder, type Stretch } from './events.ts';
+import { createStoredOrder } from './events.ts';
 import { createProfileResolver } from './profiles.ts';
 import { createSignalList, EXPLAINED } from './signal-list.ts';
 
@@ -204,10 +205,9 @@ interface WordRow {
   wire: string;
   text: string;
 }
-type Values = Record<string, unknown>;
 
 /** The rows of a page, in order, and its end. */
-interface Found {
+interface PageSlice {
   count: number;
   json: Buffer;
   /** The row at which the page ends; null: at the end of the range. */
@@ -218,10 +218,10 @@ interface Found {
 function createStoredSignals(db: Database) {
   const order = createStoredOrder(db, 'signals');
   const pages = {
-    plain: db.prepare<Values[], PageRow>(storedSignalsSql('page', false)).raw(),
-    explained: db.prepare<Values[], PageRow>(storedSignalsSql('page', true)).raw(),
+    plain: db.prepare<NamedParameters[], PageRow>(storedSignalsSql('page', false)).raw(),
+    explained: db.prepare<NamedParameters[], PageRow>(storedSignalsSql('page', true)).raw(),
   };
-  const rows: Record<keyof typeof pages, Statement<Values[], WordRow>> = {
+  const rows: Record<keyof typeof pages, Statement<NamedParameters[], WordRow>> = {
     plain: db.prepare(storedSignalsSql('rows', false)),
     explained: db.prepare(storedSignalsSql('rows', true)),
   };
@@ -233,40 +233,40 @@ function createStoredSignals(db: Database) {
     query: StoredSignalQuery,
   ): StoredSignalPage {
     const phrases = query.q === null ? null : phrasesOf(query.q);
-    const stretch = order.stretch(tenantId, query, isFiltered(query) ? MAX_LOOKED_AT : query.limit);
+    const range = order.range(tenantId, query, isFiltered(query) ? MAX_LOOKED_AT : query.limit);
     // If nothing can match, all existing rows are skipped.
     if (phrases?.length === 0 || profileIds?.length === 0) {
-      const last = Math.max(stretch.after, order.newest(tenantId));
-      return { ...NOTHING, ...order.end(tenantId, stretch, last) };
+      const last = Math.max(range.after, order.newest(tenantId));
+      return { ...NOTHING, ...order.end(tenantId, range, last) };
     }
-    const values = { tenantId, ...boundsOf(stretch), ...columnsOf(profileIds, query) };
+    const values = { tenantId, ...boundsOf(range), ...columnsOf(profileIds, query) };
     const name = query.explain ? 'explained' : 'plain';
     const { last, ...found } =
       phrases === null
         ? pageOf(pages[name].get({ ...values, limit: query.limit }), query.limit)
         : withPhrases(rows[name].iterate({ ...values, limit: MAX_LOOKED_AT }), phrases, query.limit);
-    return { ...found, ...order.end(tenantId, stretch, last) };
+    return { ...found, ...order.end(tenantId, range, last) };
   };
 }
 
 const NOTHING = { count: 0, json: Buffer.alloc(0) };
 
-function pageOf([count, last, json]: PageRow = [0, null, null], limit: number): Found {
+function pageOf([count, last, json]: PageRow = [0, null, null], limit: number): PageSlice {
   return { count, json: json ?? NOTHING.json, last: count === limit ? last : null };
 }
 
-function withPhrases(rows: Iterable<WordRow>, phrases: readonly string[][], limit: number): Found {
+function withPhrases(rows: Iterable<WordRow>, phrases: readonly string[][], limit: number): PageSlice {
   const pieces: string[] = [];
   let characters = 0;
   for (const { position, json, wire, text } of rows) {
     characters += ROW_CHARACTERS + text.length;
     if (holdsPhrases([text, ...searchedFacts(JSON.parse(wire))], phrases)) pieces.push(json);
-    if (pieces.length === limit || characters >= MAX_CHARACTERS) return foundOf(pieces, position);
+    if (pieces.length === limit || characters >= MAX_CHARACTERS) return sliceOf(pieces, position);
   }
-  return foundOf(pieces, null);
+  return sliceOf(pieces, null);
 }
 
-function foundOf(pieces: readonly string[], last: number | null): Found {
+function sliceOf(pieces: readonly string[], last: number | null): PageSlice {
   return { count: pieces.length, json: Buffer.from(pieces.join(',')), last };
 }
 
@@ -294,7 +294,7 @@ export function storedSignalsSql(shape: 'page' | 'rows', explain: boolean): stri
 /** The most recently stored rows of a class, latest first. */
 function createLatestSignals(db: Database) {
   const select = db
-    .prepare<Values[], Buffer | null>(
+    .prepare<NamedParameters[], Buffer | null>(
       `SELECT CAST(group_concat(json, ',') AS BLOB) FROM (
          SELECT ${EXPLAINED} AS json
          FROM (SELECT position, seq FROM signal_positions
@@ -307,11 +307,11 @@ function createLatestSignals(db: Database) {
     select.get({ tenantId, ...query }) ?? NOTHING.json;
 }
 
-function boundsOf({ after, until }: Stretch): Values {
+function boundsOf({ after, until }: PositionRange): NamedParameters {
   return { after, until: until ?? after };
 }
 
-function columnsOf(profileIds: string[] | null, query: StoredSignalQuery): Values {
+function columnsOf(profileIds: string[] | null, query: StoredSignalQuery): NamedParameters {
   const { platforms, signalTypes, classifications, companyDomains, externalId, minScore, from, to } = query;
   return {
     externalId: externalId ?? null,

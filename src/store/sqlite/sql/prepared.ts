@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { Asks, Question, Script } from '../../script.ts';
+import type { Asks, Script, StatementCall } from '../../script.ts';
 import type { Table } from '../table.ts';
 
 /** A statement that changes rows and returns nothing. */
@@ -67,8 +67,8 @@ class ImmediateResult<R> {
     this.value = value;
   }
 
-  [Symbol.iterator](): Iterator<Question, R> {
-    return this as unknown as Iterator<Question, R>;
+  [Symbol.iterator](): Iterator<StatementCall, R> {
+    return this as unknown as Iterator<StatementCall, R>;
   }
 
   next(): this {

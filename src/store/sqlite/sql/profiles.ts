@@ -2,13 +2,13 @@ import type { Database } from 'better-sqlite3';
 import type { IcpProfile } from '../../../model/icp.ts';
 import { profileNameKey } from '../../../rules/words.ts';
 import type { ProfileStatements } from '../../changes/profiles.ts';
-import { type KeptProfile, PROFILES, profileReads } from '../reads/profiles.ts';
+import { PROFILES, type ProfileRow, profileReads } from '../reads/profiles.ts';
 import { changed, count, run, value } from './prepared.ts';
 
 /** With the normalized name, which is unique per tenant. */
 const STORED = PROFILES.with<{ nameKey: string }>({ nameKey: 'plain' });
 
-function toRow(profile: IcpProfile): KeptProfile & { nameKey: string } {
+function toRow(profile: IcpProfile): ProfileRow & { nameKey: string } {
   const { id, tenantId, name, active, createdAt, updatedAt, version, ...settings } = profile;
   const own = { id, tenantId, name, active, createdAt, updatedAt, version };
   return { ...own, nameKey: profileNameKey(name), settings };

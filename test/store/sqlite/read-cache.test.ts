@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
-import { createKeptReads } from '../../../src/store/sqlite/reads/kept.ts';
+import { createReadCache } from '../../../src/store/sqlite/reads/read-cache.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { aKey, anEndpoint, aTenant, openTestStore, T0 } from '../../support/store.ts';
@@ -102,10 +102,10 @@ describe('the cache of tenant data', () => {
   beforeEach(async () => {
     for (const name of ['b', 'c']) await here.createTenant(aTenant(`ten_${name}`));
     db = openDatabase(file);
-    const kept = createKeptReads(db, 100);
+    const cache = createReadCache(db, 100);
     asked = [];
     ask = (tenantId, name, length) =>
-      void kept.of(tenantId, name, () => {
+      void cache.of(tenantId, name, () => {
         asked.push(`${tenantId} ${name}`);
         return 'x'.repeat(length - JSON_QUOTES);
       });

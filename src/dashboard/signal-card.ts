@@ -1,8 +1,6 @@
 import { parseRows } from '../lib/json.ts';
-import type { Explanation, Signal } from '../model/signal.ts';
+import type { ExplainedSignal, Explanation, Signal } from '../model/signal.ts';
 import { headlineOf, type Why, whereOf, whyOf } from '../signals/why.ts';
-
-export type ExplainedSignal = Signal & { explanation: Explanation };
 
 /** A signal as screens show it: its title, its origin and its author. */
 export interface NamedSignal extends Signal {
@@ -13,7 +11,7 @@ export interface NamedSignal extends Signal {
   who: string;
 }
 
-export interface ShownSignal extends NamedSignal {
+export interface SignalCard extends NamedSignal {
   explanation: Explanation;
   why: Why;
 }
@@ -32,14 +30,14 @@ export function namedSignal<S extends Signal>(signal: S, text = signal.excerpt):
 }
 
 /** A named signal, with the explanation of its score. */
-export function shownSignal(signal: ExplainedSignal, text = signal.excerpt): ShownSignal {
+export function signalCard(signal: ExplainedSignal, text = signal.excerpt): SignalCard {
   const { prospect, company, signal_type: type, explanation } = signal;
   return { ...namedSignal(signal, text), why: whyOf({ text, type, explanation, company, prospect }) };
 }
 
 /** The rows of a page that was read with explanations. */
-export function shownSignals(json: Uint8Array): ShownSignal[] {
-  return explained(json).map((signal) => shownSignal(signal));
+export function signalCards(json: Uint8Array): SignalCard[] {
+  return explained(json).map((signal) => signalCard(signal));
 }
 
 /** Parses the rows without naming them: explaining a score costs 0.2 ms per signal. */

@@ -11,14 +11,14 @@ import type { Part } from '../table.ts';
 const MAX_CHARS = 16_000_000;
 
 /** The cached results of one tenant at one revision. */
-interface Kept {
+interface TenantCache {
   revision: number;
   values: Map<string, unknown>;
   chars: number;
 }
 
 /** Results that are cached until the tenant's account, keys, profiles or endpoints change, in any process. */
-export interface KeptReads {
+export interface ReadCache {
   /** The result of `read`, cached per revision. It is shared: it is frozen, and must not be modified. */
   of<T>(tenantId: string, name: string, read: () => T): T;
 }
@@ -29,38 +29,38 @@ export interface KeptReads {
  * as soon as its change is committed. The number is read before the data, so that a commit in between makes the data
  * newer than the number, never older. The least recently used tenants are evicted.
  */
-export function createKeptReads(db: Database, maxChars = MAX_CHARS): KeptReads {
+export function createReadCache(db: Database, maxChars = MAX_CHARS): ReadCache {
   const selectRevision = db.prepare<[string], number>('SELECT revision FROM tenants WHERE id = ?').pluck();
   /** By tenant, least recently used first. */
-  const kept = new Map<string, Kept>();
+  const cache = new Map<string, TenantCache>();
   let chars = 0;
 
-  function keptOf(tenantId: string): Kept {
+  function cacheOf(tenantId: string): TenantCache {
     const revision = selectRevision.get(tenantId) ?? -1;
-    const known = kept.get(tenantId);
-    kept.delete(tenantId);
+    const known = cache.get(tenantId);
+    cache.delete(tenantId);
     if (known?.revision === revision) {
-      kept.set(tenantId, known);
+      cache.set(tenantId, known);
       return known;
     }
     chars -= known?.chars ?? 0;
     const fresh = { revision, values: new Map(), chars: 0 };
-    kept.set(tenantId, fresh);
+    cache.set(tenantId, fresh);
     return fresh;
   }
 
   /** The current tenant is the last one, and fits by itself. */
   function forgetOldest(): void {
-    for (const [id, one] of kept) {
+    for (const [id, one] of cache) {
       if (chars <= maxChars) return;
-      kept.delete(id);
+      cache.delete(id);
       chars -= one.chars;
     }
   }
 
   return {
     of<T>(tenantId: string, name: string, read: () => T): T {
-      const known = keptOf(tenantId);
+      const known = cacheOf(tenantId);
       if (known.values.has(name)) return known.values.get(name) as T;
       const value = Object.freeze(read());
       const size = JSON.stringify(value)?.length ?? 0;
@@ -83,7 +83,7 @@ type TenantReads = Pick<Required<Part<AccountStore>>, 'findKey' | 'getTenant'> &
 const MAX_OWNERS = 100_000;
 
 /** The same look-ups, with the cache. */
-export function keptTenantReads(kept: KeptReads, reads: TenantReads): TenantReads {
+export function cachedTenantReads(cache: ReadCache, reads: TenantReads): TenantReads {
   /** A key never changes its tenant. */
   const owners = new LRUCache<string, string>({ max: MAX_OWNERS });
 
@@ -99,10 +99,10 @@ export function keptTenantReads(kept: KeptReads, reads: TenantReads): TenantRead
   return {
     findKey(hash) {
       const owner = ownerOf(hash);
-      return owner === null ? null : kept.of(owner, `key ${hash}`, () => reads.findKey(hash));
+      return owner === null ? null : cache.of(owner, `key ${hash}`, () => reads.findKey(hash));
     },
-    getTenant: (id) => kept.of(id, 'tenant', () => reads.getTenant(id)),
-    profileStamp: (tenantId) => kept.of(tenantId, 'profiles', () => reads.profileStamp(tenantId)),
-    listEndpoints: (tenantId) => kept.of(tenantId, 'endpoints', () => reads.listEndpoints(tenantId)),
+    getTenant: (id) => cache.of(id, 'tenant', () => reads.getTenant(id)),
+    profileStamp: (tenantId) => cache.of(tenantId, 'profiles', () => reads.profileStamp(tenantId)),
+    listEndpoints: (tenantId) => cache.of(tenantId, 'endpoints', () => reads.listEndpoints(tenantId)),
   };
 }
