@@ -3,8 +3,8 @@ import { chmodSync, copyFileSync, globSync, mkdirSync, readFileSync, rmSync, sta
 import { dirname, join, resolve } from 'node:path';
 
 /*
- * Makes `dist` from `src`: JavaScript, declarations and source maps by the compiler, everything else copied. Types are not
- * checked here but by `npm run check`, which takes three times as long.
+ * Builds `dist` from `src`: the compiler writes JavaScript, declarations and source maps; everything else is copied. It does
+ * not check types: `npm run check` does, which takes three times as long.
  */
 const REPOSITORY = resolve(import.meta.dirname, '../..');
 const SOURCE = join(REPOSITORY, 'src');
@@ -17,7 +17,7 @@ function compile(): void {
   if (status !== 0) throw new Error(`The compiler ended with ${status}.`);
 }
 
-/** Migrations, templates, styles and lists, which the modules find beside themselves. */
+/** Migrations, templates, styles and lists, which modules expect next to themselves. */
 function copyAssets(): number {
   const assets = globSync('**/*', { cwd: SOURCE }).filter(
     (name) => !name.endsWith('.ts') && statSync(join(SOURCE, name)).isFile(),
@@ -29,12 +29,12 @@ function copyAssets(): number {
   return assets.length;
 }
 
-/** The compiler rewrites imports only. An address of a TypeScript file would lead nowhere. */
+/** The compiler rewrites only imports: any other reference to a TypeScript file would be broken. */
 function refuseTypeScript(modules: readonly string[]): void {
   const address = /(?:new URL|join|resolve|fork)\([^()\n]*\.ts['"`]/;
   const wrong = modules.filter((name) => address.test(readFileSync(join(TARGET, name), 'utf8')));
   if (wrong.length === 0) return;
-  throw new Error(`${wrong.join(', ')}: names a .ts file; use moduleBeside of src/lib/package.ts.`);
+  throw new Error(`${wrong.join(', ')}: refers to a .ts file; use moduleBeside from src/lib/package.ts.`);
 }
 
 rmSync(TARGET, { recursive: true, force: true });

@@ -1,10 +1,10 @@
-/** One instruction of a Dockerfile: its word, and the rest of its line. */
+/** An instruction of a Dockerfile: its keyword and the rest of the line. */
 export interface Step {
   word: string;
   rest: string;
 }
 
-/** The instructions in their order; lines that end in a backslash go on in the next (docs.docker.com/reference/dockerfile). */
+/** The instructions in order; a line that ends in a backslash continues on the next (docs.docker.com/reference/dockerfile). */
 export function readDockerfile(text: string): Step[] {
   return text
     .replace(/^\s*#.*$/gm, '')
@@ -18,7 +18,7 @@ export function readDockerfile(text: string): Step[] {
     });
 }
 
-/** `A=1 B=two` as an object. */
+/** Parses `A=1 B=two` into an object. */
 export function readPairs(rest: string): Record<string, string> {
   return Object.fromEntries(
     rest.split(/\s+/).map((pair) => {
@@ -28,9 +28,9 @@ export function readPairs(rest: string): Record<string, string> {
   );
 }
 
-/** The command of an instruction in its JSON form: `CMD ["a", "b"]`, with options before it. */
+/** The command of an instruction in JSON form: `CMD ["a", "b"]`, possibly after options. */
 export function readCommand(rest: string): string[] {
   const list: unknown = JSON.parse(rest.slice(rest.indexOf('[')));
-  if (!Array.isArray(list)) throw new Error(`"${rest}" is no command in JSON form.`);
+  if (!Array.isArray(list)) throw new Error(`"${rest}" is not a command in JSON form.`);
   return list.map(String);
 }

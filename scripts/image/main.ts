@@ -18,15 +18,15 @@ import { freePort } from '../../test/support/server-process.ts';
 import { readCommand, readDockerfile, readPairs } from './dockerfile.ts';
 
 /*
- * Does what the Dockerfile says in folders, where there is no builder of images: its stages with their COPY and RUN, then its
- * ENTRYPOINT and HEALTHCHECK with its ENV, and a stop. The size of a layer is that of the files that its step adds. As root the server
- * runs as nobody, who can write nowhere but in /data. What it cannot tell: whether the base image has what is needed, and how
- * large that is.
+ * Runs the Dockerfile in plain folders, for machines without an image builder: its stages with COPY and RUN, then its
+ * ENTRYPOINT and HEALTHCHECK with its ENV, and a stop. The size of a layer is the size of the files that its step adds. If run as
+ * root, the server runs as nobody, who can write only to /data. Not covered: whether the base image has everything needed, and its
+ * size.
  */
 const REPOSITORY = resolve(import.meta.dirname, '../..');
 const START_MS = 60_000;
 const MOST_MB = 350;
-/** debian:trixie-slim for amd64 by `docker image ls`; for arm64 it is larger by a fifth. */
+/** The size of debian:trixie-slim for amd64 in `docker image ls`; for arm64, it is a fifth larger. */
 const BASE_MB = 79;
 const NODE = '/usr/local/bin/node';
 const isRoot = process.getuid?.() === 0;
@@ -34,7 +34,7 @@ const NOBODY = { uid: 65_534, gid: 65_534 };
 
 const home = mkdtempSync(join(tmpdir(), 'signalpost-image-'));
 chmodSync(home, 0o755);
-/** Every stage is built at the same place, as in a builder: what is compiled is found again by its path. */
+/** Every stage is built at the same path, as in a builder: the compile cache is keyed by path. */
 const root = join(home, 'root');
 const inRoot = (path: string, from = '/') => join(root, resolve(from, path));
 const { PATH = '' } = process.env;
@@ -47,7 +47,7 @@ function newStage(name: string) {
   return { name, env, folder: '/', asUser: false, entrypoint: [] as string[], health: [] as string[] };
 }
 
-/** Paths of the image as they are here. */
+/** Translates paths of the image to local ones. */
 function here(text: string): string {
   return text.replace(/(^|\s)(\/(?:data|app|usr\/local\/bin)\b)/g, (_, gap, path) => gap + inRoot(path));
 }
@@ -60,7 +60,7 @@ function run(command: string): void {
   const owned = here(command)
     .replace(/useradd [^&]*&& /, '')
     .replace(/chown node:node (\S+)/g, isRoot ? `chown ${NOBODY.uid}:${NOBODY.gid} $1` : 'test -d $1');
-  // How this machine reaches the registry, as a builder is told by build arguments.
+  // The registry settings of this machine, which a builder receives as build arguments.
   const env = { ...process.env, ...environment() };
   const user = stage.asUser && isRoot ? { ...NOBODY, env: environment() } : { env };
   const options = { cwd: inRoot(stage.folder), ...user, stdio: 'inherit' } as const;
@@ -76,7 +76,7 @@ function copy(rest: string): void {
   const asFolder = target.endsWith('/') || names.length > 1;
   for (const name of names) {
     const to = asFolder ? join(inRoot(target, stage.folder), basename(name)) : inRoot(target, stage.folder);
-    // This Node is the one that the base image of the build brings.
+    // The Node of the build's base image is the current one.
     const source =
       name === NODE ? process.execPath : join(from === undefined ? REPOSITORY : join(home, from), name);
     mkdirSync(dirname(to), { recursive: true });
@@ -117,7 +117,7 @@ function build(): void {
     else if (word === 'USER') stage.asUser = true;
     else if (word === 'ENTRYPOINT') stage.entrypoint = readCommand(rest);
     else if (word === 'HEALTHCHECK') stage.health = readCommand(rest);
-    else if (!['VOLUME', 'EXPOSE', 'LABEL'].includes(word)) throw new Error(`What is ${word}?`);
+    else if (!['VOLUME', 'EXPOSE', 'LABEL'].includes(word)) throw new Error(`Unknown instruction ${word}.`);
     if (word === 'COPY' || word === 'RUN')
       layers.push({ step: `${word} ${rest}`, bytes: sizeOf(root) - before });
   }
@@ -126,10 +126,10 @@ function build(): void {
 function showLayers(): void {
   const line = (megabytes: number, text: string) =>
     console.log(`${megabytes.toFixed(1).padStart(7)} MB  ${text.slice(0, 90)}`);
-  line(BASE_MB, 'debian:trixie-slim, which is not looked at here');
+  line(BASE_MB, 'debian:trixie-slim, not checked here');
   for (const { step, bytes } of layers) line(bytes / 1e6, step);
   const total = layers.reduce((sum, { bytes }) => sum + bytes / 1e6, BASE_MB);
-  line(total, `in all, unpacked; the aim is ${MOST_MB}`);
+  line(total, `total, unpacked; the target is ${MOST_MB}`);
   if (total > MOST_MB) process.exitCode = 1;
 }
 

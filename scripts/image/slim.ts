@@ -1,14 +1,14 @@
 import { globSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-/* Takes out of node_modules, in the folder where it runs, what a server on this system never loads. */
+/* Removes files from node_modules of the current folder that a server on this platform never loads. */
 const { platform, arch } = process;
 const isMusl = !('glibcVersionRuntime' in (process.report.getReport() as { header: object }).header);
 const remove = (path: string) => rmSync(join('node_modules', path), { recursive: true, force: true });
 
 function keepOnly(folder: string, kept: string): void {
   const names = readdirSync(join('node_modules', folder));
-  if (!names.includes(kept)) throw new Error(`${folder} has no ${kept}: this system is not among its own.`);
+  if (!names.includes(kept)) throw new Error(`${folder} has no ${kept}: it does not support this platform.`);
   for (const name of names.filter((one) => one !== kept)) remove(join(folder, name));
 }
 
@@ -22,4 +22,4 @@ const reading = globSync('node_modules/**/{*.{map,ts,mts,cts,md,markdown},test,t
   (path) => !/licen[cs]e|notice/i.test(path),
 );
 for (const path of reading) rmSync(path, { recursive: true, force: true });
-console.log(`${reading.length} files that only people and compilers read are removed.`);
+console.log(`${reading.length} files that are only for readers and compilers were removed.`);

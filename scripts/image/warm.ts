@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Place, run, useServer } from '../smoke/steps.ts';
 
-/* Has the program compiled, every thread of it, into NODE_COMPILE_CACHE: with the options that the image starts it with. */
+/* Compiles the program with all of its threads into NODE_COMPILE_CACHE, with the options with which the image starts it. */
 const cwd = resolve(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'signalpost-warm-'));
 const { PATH, NODE_COMPILE_CACHE } = process.env;

@@ -6,7 +6,7 @@ import { readPost, scorePost } from '../../src/signals/score.ts';
 import { compileTenant } from '../../test/support/compile-tenant.ts';
 import { loadPosts } from '../train/data.ts';
 
-/** Scores the posts of a folder, or of standard input (a text in JSON a line), with `Default`; an explanation a line. */
+/** Scores the posts of a folder, or of standard input (one JSON text per line), with `Default`; prints one explanation per line. */
 const AGE_MS = 6 * 3_600_000;
 const NO_FACTS = { title: '', companyName: '', industry: '', headcount: '', location: '' };
 

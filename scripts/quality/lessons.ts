@@ -9,8 +9,8 @@ import catalogue from '../train/offers/catalogue.json' with { type: 'json' };
 import { offerFold, offerPosts } from '../train/offers/posts.ts';
 
 /**
- * How a profile's precision grows with its tenant's judgements: sellers whose offers nothing was learned from judge some of
- * the posts that they would be shown, by a reader's labels, and the others are counted.
+ * How a profile's precision grows with its tenant's feedback: sellers whose offers are not in the training data rate some of
+ * the posts that they would see, according to the labels, and precision is measured on the others.
  */
 const [folder, fold = '0'] = process.argv.slice(2);
 if (folder === undefined) {
@@ -18,7 +18,7 @@ if (folder === undefined) {
   process.exit(64);
 }
 
-/** Of each seller the posts with the highest scores: half may be judged, half are counted. */
+/** The posts with the highest scores for each seller: half of them may be rated, the others are measured. */
 const POSTS = 200;
 const LEAST_WANTED = 20;
 const LEAST_SHOWN = 15;
@@ -58,7 +58,7 @@ for (const { text, labels } of offerPosts(folder)) {
 }
 await encoder.close();
 
-/** The same order on each run. */
+/** The same order in every run. */
 function shuffled<T>(list: readonly T[], seed: number): T[] {
   let state = seed;
   const next = () => {
@@ -95,7 +95,7 @@ for (const judgements of COUNTS) {
     for (let round = 0; round < ROUNDS; round++) {
       const mixed = shuffled(top, seller * ROUNDS + round + 1);
       const [own, others] = [mixed.slice(0, POSTS / 2), mixed.slice(POSTS / 2)];
-      // What is shown is judged first; then what comes closest to it.
+      // Shown posts are rated first, then those that come closest to being shown.
       const missed = own.filter((post) => !isShown(post)).sort((a, b) => b.odds - a.odds);
       const judged = [...own.filter(isShown), ...missed].slice(0, judgements);
       const lesson = judged.length === 0 ? null : learn(judged);

@@ -25,10 +25,10 @@ function print(title: string, lines: readonly string[]): void {
   console.log(`\n${title}\n${lines.map((line) => `  ${line}`).join('\n')}`);
 }
 
-/** How profiles that were drafted from one line and not touched do on posts that were read for their sellers. */
+/** The quality of unedited profiles, drafted from one line, on posts that were labelled for their sellers. */
 async function printSellers(folder: string): Promise<void> {
   const encoder = whyNoEncoder() === null ? createEncoder() : null;
-  console.log(`Model ${MODEL_VERSION}; profiles drafted from one line, not touched.`);
+  console.log(`Model ${MODEL_VERSION}; profiles drafted from one line, unedited.`);
   if (encoder !== null)
     print('With the encoder (precision, recall; 95 % intervals)', await sellerLines(folder, encoder));
   print('Words alone', await sellerLines(folder, null));
@@ -43,18 +43,18 @@ const missing = whyNoEncoder();
 const encoder = missing === null ? createEncoder() : null;
 console.log(`Model ${MODEL_VERSION}, ${examples.length} labelled posts, scored as posted six hours ago.`);
 console.log(
-  'Posts that the model was trained on are scored too kindly; for those see `accepted` in weights.json.',
+  'Figures of posts that the model was trained on are too high; see `accepted` in weights.json for those.',
 );
 const words = await judge(null);
 const full = encoder === null ? words : await judge(encoder);
 if (missing !== null) console.log(`The encoder is off: ${missing}.`);
 print('With the encoder (target; 95 % interval)', tableLines(full));
-print('With the encoder, sure labels alone', tableLines(full.filter(({ example }) => example.sure)));
+print('With the encoder, only certain labels', tableLines(full.filter(({ example }) => example.sure)));
 print('Words alone', tableLines(words));
 print('A plain list of keywords', tableLines(byKeywords(examples)));
-print('Confusion (label: told hot, warm, cold)', confusionLines(full));
-print('Calibration (score: posts, of them hot, hot or warm)', calibrationLines(full));
-print('Types, of hot and warm posts', typeLines(full));
+print('Confusion (label: classified as hot, warm, cold)', confusionLines(full));
+print('Calibration (score: posts, share hot, share hot or warm)', calibrationLines(full));
+print('Types of hot and warm posts', typeLines(full));
 print(
   'By profile',
   sliceLines(full, ({ profileId }) => profileId ?? 'Default'),

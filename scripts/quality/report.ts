@@ -10,14 +10,14 @@ const isHot = (judged: Judged) => judged.told === 'hot';
 const labelledHot = ({ example }: Judged) => example.label === 'hot';
 const labelledFound = ({ example }: Judged) => example.label !== 'cold';
 
-/** Right and found of each set beside its targets. Posts of consumers are left out. */
+/** Precision and recall of each set, with its targets. Posts by consumers are excluded. */
 export function tableLines(all: readonly Judged[]): string[] {
   const head = [
     'set',
-    'hot right',
-    'hot found',
-    'hot+warm right',
-    'hot+warm found',
+    'hot precision',
+    'hot recall',
+    'hot+warm precision',
+    'hot+warm recall',
     'hot at least warm',
     'AUC hot',
   ];
@@ -57,7 +57,7 @@ export function confusionLines(all: readonly Judged[]): string[] {
   );
 }
 
-/** Of those scored 80 to 89, how many were right. */
+/** By score band: the number of posts, the share labelled hot, and the share labelled hot or warm. */
 export function calibrationLines(all: readonly Judged[]): string[] {
   const bands = Array.from({ length: 10 }, (_, i) => i * 10);
   return align(
@@ -95,7 +95,7 @@ export function sliceLines(all: readonly Judged[], keyOf: (example: Example) => 
         shareOf(rows.filter(isFound), labelledFound),
         shareOf(rows.filter(labelledFound), isFound),
       ];
-      const names = ['hot right', 'found', 'hot+warm right', 'found'];
+      const names = ['hot precision', 'recall', 'hot+warm precision', 'recall'];
       return [key, `${rows.length} posts`, ...shares.map(({ text }, i) => `${names[i]} ${text}`)];
     }),
   );

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** Scores every post of a folder in two processes, and fails where a byte of the results differs. */
+/** Scores every post of a folder in two processes, and fails if the results differ in any byte. */
 const EXPLAIN = join(import.meta.dirname, 'explain.ts');
 
 interface Run {

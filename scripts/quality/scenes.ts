@@ -5,11 +5,11 @@ import { MODEL_VERSION } from '../../src/signals/score.ts';
 import type { Example } from '../train/data.ts';
 import { type Judged, scoreExamples } from './scored.ts';
 
-/** One telling of a scene, as the file has it. */
+/** One version of a scene, as stored in the file. */
 interface Telling {
   scene: string;
   label: Example['label'];
-  /** Who tells it and how: `ask` of hot ones, `pain`, `trigger`, `gathering` of warm ones, of cold ones what only sounds like them. */
+  /** The form: `ask` for hot ones; `pain`, `trigger` or `gathering` for warm ones; for cold ones, the form that they resemble. */
   form: string;
   text: string;
 }
@@ -22,7 +22,7 @@ function exampleOf({ scene, label, form, text }: Telling): Example {
   return { ...unknown, set: 'scenes', id: scene, text, label, kind: form };
 }
 
-/** Each buyer beside each of the two who do not buy, of one scene. */
+/** Pairs of a buyer and a non-buyer of the same scene. */
 function pairsOf(judged: readonly Judged[]): { buyer: Judged; other: Judged }[] {
   const scenes = Map.groupBy(judged, ({ example }) => example.id);
   return [...scenes.values()].flatMap((told) => {
@@ -43,21 +43,23 @@ function linesOf(judged: readonly Judged[]): string[] {
   const of = (label: Example['label']) => judged.filter(({ example }) => example.label === label);
   const forms = Map.groupBy(of('cold'), ({ example }) => example.kind);
   return [
-    `buyers scored above who does not buy: ${above} of ${pairs.length} pairs (${((100 * above) / pairs.length).toFixed(0)} %)`,
-    `told apart by class, buyer hot or warm and the other cold: ${apart} of ${pairs.length}`,
-    `buyers told hot: ${share(of('hot'), ({ told }) => told === 'hot')}, hot or warm: ${share(of('hot'), ({ told }) => told !== 'cold')}`,
-    `pains and triggers told warm or hot: ${share(of('warm'), ({ told }) => told !== 'cold')}`,
-    ...[...forms].map(([form, all]) => `${form} told cold: ${share(all, ({ told }) => told === 'cold')}`),
+    `buyers scored above non-buyers: ${above} of ${pairs.length} pairs (${((100 * above) / pairs.length).toFixed(0)} %)`,
+    `distinguished by class (buyer hot or warm, non-buyer cold): ${apart} of ${pairs.length}`,
+    `buyers classified as hot: ${share(of('hot'), ({ told }) => told === 'hot')}, hot or warm: ${share(of('hot'), ({ told }) => told !== 'cold')}`,
+    `pains and triggers classified as warm or hot: ${share(of('warm'), ({ told }) => told !== 'cold')}`,
+    ...[...forms].map(
+      ([form, all]) => `${form} classified as cold: ${share(all, ({ told }) => told === 'cold')}`,
+    ),
   ];
 }
 
-/** Scores scenes that no weight was learnt from, and prints how well those who buy are told from those who only sound so. */
+/** Scores scenes that are not in the training data, and prints how well buyers are distinguished from posts that only resemble them. */
 const tellings = readFileSync(FILE, 'utf8').split('\n').filter(Boolean);
 const examples = tellings.map((line) => exampleOf(JSON.parse(line)));
 const missing = whyNoEncoder();
 const encoder = missing === null ? createEncoder() : null;
 console.log(
-  `Model ${MODEL_VERSION}, ${examples.length} tellings of ${new Set(examples.map(({ id }) => id)).size} scenes.`,
+  `Model ${MODEL_VERSION}, ${examples.length} versions of ${new Set(examples.map(({ id }) => id)).size} scenes.`,
 );
 if (encoder !== null)
   console.log(`\nWith the encoder\n  ${linesOf(await scoreExamples(examples, [], encoder)).join('\n  ')}`);

@@ -7,7 +7,7 @@ import { compileTenant } from '../../test/support/compile-tenant.ts';
 import type { Example } from '../train/data.ts';
 import { profileOf } from '../train/rows.ts';
 
-/** An example and what was made of it. */
+/** An example with its score. */
 export interface Judged {
   example: Example;
   score: number;

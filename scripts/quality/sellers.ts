@@ -19,11 +19,11 @@ interface SellersPost {
   id: string;
   title?: string;
   text?: string;
-  /** Sellers for whom it is a signal. */
+  /** Sellers for which it is a signal. */
   for: Record<string, 'hot' | 'warm'>;
 }
 
-/** What one seller's drafted profile, not touched, said of one post, and what a reader said. */
+/** The result of a seller's unedited draft profile for one post, with the reader's label. */
 interface Told {
   seller: string;
   told: Classification;
@@ -33,7 +33,7 @@ interface Told {
 const AGE_MS = 6 * 3_600_000;
 const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
 
-/** The table of sellers: each profile is drafted from its one line, and every labelled post is scored with all of them. */
+/** The table of sellers: each profile is drafted from one line, and every labelled post is scored with all profiles. */
 export async function sellerLines(folder: string, encoder: Encoder | null): Promise<string[]> {
   const offers: Record<string, string> = JSON.parse(
     readFileSync(join(folder, 'labels/sellers.json'), 'utf8'),

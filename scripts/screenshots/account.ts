@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 const SAMPLES = new URL('../../data/samples.jsonl', import.meta.url);
 const WEBHOOKS = '/dashboard/settings/integrations/webhooks';
 
-/** A receiver that takes everything at `/take`, and fails at `/fail`. */
+/** A receiver that accepts everything at `/take`, and fails at `/fail`. */
 export async function startReceiver(): Promise<{ server: Server; url: string }> {
   const server = createServer((request, response) => {
     request.resume();
@@ -16,16 +16,16 @@ export async function startReceiver(): Promise<{ server: Server; url: string }> 
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the answers of many routes, of which one member is read
+// biome-ignore lint/suspicious/noExplicitAny: responses of many routes, of which only one member is read
 type Answer = any;
 
-/** What is called by name in the pictures, and where every screen is. */
+/** The records named in the screenshots, and the path of every screen. */
 export interface FilledAccount {
   signal: string;
   screens: string[];
 }
 
-/** Fills an account with the demo's posts, leads at every stage, a campaign, sources, and two webhooks of which one fails. */
+/** Fills an account with the demo's posts, leads in every stage, a campaign, sources, and two webhooks, one of which fails. */
 export async function fillAccount(url: string, apiKey: string, receiver: string): Promise<FilledAccount> {
   async function call(
     path: string,

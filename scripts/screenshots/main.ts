@@ -9,8 +9,8 @@ import { freePort, serverEnv, startServerProcess } from '../../test/support/serv
 import { fillAccount, startReceiver } from './account.ts';
 
 /**
- * Pictures of the dashboard, made of the demo's posts on a server of its own. Without `--all` the four that stand in the
- * README; with `--all FOLDER` every screen in light and dark, wide and narrow, to be looked at.
+ * Screenshots of the dashboard with the demo's posts, on a separate server. Without `--all`, the four in the
+ * README; with `--all FOLDER`, every screen in light and dark, wide and narrow, for review.
  */
 const PASSWORD = 'a picture of a password';
 const README_IMAGES = new URL('../../docs/images/', import.meta.url).pathname;
@@ -63,9 +63,9 @@ async function pictureForReadme(page: Page, url: string, signal: string): Promis
   const devtools = await page.context().newCDPSession(page);
   for (const [name, path] of Object.entries(wanted)) {
     await page.goto(`${url}/dashboard${path}`);
-    // The signal beside the list comes after it.
+    // The signal next to the list is loaded after it.
     if (name === 'signals') await page.locator('[data-inbox-pane] h1').waitFor();
-    // A quarter of what a PNG takes.
+    // A quarter of the size of a PNG.
     const { data } = await devtools.send('Page.captureScreenshot', { format: 'webp', quality: 80 });
     await writeFile(join(README_IMAGES, `${name}.webp`), Buffer.from(data, 'base64'));
   }

@@ -5,16 +5,16 @@ import { join, resolve } from 'node:path';
 import { bareEnv, npm, type Place, run, useServer } from './steps.ts';
 
 /*
- * Packs, installs the package into an empty folder with an odd name, and uses what is there: the demo, the command line,
- * the server with all of its threads, backup and restore. Node strips no types meanwhile, and nothing but the folders for data can
- * be written.
+ * Packs the package, installs it into an empty folder with an unusual name, and uses it: the demo, the command line,
+ * the server with all of its threads, backup and restore. Node does not strip types, and only the data folders
+ * are writable.
  */
-/** The user `nobody`: root may write anywhere, and nothing would be read-only. */
+/** The user `nobody`: root can write anywhere, so nothing would be read-only. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 const isRoot = process.getuid?.() === 0;
 const REPOSITORY = resolve(import.meta.dirname, '../..');
 
-/** What npm says of a package that it has packed. */
+/** npm's description of a packed package. */
 interface Packed {
   filename: string;
   size: number;
@@ -32,27 +32,27 @@ function say(text: string): void {
 }
 
 function pack(): string {
-  // A list up to npm 11, by names of packages from 12 on.
+  // An array up to npm 11, an object by package name from npm 12 on.
   const listed = npm(['pack', '--json', '--pack-destination', root], REPOSITORY);
   const [packed] = Object.values<Packed>(JSON.parse(listed));
   assert.ok(packed);
   const names = packed.files.map(({ path }) => path);
   const typescript = names.filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'));
-  assert.deepEqual(typescript, [], 'the package holds TypeScript');
+  assert.deepEqual(typescript, [], 'the package contains TypeScript');
   const foreign = names.filter((name) => /^(?:src|test|bench|scripts|node_modules)\//.test(name));
-  assert.deepEqual(foreign, [], 'the package holds what only the repository needs');
+  assert.deepEqual(foreign, [], 'the package contains files that only the repository needs');
   const [size, unpacked] = [packed.size, packed.unpackedSize].map((bytes) => Math.round(bytes / 1e6));
   say(`packed: ${names.length} files, ${size} MB, ${unpacked} MB unpacked`);
   return join(root, packed.filename);
 }
 
 function install(archive: string): void {
-  // What npm ci brought is in npm's cache; no script of a package is needed.
+  // Everything that npm ci installed is in npm's cache; no package's install script is needed.
   npm(['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', archive], home);
   say('installed');
 }
 
-/** One folder for each use, which the program's user owns. */
+/** A folder for each use, owned by the program's user. */
 function dataFolder(name: string): string {
   const folder = join(data, name);
   mkdirSync(folder, { recursive: true });
@@ -79,16 +79,16 @@ function showDemo(): void {
   );
   const shown = run(['demo', '--once', '--sources'], placeOf('none'));
   assert.match(shown, /All \d+ deliveries of warm and hot signals arrived and were verified\./);
-  say(`${named.trim()}: the demo's deliveries came, its sources were read`);
+  say(`${named.trim()}: the demo's deliveries arrived, and its sources were read`);
 }
 
-/** As another program would: by the package's name, from its own folder. */
+/** Like another program: by the package's name, from its own folder. */
 function importClient(): void {
   const script =
     "import { createClient, verifyWebhook } from 'signalpost/client'; console.log(typeof createClient, typeof verifyWebhook)";
   const node: Place = { ...placeOf('none'), program: [process.execPath] };
   assert.equal(run(['--input-type=module', '--eval', script], node), 'function function\n');
-  say('the client is imported');
+  say('the client can be imported');
 }
 
 async function backUp(): Promise<string> {
@@ -96,7 +96,7 @@ async function backUp(): Promise<string> {
   const backup = join(dataFolder('backups'), 'smoke.db');
   await useServer(place, () => assert.match(run(['backup', backup, '--with-key'], place), /checked/));
   assert.match(run(['check'], place), /is sound/);
-  say('the server took, found and backed a signal up, with the encoder, and stopped');
+  say('the server stored, found and backed up a signal, with the encoder, and stopped');
   return backup;
 }
 
@@ -105,21 +105,21 @@ function restore(backup: string): void {
   assert.match(run(['restore', backup], place), /The master key was restored from the backup/);
   assert.match(run(['check'], place), /is sound/);
   assert.match(run(['tenant', 'list'], place), /Smoke/);
-  say('the backup is restored');
+  say('the backup was restored');
 }
 
-/** As after `npm install --omit=optional`, which would take another half of the time. */
+/** As after `npm install --omit=optional`, which would take half as long again. */
 function useWords(): void {
   for (const name of ['onnxruntime-node', '@huggingface']) {
     rmSync(join(home, 'node_modules', name), { recursive: true });
   }
   const shown = run(['demo', '--once'], placeOf('none'));
   assert.match(shown, /All \d+ deliveries/);
-  say('without optional packages words alone decide');
+  say('without optional packages, scores are based on words alone');
 }
 
 try {
-  chmodSync(root, 0o755); // what is installed is another user's
+  chmodSync(root, 0o755); // the installed files belong to another user
   mkdirSync(home);
   writeFileSync(join(home, 'package.json'), '{}');
   install(pack());

@@ -5,8 +5,8 @@ import { join, resolve } from 'node:path';
 import { call, type Place, run, serve } from './steps.ts';
 
 /*
- * Starts the built server again and again and stops it in the middle of load: posts for the encoder's thread and the writer's,
- * searches and figures for theirs. Every process is to end with 0, none by a signal, and what was answered with success is to be there.
+ * Repeatedly starts the built server and stops it under load: posts for the encoder's and the writer's threads,
+ * searches and counts for theirs. Every process must exit with 0, none by a signal, and every accepted post must be stored.
  */
 const cwd = resolve(import.meta.dirname, '../..');
 const starts = Number(process.argv[2] ?? 100);
@@ -24,7 +24,7 @@ function postOf(start: number, caller: number, turn: number): object {
   return { platform: { name: 'reddit' }, external_id: `${start}-${caller}-${turn}`, text };
 }
 
-/** Asks until the server is gone; only then may an answer fail. */
+/** Sends requests until the server is gone; only then may a request fail. */
 async function ask(url: string, key: string, start: number, caller: number, isStopping: () => boolean) {
   for (let turn = 0; ; turn++) {
     try {
@@ -33,7 +33,7 @@ async function ask(url: string, key: string, start: number, caller: number, isSt
       await call(url, key, caller % 2 === 0 ? '/v1/signals?q=%22booking+tool%22' : '/metrics');
     } catch (error) {
       if (isStopping()) return;
-      if (!String(error).includes(': 503 ')) throw error; // more than it takes in; the next one comes at once
+      if (!String(error).includes(': 503 ')) throw error; // overloaded; the next request follows at once
     }
   }
 }
@@ -55,7 +55,7 @@ try {
       console.log(`${start} starts, ${stored} posts, ${Math.round((performance.now() - began) / 1_000)} s`);
   }
   assert.match(run(['check'], place), /is sound/);
-  console.log(`${starts} starts and stops under load: every process ended with 0.`);
+  console.log(`${starts} starts and stops under load: every process exited with 0.`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const LIMIT_MS = 60_000;
 
-/** A program, where it runs, with what environment, and as whom if not as this process's user. */
+/** A program with its working folder, its environment, and its user if it is not the current one. */
 export interface Place {
   program: readonly [string, ...string[]];
   cwd: string;
@@ -15,28 +15,28 @@ export interface Place {
   user?: { uid: number; gid: number };
 }
 
-/** A server under way, at `url`. */
+/** A running server at `url`. */
 export interface Running {
   url: string;
-  /** Asks it to stop. @throws where it does not end with 0 */
+  /** Stops it. @throws if it does not exit with 0 */
   stop(): Promise<void>;
 }
 
-/** Only what a program needs: nothing of npm, and no Node that strips types. */
+/** Only the variables that a program needs: none of npm's, and no type stripping in Node. */
 export function bareEnv(more: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const path = `${dirname(process.execPath)}:${process.env.PATH}`;
   return { PATH: path, HOME: '/nonexistent', NODE_OPTIONS: '--no-strip-types', ...more };
 }
 
-/** npm of this machine, on this Node. */
+/** This machine's npm, run by the current Node. */
 export function npm(args: readonly string[], cwd: string): string {
   const cli = process.env.npm_execpath;
-  if (cli === undefined) throw new Error('Run it by npm: npm run smoke.');
+  if (cli === undefined) throw new Error('Start it with npm: npm run smoke.');
   const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` };
   return run(args, { program: [process.execPath, cli], cwd, env });
 }
 
-/** Runs the program to its end. @throws where that is not 0 */
+/** Runs the program until it exits. @throws if it does not exit with 0 */
 export function run(args: readonly string[], { program, cwd, env, user }: Place): string {
   const [file, ...first] = program;
   const options = { cwd, env, ...user, encoding: 'utf8', timeout: LIMIT_MS, maxBuffer: 1 << 26 } as const;
@@ -45,7 +45,7 @@ export function run(args: readonly string[], { program, cwd, env, user }: Place)
   throw new Error(`${file} ${args.join(' ')} ended with ${status}: ${error ?? ''}\n${stdout}\n${stderr}`);
 }
 
-/** Starts the program as a server and resolves when it listens. */
+/** Starts the program as a server, and resolves when it listens. */
 export async function serve({ program, cwd, env, user }: Place): Promise<Running> {
   const [file, ...first] = program;
   const child = spawn(file, [...first, 'serve'], { cwd, env, ...user, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -58,7 +58,7 @@ export async function serve({ program, cwd, env, user }: Place): Promise<Running
   const ended = once(child, 'close').then(([code, signal]) => code ?? signal);
   const url = await Promise.race([
     untilListening(child.stdout, () => said),
-    ended.then((how) => Promise.reject(new Error(`The server ended with ${how} at once:\n${said}`))),
+    ended.then((how) => Promise.reject(new Error(`The server exited with ${how} at once:\n${said}`))),
     sleep(LIMIT_MS, null, { ref: false }).then(() => {
       child.kill('SIGKILL');
       throw new Error(`The server does not listen:\n${said}`);
@@ -69,7 +69,7 @@ export async function serve({ program, cwd, env, user }: Place): Promise<Running
     stop: async () => {
       child.kill('SIGTERM');
       const how = await ended;
-      if (how !== 0) throw new Error(`The server ended with ${how}:\n${said}`);
+      if (how !== 0) throw new Error(`The server exited with ${how}:\n${said}`);
     },
   };
 }
@@ -83,7 +83,7 @@ function untilListening(stdout: Readable, said: () => string): Promise<string> {
   });
 }
 
-/** Calls the API. @throws where the answer is no success */
+/** Calls the API. @throws if the response is not a success */
 export async function call(url: string, key: string, path: string, body?: object): Promise<unknown> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
@@ -99,8 +99,8 @@ const POST = {
 };
 
 /**
- * Starts a server on a fresh folder, makes a tenant, and has a post stored, scored by the encoder, searched for and counted, so that every
- * thread has worked; `meanwhile` is done before the server is stopped.
+ * Starts a server on a new folder, creates a tenant, and stores, scores, searches and counts a post, so that every
+ * thread does some work; `meanwhile` runs before the server is stopped.
  */
 export async function useServer(place: Place, meanwhile: () => void): Promise<void> {
   const named = ['--name', 'Smoke', '--email', 'smoke@example.com', '--json'];
@@ -112,7 +112,7 @@ export async function useServer(place: Place, meanwhile: () => void): Promise<vo
     const posted = (await call(server.url, key, '/v1/signals', POST)) as { data: { status: string } };
     assert.equal(posted.data.status, 'created');
     const found = (await call(server.url, key, '/v1/signals?q=%22booking+tool%22')) as { data: unknown[] };
-    assert.equal(found.data.length, 1, 'the search finds nothing');
+    assert.equal(found.data.length, 1, 'the search returned nothing');
     assert.match(String(await call(server.url, key, '/metrics')), /signalpost_signals_total/);
     run(['health', '--ready', '--base-url', server.url], place);
     meanwhile();

@@ -1,29 +1,29 @@
-/** What was asked for and what came, by their names. A name is an endpoint's path and a post's address. */
+/** Sent posts and received deliveries, by name. A name is an endpoint's path and a post's address. */
 export interface Books {
-  /** Everything that was ever sent in, whatever came of it. */
+  /** Everything that was ever sent, whatever the response. */
   attempted: ReadonlySet<string>;
-  /** What was answered with success. */
+  /** Everything that was accepted. */
   accepted: ReadonlySet<string>;
-  /** How often each was delivered, rightly signed. */
+  /** How often each was delivered with a valid signature. */
   delivered: ReadonlyMap<string, number>;
 }
 
-/** As Jepsen's `total-queue` counts (github.com/jepsen-io/jepsen, checker.clj). */
+/** Counts like Jepsen's `total-queue` (github.com/jepsen-io/jepsen, checker.clj). */
 export interface TotalQueue {
   attempted: number;
   accepted: number;
   delivered: number;
-  /** Accepted, and never delivered. */
+  /** Accepted, but never delivered. */
   lost: string[];
-  /** Delivered, and never sent in. */
+  /** Delivered, but never sent. */
   unexpected: string[];
-  /** Delivered again: of each, all but the first. At least once is promised, so these are no fault. */
+  /** Repeated deliveries. Delivery is at least once, so they are not errors. */
   duplicated: number;
-  /** Delivered, although nobody was told that it was accepted: the answer was lost on its way. */
+  /** Delivered, although the sender received no success: the response was lost. */
   recovered: number;
 }
 
-/** Holds what came against what was asked for. */
+/** Compares the deliveries with the sent posts. */
 export function totalQueue({ attempted, accepted, delivered }: Books): TotalQueue {
   const names = [...delivered.keys()];
   return {
@@ -37,10 +37,10 @@ export function totalQueue({ attempted, accepted, delivered }: Books): TotalQueu
   };
 }
 
-/** A figure at a time. */
+/** A value at a time. */
 export type Sample = readonly [seconds: number, value: number];
 
-/** By how much a figure grows a minute: the slope of the straight line that lies closest (least squares). */
+/** The growth of a value per minute: the slope of the least-squares line. */
 export function slopePerMinute(samples: readonly Sample[]): number {
   const count = samples.length;
   if (count < 2) return 0;

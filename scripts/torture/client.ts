@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Calls the API once, and gives up after ten seconds. */
+/** Calls the API once, with a timeout of ten seconds. */
 export async function call(url: string, key: string, path: string, body?: unknown): Promise<Response> {
   return fetch(`${url}${path}`, {
     method: body === undefined ? 'GET' : 'POST',
@@ -10,11 +10,11 @@ export async function call(url: string, key: string, path: string, body?: unknow
   });
 }
 
-/** Posts all the time, and keeps the books of what was asked and what was promised. */
+/** Posts continuously, and records what was sent and what was accepted. */
 export interface Poster {
   attempted: Set<string>;
   accepted: Set<string>;
-  /** Answers by status; `none` where none came. */
+  /** Responses by status; `none` without a response. */
   answers: Map<string, number>;
   stop(): Promise<void>;
 }
@@ -32,7 +32,7 @@ export function startPoster(urls: readonly string[], key: string, name: string):
   let next = 0;
   let batches = 0;
 
-  /** Each batch is sent once: whether one that failed came in is what the books are to find out. */
+  /** Each batch is sent once: the records show whether a failed one was stored. */
   async function post(): Promise<void> {
     const to = urls[batches++ % urls.length] ?? '';
     const posts = Array.from({ length: BATCH }, () => `https://torture.example/${name}/${next++}`);
@@ -49,7 +49,7 @@ export function startPoster(urls: readonly string[], key: string, name: string):
       for (const { index, status } of body.data?.results ?? [])
         if (status !== 'rejected') accepted.add(posts[index] ?? '');
     } catch {
-      // No answer, or half of one: nothing was promised.
+      // No response, or a part of one: nothing was accepted.
     }
     answers.set(told, (answers.get(told) ?? 0) + 1);
   }

@@ -8,10 +8,10 @@ import { call } from './client.ts';
 import type { Mood } from './receiver.ts';
 import type { World } from './world.ts';
 
-/** Something that goes wrong, for a while; when it returns, it is over. Answers what was seen of it. */
+/** A fault for some time; it is over when the promise resolves, with a description of its effect. */
 export interface Fault {
   name: string;
-  /** Null where it can be done here, else why not. */
+  /** Null if it is possible here; otherwise, why not. */
   cannot(world: World): string | null;
   run(world: World): Promise<string>;
 }
@@ -20,7 +20,7 @@ const always = () => null;
 const onFile = ({ postgres }: World) => (postgres === null ? null : 'the store is not in the folder');
 const onPostgres = ({ postgres }: World) => (postgres === null ? 'the store is in the folder' : null);
 
-/** All of them, in the order in which the first round takes them. */
+/** All faults, in the order of the first round. */
 export const FAULTS: readonly Fault[] = [
   {
     name: 'kill -9',
@@ -37,18 +37,18 @@ export const FAULTS: readonly Fault[] = [
       victim.signal('SIGSTOP');
       await sleep(6_000);
       victim.signal('SIGCONT');
-      return 'stood still for 6 s';
+      return 'suspended for 6 s';
     },
   },
   {
-    // Longer than its leases: others have taken over what it was sending.
+    // Longer than its leases: others have taken over its deliveries.
     name: 'SIGSTOP for 40 s',
     cannot: onPostgres,
     async run({ victim }) {
       victim.signal('SIGSTOP');
       await sleep(40_000);
       victim.signal('SIGCONT');
-      return 'stood still for 40 s';
+      return 'suspended for 40 s';
     },
   },
   postgresRestart('PostgreSQL restarted', 'SIGINT', 0),
@@ -61,7 +61,7 @@ export const FAULTS: readonly Fault[] = [
   clockStep('clock 1 h back', -3_600_000),
   {
     name: 'full disk',
-    cannot: (world) => onFile(world) ?? (world.ownDisk ? null : 'no file system of its own could be mounted'),
+    cannot: (world) => onFile(world) ?? (world.ownDisk ? null : 'no separate file system could be mounted'),
     run: fullDisk,
   },
   injected('EIO', 'fdatasync,fsync'),
@@ -90,7 +90,7 @@ function postgresRestart(name: string, signal: 'SIGINT' | 'SIGQUIT', downMs: num
         ),
       );
       await down;
-      return `${signal}, away for ${downMs} ms; /ready ${ready.join(', ')}`;
+      return `${signal}, down for ${downMs} ms; /ready ${ready.join(', ')}`;
     },
   };
 }
@@ -111,7 +111,7 @@ function receivers(mood: Exclude<Mood, 'well'>): Fault {
 
 const LORIS = 300;
 
-/** Callers that send a head one byte a second. */
+/** Callers that send a request's head at one byte per second. */
 async function slowLoris({ victim }: World): Promise<string> {
   const { port, hostname } = new URL(victim.url);
   let cut = 0;
@@ -132,12 +132,12 @@ async function slowLoris({ victim }: World): Promise<string> {
     await sleep(1_000);
   }
   for (const socket of sockets) socket.destroy();
-  return `${cut} of ${LORIS} were cut off; health took ${Math.round(slowest.ms)} ms at most meanwhile`;
+  return `${cut} of ${LORIS} were disconnected; /api/health took at most ${Math.round(slowest.ms)} ms meanwhile`;
 }
 
 const FLOODERS = 200;
 
-/** Lists and posts of another tenant as fast as they are answered, over many connections. */
+/** Another tenant's lists and posts over many connections, each request right after the previous response. */
 async function flood({ victim, others }: World): Promise<string> {
   const until = performance.now() + 6_000;
   const seen = new Map<string, number>();
@@ -176,14 +176,14 @@ function clockStep(name: string, ms: number): Fault {
   };
 }
 
-/** Nothing is left on the data folder's disk. */
+/** Fills the data folder's disk. */
 async function fullDisk({ victim, dataDir }: World): Promise<string> {
   const ballast = join(dataDir, 'ballast');
   const { bavail, bsize } = statfsSync(dataDir);
   try {
     writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - 64 * 1024), 1));
   } catch {
-    // The server was quicker: it is full.
+    // The server was faster: the disk is full.
   }
   await sleep(5_000);
   const [health, ready] = await Promise.all(
@@ -198,7 +198,7 @@ async function fullDisk({ victim, dataDir }: World): Promise<string> {
   return `for 5 s; /api/health ${health}, /ready ${ready}`;
 }
 
-/** Has the system answer some of the server's calls with an error, by strace. */
+/** Makes some of the server's system calls fail, with strace. */
 function injected(error: 'EIO' | 'ENOSPC', calls: string): Fault {
   return {
     name: `${error} from ${calls}`,
@@ -215,7 +215,7 @@ function injected(error: 'EIO' | 'ENOSPC', calls: string): Fault {
       const lines = readFileSync(said, 'utf8').split('\n');
       rmSync(said);
       const injected = lines.filter((line) => line.includes('(INJECTED)')).length;
-      return `${injected} of ${lines.length - 1} calls failed, in 5 s`;
+      return `${injected} of ${lines.length - 1} calls failed within 5 s`;
     },
   };
 }

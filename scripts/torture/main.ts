@@ -7,11 +7,11 @@ import { FAULTS } from './faults.ts';
 import { type Slope, soak } from './soak.ts';
 import { createWorld, type World } from './world.ts';
 
-/** Of the time, so much is steady load alone, in which slopes are measured. */
+/** The share of the time with steady load and no faults, in which slopes are measured. */
 const SOAK_SHARE = 0.3;
-/** Between two faults. */
+/** The pause between two faults. */
 const REST_MS = 3_000;
-/** When nothing more has come for so long, nothing will: the longest retry takes 33 s. */
+/** After this long without a delivery, no more are expected: the longest retry takes 33 s. */
 const QUIET_MS = 60_000;
 
 const { values } = parseArgs({
@@ -43,7 +43,7 @@ const say = (text: string) => console.error(`${((performance.now() - began) / 1_
 async function torture(world: World, until: number): Promise<void> {
   for (const fault of faults) {
     const why = fault.cannot(world);
-    if (why !== null) say(`${fault.name}: left out, as ${why}`);
+    if (why !== null) say(`${fault.name}: skipped, because ${why}`);
   }
   const possible = faults.filter((fault) => fault.cannot(world) === null);
   for (let n = 0; performance.now() < until && possible.length > 0; n++) {
@@ -55,7 +55,7 @@ async function torture(world: World, until: number): Promise<void> {
   }
 }
 
-/** Everything well again, and what waits made due: what does not come now never will. */
+/** Ends all faults, and makes waiting deliveries due: those that do not arrive now never will. */
 async function recover(world: World, poster: Poster): Promise<void> {
   const { receiver, paths, counted } = world;
   const { url } = world.victim;
@@ -65,7 +65,7 @@ async function recover(world: World, poster: Poster): Promise<void> {
     const response = await call(url, counted.key, path, {}).catch(() => null);
     if (response === null || !response.ok) say(`${path}: ${response?.status ?? 'no answer'}`);
   };
-  // Paused and resumed by hand, all that waits for an endpoint is due at once.
+  // Pausing and resuming an endpoint makes all of its waiting deliveries due at once.
   for (const id of counted.webhooks) {
     await order(`/v1/webhooks/${id}/pause`);
     await order(`/v1/webhooks/${id}/resume`);
@@ -93,12 +93,12 @@ function check(world: World, poster: Poster, delivered: [string, number][]): Tot
 }
 
 const world = await createWorld(nodes);
-// Whatever ends this, nothing is left running or mounted.
+// However this ends, nothing is left running or mounted.
 process.on('uncaughtException', (error) => {
   console.error(error);
   void world.end().finally(() => process.exit(70));
 });
-say(`the server's folder is ${world.dataDir}${world.ownDisk ? ', a disk of its own' : ''}`);
+say(`the server's folder is ${world.dataDir}${world.ownDisk ? ', on a separate disk' : ''}`);
 const poster = startPoster(
   world.nodes.map(({ url }) => url),
   world.counted.key,

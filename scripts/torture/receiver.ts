@@ -2,18 +2,18 @@ import { createHmac } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** How an endpoint answers from now on. */
+/** How an endpoint responds from now on. */
 export type Mood = 'well' | 'slow' | 'stalled' | 'resetting' | 'failing';
-/** What the receiver's process is told. */
+/** An order for the receiver's process. */
 export type Order =
   | { do: 'mood'; paths: string[]; mood: Mood }
   | { do: 'secret'; path: string; secret: string }
   | { do: 'count' }
   | { do: 'tell' };
-/** What it answers `tell` with. */
+/** The response to `tell`. */
 export interface Told {
   delivered: [name: string, times: number][];
-  /** Requests that were not signed as they should be. */
+  /** Requests with an invalid signature. */
   forged: string[];
 }
 
@@ -22,10 +22,10 @@ const secrets = new Map<string, string>();
 const delivered = new Map<string, number>();
 const forged: string[] = [];
 const SLOW_MS = 1_500;
-/** Even a receiver that is well takes a moment: what is on its way when a server is killed comes again. */
+/** Even a healthy receiver takes a moment: requests in flight when a server is killed are repeated. */
 const WELL_MS = 100;
 
-/** Only what was answered with success counts as delivered: what was cut off comes again. */
+/** Only successful requests count as delivered: interrupted ones are repeated. */
 function answer(mood: Mood, response: ServerResponse, taken: () => void): void {
   const well = () => {
     taken();

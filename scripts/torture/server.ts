@@ -10,35 +10,35 @@ import { START_FLAGS } from '../../test/support/start-flags.ts';
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const CLOCK = new URL('./skewed-clock.ts', import.meta.url).href;
 const START_MS = 60_000;
-/** What a server says of another on its folder. */
+/** A server's warning about another one on its folder. */
 const WARNING = 'another server runs on this data folder';
 
-/** The server under torture: one process after the other on one folder and one port. */
+/** The server under test: one process after the other on the same folder and port. */
 export interface Victim {
   readonly url: string;
   readonly pid: number;
-  /** Ends that nobody asked for, each with its exit code or signal. */
+  /** Unexpected exits, each with its exit code or signal. */
   readonly deaths: string[];
-  /** Starts it, and resolves when it answers. */
+  /** Starts it, and resolves when it responds. */
   start(): Promise<void>;
-  /** kill -9, and a new one in its place. */
+  /** Kills it with SIGKILL, and starts a new one. */
   kill(): Promise<void>;
   signal(name: 'SIGSTOP' | 'SIGCONT'): void;
-  /** SIGTERM; the exit code. */
+  /** Stops it with SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
-  /** Sets its wall clock off by this much. */
+  /** Shifts its wall clock by this much. */
   setClock(offsetMs: number): void;
-  /** A second server on the same folder: that it ended by itself, or served for so long, and whether it warned of it. */
+  /** Starts a second server on the same folder; returns whether it exited or served, and whether it warned. */
   second(ms: number): Promise<string>;
-  /** Second servers that served and had not warned of it. */
+  /** Second servers that served without a warning. */
   readonly unwarned: number;
 }
 
 export interface VictimParts {
   dataDir: string;
-  /** Where its log and the clock's offset lie: outside of a disk that will be full. */
+  /** The folder of its log and the clock's offset: not on the disk that will be filled. */
   notes: string;
-  /** Null: the store is in the folder. */
+  /** Null: the store is in the data folder. */
   databaseUrl: string | null;
 }
 
@@ -82,7 +82,7 @@ export async function createVictim(deps: VictimParts): Promise<Victim> {
     expected = false;
     launched.once('exit', (code, signal) => {
       if (expected || child !== launched) return;
-      deaths.push(`ended by itself with ${signal ?? code}`);
+      deaths.push(`exited unexpectedly with ${signal ?? code}`);
       void sleep(500).then(start);
     });
     await untilHealthy(launched, url);
@@ -123,20 +123,20 @@ export async function createVictim(deps: VictimParts): Promise<Victim> {
       });
       const ended = once(other, 'exit');
       await untilHealthy(other, `http://127.0.0.1:${otherPort}`);
-      // It warns before it listens, so that whoever is answered by it could have known.
+      // It warns before it listens, so the warning comes before its first response.
       const warned = said.includes(WARNING);
       await Promise.race([sleep(ms), ended]);
       const refused = other.exitCode ?? other.signalCode;
-      if (refused !== null) return `ended by itself with ${refused}`;
+      if (refused !== null) return `exited with ${refused}`;
       other.kill('SIGTERM');
       await ended;
       if (!warned) unwarned++;
-      return `served beside the first, ${warned ? 'and warned of it' : 'UNWARNED'}`;
+      return `served beside the first one, ${warned ? 'with a warning' : 'WITHOUT A WARNING'}`;
     },
   };
 }
 
-/** Returns, too, when the process has ended: whoever waits for it starts another. */
+/** Also resolves when the process has exited: the caller then starts another one. */
 async function untilHealthy(child: ChildProcess, url: string): Promise<void> {
   const until = performance.now() + START_MS;
   while (performance.now() < until && child.exitCode === null && child.signalCode === null) {

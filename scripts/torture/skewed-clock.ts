@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
-// Loaded before a server (node --import): its wall clock is off by the milliseconds that stand in a file, which is read
-// again and again. The monotonic clock is not touched, as it is not where a machine's clock is set.
+// Loaded before a server (node --import): shifts its wall clock by the number of milliseconds in a file, which is read
+// repeatedly. The monotonic clock is not shifted, as when a machine's clock is set.
 const file = process.env.TORTURE_CLOCK_FILE ?? '';
 const realNow = Date.now;
 const RealDate = Date;
@@ -11,7 +11,7 @@ function read(): void {
   try {
     offsetMs = Number(readFileSync(file, 'utf8')) || 0;
   } catch {
-    // Being written: the offset stays until the next look.
+    // The file is being written: the offset stays until the next read.
   }
 }
 

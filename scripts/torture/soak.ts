@@ -5,10 +5,10 @@ import { type Sample, slopePerMinute } from './check.ts';
 import type { World } from './world.ts';
 
 const EVERY_MS = 2_000;
-/** A server that has just begun, or was just flooded, is given this share of the time to settle. */
+/** The share of the time in which a server settles after its start or a flood. */
 const SETTLES = 0.25;
 
-/** What is watched, each in the unit of its name. */
+/** The measured values, each in the unit of its name. */
 const FIGURES = ['rss_mib', 'file_descriptors', 'wal_mib', 'loop_delay_p99_ms'] as const;
 type Figure = (typeof FIGURES)[number];
 
@@ -18,7 +18,7 @@ export interface Slope {
   per_minute: number;
 }
 
-/** Watches the server under steady load and nothing else, and tells by how much each figure grows. */
+/** Watches the server under steady load, and returns how much each value grows. */
 export async function soak(world: World, seconds: number): Promise<Slope[]> {
   const samples = new Map<Figure, Sample[]>(FIGURES.map((figure) => [figure, []]));
   const began = performance.now();

@@ -10,7 +10,7 @@ import type { Mood, Order, Told } from './receiver.ts';
 import { createVictim, serverEnv, type Victim, type VictimParts } from './server.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-/** Endpoints whose deliveries are counted, and those of another tenant that never answer. */
+/** Endpoints whose deliveries are counted, and those of another tenant, which never respond. */
 const COUNTED = 6;
 const SICK = 20;
 const DISK_MIB = 1_024;
@@ -19,43 +19,43 @@ export interface Receiver {
   url: string;
   mood(paths: string[], mood: Mood): void;
   secret(path: string, secret: string): void;
-  /** How many different deliveries came. */
+  /** The number of distinct deliveries received. */
   count(): Promise<number>;
   tell(): Promise<Told>;
 }
 
-/** A tenant: its key, and the endpoints that it has. */
+/** A tenant with its key and its endpoints. */
 export interface Tenant {
   key: string;
   webhooks: string[];
 }
 
-/** Everything that is alive while it is tortured. */
+/** Everything that runs during the test. */
 export interface World {
   dataDir: string;
-  /** True where the folder has a file system of its own, which may be filled. */
+  /** Whether the folder is a separate file system, which may be filled. */
   ownDisk: boolean;
-  /** All servers: one on a file, several on PostgreSQL. */
+  /** All servers: one with SQLite, several with PostgreSQL. */
   nodes: readonly Victim[];
-  /** One of them, another each time. */
+  /** One of them, a different one each time. */
   readonly victim: Victim;
-  /** Null: the store is in the folder. */
+  /** Null: the store is in the data folder. */
   postgres: PostgresServer | null;
   receiver: Receiver;
-  /** Paths of the endpoints whose deliveries are counted. */
+  /** The paths of endpoints whose deliveries are counted. */
   paths: string[];
   counted: Tenant;
-  /** Whose endpoints are sick, and who floods. */
+  /** The tenant that has sick endpoints and sends floods. */
   others: Tenant;
-  /** Where the server's log lies. */
+  /** The folder of the server's log. */
   notes: string;
   end(): Promise<void>;
 }
 
-/** As it is where nothing that was confirmed may be lost. */
+/** The settings with which nothing that was confirmed may be lost. */
 const DURABLE = { fsync: 'on', full_page_writes: 'on', synchronous_commit: 'on', max_connections: '100' };
 
-/** `nodes`: servers on PostgreSQL; 0: one on a file. */
+/** `nodes`: the number of servers with PostgreSQL; 0: one with SQLite. */
 export async function createWorld(nodes: number): Promise<World> {
   const notes = mkdtempSync(join(tmpdir(), 'signalpost-torture-'));
   const dataDir = join(notes, 'data');
@@ -99,7 +99,7 @@ async function urlOfNew(server: PostgresServer): Promise<string> {
   return `postgres:///${database}?host=${encodeURIComponent(host)}&user=${user}`;
 }
 
-/** A disk in memory, small enough to be filled; only root may mount one. */
+/** A small in-memory disk that can be filled; only root can mount one. */
 function mountDisk(dataDir: string): boolean {
   const args = ['-t', 'tmpfs', '-o', `size=${DISK_MIB}m,mode=0700`, 'tmpfs', dataDir];
   return spawnSync('mount', args).status === 0;

@@ -6,7 +6,7 @@ export interface Example {
   set: string;
   id: string;
   platform: string;
-  /** As the product is given it: title and text. */
+  /** The input of the product: title and text. */
   text: string;
   label: 'hot' | 'warm' | 'cold';
   kind: string;
@@ -23,7 +23,7 @@ interface Row {
   title?: string;
   text?: string;
   label?: Example['label'];
-  /** Of sellers' posts: general buying intent. */
+  /** For sellers' posts: general buying intent. */
   buying?: Example['label'];
   kind?: string;
   type?: string;
@@ -35,23 +35,23 @@ interface Row {
   trial_found?: number;
 }
 
-/** Sets by the start of their files' names; those of `general` hold labels alone, the posts stand apart. */
+/** Sets by the prefix of their file names; files of `general` contain only labels, and the posts are in other files. */
 const SETS = ['general', 'stream', 'asks', 'real', 'tune'] as const;
-/** Further posts by platform, where they are a mixture of their own: bare titles, and adverts that nearly all are hot. */
+/** Further posts by platform, if their mixture is different: bare titles, and adverts, nearly all of which are hot. */
 const SETS_OF_FURTHER: Readonly<Record<string, string>> = { hackernews: 'titles', jobboard: 'jobs' };
-/** Posts without labels in the folder, and the set that those of them are which we read; the last file is one's own, see README. */
+/** Posts without labels in the folder, and the set of those that we labelled; the last file is assembled by you, see README. */
 const FURTHER_FILES = {
   'posts/stream.jsonl': 'read',
-  // Nearly all of those of its 24,000 that a model scored 10 or more were read.
+  // Of its 24,000 posts, nearly all that a model scored 10 or higher were labelled.
   'posts/stream-2.jsonl': 'newer',
   'posts/further.jsonl': 'read',
 } as const;
-/** Posts that the trial of the data's authors found least likely are taken for cold without having been read. */
+/** Posts that the authors of the data found least likely to be hot count as cold without having been read. */
 const ASSUMED_COLD_BELOW = 0.03;
-/** Of those so many a hundred are used. */
+/** The percentage of those that is used. */
 const ASSUMED_SHARE = 35;
 
-/** Every labelled post of the folder. @throws where the folder is not as its README says */
+/** Every labelled post of the folder. @throws if the folder differs from the description in its README */
 export function loadExamples(folder: string): Example[] {
   const posts = new Map(readRows(join(folder, 'posts/posts.jsonl')).map((post) => [post.id, post]));
   const files = readdirSync(join(folder, 'labels')).filter((file) => file.endsWith('.jsonl'));
@@ -61,7 +61,7 @@ export function loadExamples(folder: string): Example[] {
       .flatMap((file) => readRows(join(folder, 'labels', file)))
       .map((row) => exampleOf(set, { ...posts.get(row.id), ...row })),
   );
-  // Chosen because a model called them hot: hard ones, and labelled by the folder's readers.
+  // Chosen because a model classified them as hot: hard cases, labelled by the folder's readers.
   const sellers = files
     .filter((file) => file.startsWith('sellers'))
     .flatMap((file) => readRows(join(folder, 'labels', file)))
@@ -69,7 +69,7 @@ export function loadExamples(folder: string): Example[] {
   return [...labelled, ...sellers];
 }
 
-/** Further posts of the folder: those read by us (labels by id, `?` behind those that are unsure), and some taken for cold. */
+/** Further posts of the folder: those that we labelled (by ID, with `?` after uncertain labels), and some that count as cold. */
 export function loadFurther(folder: string, labels: Readonly<Record<string, string>>): Example[] {
   const further = Object.entries(FURTHER_FILES).flatMap(([name, set]) => {
     const file = join(folder, name);
@@ -85,7 +85,7 @@ export function loadFurther(folder: string, labels: Readonly<Record<string, stri
   });
 }
 
-/** The texts of all real posts of the folder, each once. */
+/** The distinct texts of all real posts of the folder. */
 export function loadPosts(folder: string): Set<string> {
   const labelled = readdirSync(join(folder, 'labels')).filter((file) => file.endsWith('.jsonl'));
   const files = ['posts/posts.jsonl', 'posts/stream.jsonl', ...labelled.map((file) => `labels/${file}`)];
@@ -93,7 +93,7 @@ export function loadPosts(folder: string): Set<string> {
   return new Set(texts.filter((text) => text !== ''));
 }
 
-/** The profiles of the labelled sets, as `POST /v1/icps` takes them. */
+/** The profiles of the labelled sets, in the format of `POST /v1/icps`. */
 export function loadProfiles(folder: string): Record<string, unknown>[] {
   return JSON.parse(readFileSync(join(folder, 'labels/icps.json'), 'utf8'));
 }
@@ -133,7 +133,7 @@ export function textOf({ title = '', text = '' }: Row): string {
   return head === '' ? body : `${head}\n\n${body}`;
 }
 
-/** FNV-1a with a final mix: splits are the same on every machine, and do not follow the order of the files. */
+/** FNV-1a with a final mix: splits are the same on every machine, and independent of the order of the files. */
 export function hash(text: string, seed = 0): number {
   let value = 2_166_136_261 ^ seed;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 16_777_619);

@@ -3,7 +3,7 @@ import { readSellers } from './offers/readings.ts';
 import readLabels from './read-labels.json' with { type: 'json' };
 import { writtenScenes, writtenSentences } from './sentences.ts';
 
-/** All that the model is trained on: the folder's labelled posts, further ones that we read, and our own sentences. */
+/** The training data: the folder's labelled posts, further posts that we labelled, and sentences that we wrote. */
 export function loadAll(folder: string): Example[] {
   const labels = Object.fromEntries(
     Object.entries(readLabels).flatMap(([label, ids]) => ids.map((id) => [id, label] as const)),

@@ -1,13 +1,13 @@
 import type { Row } from './rows.ts';
 import { TARGETS } from './settings.ts';
 
-/** Log-odds of each row for both questions. */
+/** The log-odds of each row for both questions. */
 export interface Judged {
   hot: readonly number[];
   warm: readonly number[];
 }
 
-/** One set at one pair of thresholds: right and found. */
+/** Precision and recall of one set at one pair of thresholds. */
 export interface SetFigures {
   set: string;
   hotRight: number;
@@ -18,7 +18,7 @@ export interface SetFigures {
   aucHot: number;
 }
 
-/** Rows that count in figures, by set; those of consumers are left out. */
+/** Rows that are evaluated, by set; posts by consumers are excluded. */
 export function placesBySet(
   rows: readonly Row[],
   counts: (row: Row) => boolean = () => true,
@@ -35,7 +35,7 @@ interface FiguresAsked {
   places: readonly number[];
   set: string;
   cut: { hot: number; warm: number };
-  /** False: without the area under the curve, which hangs on no threshold. */
+  /** False: without the area under the curve, which does not depend on thresholds. */
   withCurve?: boolean;
 }
 
@@ -82,13 +82,13 @@ export function figuresOf(
   };
 }
 
-/** What a post that names nothing of its profile's topic can be at most, as the product has it. */
+/** The highest class of a post that mentions nothing of its profile's topic, as in the product. */
 function capOf(row: Row | undefined): 'none' | 'warm' | 'cold' {
   if (!row?.features.has('topic.none')) return 'none';
   return row.isKnownToFit ? 'warm' : 'cold';
 }
 
-/** The chance that a hot one has the greater odds than another. */
+/** The probability that a hot post has higher odds than another one. */
 export function areaUnderCurve(odds: readonly number[], answers: readonly boolean[]): number {
   const order = odds
     .map((value, i) => ({ value, yes: answers[i] === true }))
@@ -109,7 +109,7 @@ export function areaUnderCurve(odds: readonly number[], answers: readonly boolea
   return yes === 0 || no === 0 ? 0.5 : (ranks - (yes * (yes + 1)) / 2) / (yes * no);
 }
 
-/** By how much figures lie over their targets, each at most `cap`: what thresholds are chosen by. */
+/** The margins above the targets, each at most `cap`: the criterion for thresholds. */
 export function marginOf(figures: readonly SetFigures[], cap: number): { sum: number; least: number } {
   const margins = figures.flatMap((each) => {
     const values = [each.hotRight, each.hotFound, each.foundRight, each.foundFound, each.hotAtLeastWarm];
@@ -121,7 +121,7 @@ export function marginOf(figures: readonly SetFigures[], cap: number): { sum: nu
   };
 }
 
-/** The table as lines of text, a `!` where a target is missed. */
+/** The table as lines of text; `!` marks a missed target. */
 export function linesOf(figures: readonly SetFigures[]): string[] {
   return figures.map((each) => {
     const values = [

@@ -1,16 +1,16 @@
-/** A row of features: places and values of those that are not 0. */
+/** A sparse row of features: the indexes and values of those that are not 0. */
 export interface SparseRow {
   places: Int32Array;
   values: Float64Array;
 }
 
-/** What a logistic regression is fitted to. */
+/** The input of a logistic regression. */
 export interface Problem {
   rows: readonly SparseRow[];
   answers: readonly number[];
-  /** How much each row counts. */
+  /** The weight of each row. */
   counts: readonly number[];
-  /** L2 penalty by place. */
+  /** The L2 penalty by index. */
   penalties: Float64Array;
 }
 
@@ -19,7 +19,7 @@ const MAX_STEPS = 80;
 const MAX_HALVINGS = 25;
 const DONE_BELOW = 4e-6;
 
-/** Weights by place, the bias last. L-BFGS from `start`, or zero: the same problem gives the same weights. */
+/** Weights by index, the bias last. L-BFGS from `start`, or zero: the same input gives the same weights. */
 export function fitLogistic(problem: Problem, start?: Float64Array): Float64Array {
   const size = problem.penalties.length + 1;
   let weights = start === undefined ? new Float64Array(size) : Float64Array.from(start);
@@ -49,7 +49,7 @@ export function fitLogistic(problem: Problem, start?: Float64Array): Float64Arra
   return weights;
 }
 
-/** Log-odds of a row. */
+/** The log-odds of a row. */
 export function logOdds(weights: Float64Array, { places, values }: SparseRow): number {
   let sum = at(weights, weights.length - 1);
   for (let i = 0; i < places.length; i++)
@@ -85,7 +85,7 @@ function evaluate(
   return loss;
 }
 
-/** Two loops over the last moves (Nocedal, 1980). */
+/** The two-loop recursion (Nocedal, 1980). */
 function directionOf(
   gradient: Float64Array,
   moves: readonly { by: Float64Array; turn: Float64Array }[],

@@ -11,10 +11,10 @@ import { fitTypes } from './types.ts';
 import { crossValidate, fitQuestion, givenOf, tableOf } from './validate.ts';
 
 const VERSION = '2026-11-26';
-/** When thresholds and scores were set by posts that nobody had tuned on. */
+/** When thresholds and scores were chosen on posts that are not in the training data. */
 const CALIBRATED_ON = '2026-11-26';
 const WEIGHTS_FILE = join(import.meta.dirname, '../../src/signals/weights.json');
-/** Margins beyond this do not make up for others that are missed. */
+/** Larger margins do not compensate for missed targets. */
 const MARGIN_CAP = 0.03;
 const DIGITS = 4;
 const WITHIN_REACH = 0.98;
@@ -22,11 +22,11 @@ const WITHIN_REACH = 0.98;
 interface Trained {
   judge: Judge;
   figures: SetFigures[];
-  /** Without the labels that are marked unsure. */
+  /** Without labels that are marked as uncertain. */
   sure: SetFigures[];
 }
 
-/** What thresholds are chosen for: what each row's odds are without it, and the weights with it. */
+/** The input for choosing thresholds: the odds of each row by a model fitted without it, and the weights fitted on all rows. */
 interface Fitted {
   /** By seed. */
   judged: Judged[];
@@ -38,7 +38,7 @@ function wordsSettings(question: Question): Settings {
   return { ...settings, counts: { ...counts, ...WORDS_COUNTS[question] } };
 }
 
-/** By words alone. */
+/** Based on words alone. */
 function fitWords(rows: readonly Row[]): Fitted {
   const places = [...rows.keys()];
   const fitBoth = (question: Question) => {
@@ -59,7 +59,7 @@ function fitWords(rows: readonly Row[]): Fitted {
   };
 }
 
-/** With the encoder: what was fitted together with it, judged on the rows that it was tuned without. */
+/** With the encoder: the jointly fitted weights, evaluated on rows that the encoder was not tuned on. */
 function fitEncoder(rows: readonly Row[], tuned: Tuned): Fitted {
   const oddsOf = (question: Question) =>
     tuned.validated.odds[question].map((odds, place) => odds + givenOf(rows[place] as Row));
@@ -78,7 +78,7 @@ function fitEncoder(rows: readonly Row[], tuned: Tuned): Fitted {
   };
 }
 
-/** Finds the pair of thresholds that serves all sets, and puts the classes' beginnings there. */
+/** Finds the best pair of thresholds for all sets, at which the classes begin. */
 function accept(
   rows: readonly Row[],
   { judged, linear }: Fitted,
@@ -96,7 +96,7 @@ function accept(
   return { judge: { hot: shifted('hot'), warm: shifted('warm') }, figures, sure };
 }
 
-/** Figures at a pair of thresholds: those of each seed, and their mean. */
+/** The figures at a pair of thresholds, for each seed, and their mean. */
 function allFigures(
   rows: readonly Row[],
   judged: readonly Judged[],
@@ -137,7 +137,7 @@ function chooseCut(
   return best;
 }
 
-/** What the encoder gives an average post, and how far from that all but one in fifty stay that it was not tuned on. */
+/** The encoder's share for an average post, and its range for 98 % of the posts that it was not tuned on. */
 function spreadOf({ validated, ...tuned }: Tuned, question: Question): { centre: number; reach: number } {
   const mean = (values: readonly number[]) =>
     values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
@@ -150,7 +150,7 @@ function spreadOf({ validated, ...tuned }: Tuned, question: Question): { centre:
   };
 }
 
-/** The encoder's share as a distance from the average: what it gives everybody stands in the bias. */
+/** The encoder's share as the difference from the average, which is added to the bias. */
 function centred(linear: Linear, centre: number): Linear {
   return { ...linear, bias: round(linear.bias + centre) };
 }
@@ -178,7 +178,7 @@ const model: LearntModel & { accepted: object } = {
   calibratedOn: CALIBRATED_ON,
   accepted: {
     ...trained.accepted,
-    how: 'words cross-validated twice, the encoder on the folds that it was tuned without; thresholds and settings were chosen by it',
+    how: 'words cross-validated twice, the encoder on the folds that it was not tuned on; thresholds and settings were chosen on these figures',
     encoder: linesOf(encoder.figures),
     encoderSure: linesOf(encoder.sure),
   },
@@ -190,10 +190,10 @@ const model: LearntModel & { accepted: object } = {
 };
 writeFileSync(WEIGHTS_FILE, `${JSON.stringify(model, null, 1).replace(/(?<=[\d[,])\n\s+(?=-?\d)/g, ' ')}\n`);
 console.log(
-  `${rows.length} examples, ${unseen.size} of them not tuned on\n${linesOf(encoder.figures).join('\n')}`,
+  `${rows.length} examples, ${unseen.size} of which are not in the tuning data\n${linesOf(encoder.figures).join('\n')}`,
 );
 
-/** What words alone make of a post, and its type. */
+/** The weights for words alone, and for types. */
 function trainWords(all: readonly Row[]): Pick<LearntModel, 'words' | 'types'> & { accepted: object } {
   const words = accept(all, fitWords(all));
   const types = fitTypes(all);

@@ -13,15 +13,15 @@ import type { Example } from './data.ts';
 export interface Row {
   example: Example;
   features: Map<string, Feature>;
-  /** What the encoder is given. */
+  /** The input of the encoder. */
   digest: string;
-  /** The encoder's numbers; empty where none was asked for. */
+  /** The encoder's output; empty if not requested. */
   numbers: Float32Array;
-  /** Whether its company is known to be whom the profile asks for. */
+  /** Whether its company is known to match the profile. */
   isKnownToFit: boolean;
 }
 
-/** Reads features and digests. */
+/** Extracts features and digests. */
 export function readRows(examples: readonly Example[], profiles: readonly Record<string, unknown>[]): Row[] {
   const compiled = new Map(profiles.map((raw) => [String(raw.id), compileTenant([profileOf(raw)])]));
   return examples.map((example) => {
@@ -42,13 +42,13 @@ export function readRows(examples: readonly Example[], profiles: readonly Record
   });
 }
 
-/** Adds the numbers that the encoder of `folder` has for the digests: 10 ms each. */
+/** Adds the output of the encoder in `folder` for the digests: 10 ms each. */
 export async function encodeRows(rows: readonly Row[], folder: string): Promise<void> {
   const encoder = await loadEncoder(folder);
   for (const row of rows) row.numbers = (await encoder.encode([row.digest])).numbers;
 }
 
-/** A labelled set's profile as a stored one. */
+/** The profile of a labelled set, as stored. */
 export function profileOf(raw: Record<string, unknown>): IcpProfile {
   const { id, keywords, ...settings } = raw;
   const input = icpInputSchema.parse({ ...settings, phrases: keywords });

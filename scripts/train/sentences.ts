@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Example } from './data.ts';
 
 /**
- * Labelled posts are seldom one plain sentence, so the plainest forms are written here, by the dozen: what a buyer says,
- * and what sounds like it. The pairs of the tests are others.
+ * Labelled posts are rarely a single plain sentence, so dozens of the plainest forms are written here: sentences of buyers,
+ * and similar ones of non-buyers. The tests use other pairs.
  */
 const THINGS = [
   'CRM',
@@ -24,7 +24,7 @@ const THINGS = [
   'roofing contractor',
   'learning platform',
 ];
-/** Each sentence is said of so many of them, the next ones each time. */
+/** The number of them that each sentence is combined with, each sentence with the next ones. */
 const THINGS_A_SENTENCE = 4;
 const ASKS = [
   'Can anyone recommend a good THING for a small company?',
@@ -165,7 +165,7 @@ const DOES_NOT = [
   'Need a THING for my wedding in June.',
   'Can anyone recommend a THING for my own house?',
 ];
-/** What is warm: an event, or a pain, without asking. */
+/** Warm posts: an event or a pain, without a request. */
 const WARM: readonly (readonly [sentence: string, type: string])[] = [
   ['COMPANY raises $12M Series A to double its sales team.', 'funding_event'],
   ['COMPANY closes a $4 million seed round led by Northern Ventures.', 'funding_event'],
@@ -192,7 +192,7 @@ const WARM: readonly (readonly [sentence: string, type: string])[] = [
 ];
 const COMPANIES = ['Brightwell', 'Tamarack Systems', 'Kestrel Freight', 'Polly & Sons'];
 
-/** One example a sentence, of the set `written`. */
+/** The set `written`: one example per sentence. */
 export function writtenSentences(): Example[] {
   const fill = (sentences: readonly string[], label: Example['label'], words: readonly string[]) =>
     sentences.flatMap((sentence, nth) =>
@@ -207,8 +207,8 @@ export function writtenSentences(): Example[] {
 }
 
 /**
- * One situation told by who buys, by who has the pain alone, and by two who only sound so, a hundred trades long: the set `scenes`.
- * `npm run quality:scenes` reads others.
+ * The set `scenes`: one situation described by a buyer, by someone with only the pain, and by two non-buyers, in a hundred trades.
+ * `npm run quality:scenes` uses others.
  */
 export function writtenScenes(): Example[] {
   const lines = readFileSync(join(import.meta.dirname, 'scenes.jsonl'), 'utf8')

@@ -1,17 +1,17 @@
-/** What is asked of a post. */
+/** The two questions about a post. */
 export const QUESTIONS = ['hot', 'warm'] as const;
 export type Question = (typeof QUESTIONS)[number];
 
-/** How much examples count, and how strongly weights are held near zero. Chosen by cross-validation, see README. */
+/** The weights of examples, and the strength of regularization. Chosen by cross-validation, see README. */
 export interface Settings {
-  /** By set: of those the question is answered yes for, and no. Posts of consumers count half. */
+  /** By set: for positive and negative examples. Posts by consumers count half. */
   counts: Readonly<Record<string, readonly [yes: number, no: number]>>;
-  /** By how much further posts count whose own label is unsure. */
+  /** The factor for further posts with an uncertain label. */
   unsure: number;
   penalty: { features: number; encoder: number };
 }
 
-/** Two questions are asked of a post. One pair of thresholds serves all sets, so each set's mixture is evened out here. */
+/** There is one pair of thresholds for all sets, so the different mixtures of the sets are balanced here. */
 export const SETTINGS: Readonly<Record<Question, Settings>> = {
   hot: {
     counts: {
@@ -55,24 +55,24 @@ export const SETTINGS: Readonly<Record<Question, Settings>> = {
 
 type Counts = Settings['counts'];
 
-/** What counts otherwise for words alone: our own plain sentences keep the plainest forms told apart (`test/signals/pairs.test.ts`). */
+/** Different weights for words alone: our own plain sentences keep the simplest forms apart (`test/signals/pairs.test.ts`). */
 export const WORDS_COUNTS: Readonly<Record<Question, Counts>> = {
   hot: { written: [3, 3.6] },
   warm: { written: [3, 3.6] },
 };
-/** The encoder's numbers are about 0.05 each: they are brought to the size of features. */
+/** The encoder's numbers are about 0.05 each: this scales them to the size of features. */
 export const ENCODER_SCALE = 6;
-/** Weights that are given, not learnt: what they say is plain, and too few posts have it to learn how much it takes. */
+/** Fixed weights, for features with an obvious meaning that occur in too few posts to be learned. */
 export const GIVEN: Readonly<Record<string, number>> = { settled_after: -6, pitch: -6 };
-/** A feature that fewer examples have is left out. */
+/** Features in fewer examples are omitted. */
 export const MIN_EXAMPLES = 8;
-/** Sets that were read by us: labels that are unsure count as the settings say. */
+/** Sets that we labelled: uncertain labels count as configured. */
 export const FURTHER: ReadonlySet<string> = new Set(['read', 'newer', 'titles', 'jobs']);
 export const FOLDS = 5;
 export const SEEDS = [7, 11] as const;
-/** Tuning the encoder takes a hundred times as long. */
+/** Tuning the encoder takes a hundred times longer. */
 export const TUNED_SEEDS = [7] as const;
-/** Of cold posts, which are many, a pass of the encoder's training reads this share. */
+/** The share of cold posts, which are numerous, in an epoch of the encoder's training. */
 export const COLD_SHARES: Readonly<Record<string, number>> = {
   assumed: 1 / 3,
   general: 1 / 2,
@@ -81,7 +81,7 @@ export const COLD_SHARES: Readonly<Record<string, number>> = {
   newer: 2 / 3,
 };
 
-/** What each set must come to: hot right and found, hot and warm right and found, of hot at least warm, AUC. */
+/** The targets of each set: precision and recall of hot, and of hot and warm; hot posts classified at least as warm; AUC. */
 export const TARGETS: Readonly<Record<string, readonly number[]>> = {
   stream: [0.6, 0.45, 0.6, 0.55, 0.8, 0.94],
   general: [0.3, 0.4, 0.45, 0.5, 0.6, 0.89],

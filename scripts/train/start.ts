@@ -17,7 +17,7 @@ import {
 import { START_FILE, type Start, type StartOfPart } from './tuned.ts';
 import { answerOf, countOf, fitQuestion, foldsOf, tableOf } from './validate.ts';
 
-/** Where tuning starts from: both questions fitted on the rows outside a fold, with the encoder as it came. */
+/** The starting point of tuning: both questions fitted on the rows outside a fold, with the pretrained encoder. */
 function startAll(rows: readonly Row[]): Start['parts'] {
   const fitted = { hot: fitParts(rows, 'hot'), warm: fitParts(rows, 'warm') };
   return fitted.hot.map(({ seed, fold, ...hot }, i) => {

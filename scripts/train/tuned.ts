@@ -2,52 +2,52 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Judged } from './figures.ts';
 
-/** What `npm run train:start` leaves for tuning, and what tuning leaves for `npm run train`. */
+/** The files that `npm run train:start` writes for tuning, and tuning writes for `npm run train`. */
 export const START_FILE = 'start.json';
 const TUNED_FILE = 'tuned.json';
 
 /** One question fitted on some rows. */
 export interface StartOfPart {
-  /** Of each row, by its named features alone. */
+  /** The log-odds of each row by its named features alone. */
   odds: number[];
-  /** What the encoder's numbers weigh. */
+  /** The weights of the encoder's numbers. */
   head: number[];
-  /** What the named features weigh. */
+  /** The weights of the named features. */
   named: { weights: Record<string, number>; bias: number };
 }
 
 export interface Start {
   rows: {
     tokens: number[];
-    /** Of hot, of hot or warm. */
+    /** For hot, and for hot or warm. */
     answers: number[];
     counts: number[];
-    /** How many passes of the encoder's training read it; it counts the more then. */
+    /** The share of epochs that include it; its weight is increased accordingly. */
     share: number;
     kind: string;
   }[];
-  /** By seed: each row's fold. */
+  /** The fold of each row, by seed. */
   folds: Record<string, number[]>;
-  /** Fitted without a fold; seed null: on all rows. */
+  /** Fitted without a fold; if the seed is null, on all rows. */
   parts: { seed: number | null; fold: number; hot: StartOfPart; warm: StartOfPart }[];
 }
 
 interface TunedQuestion extends Pick<StartOfPart, 'head' | 'named'> {
   bias: number;
-  /** What the numbers come to for each row. */
+  /** The encoder's share of the log-odds of each row. */
   shares: number[];
 }
 
-/** The tuned encoder's judgement of every row. */
+/** The tuned encoder's result for every row. */
 export interface Tuned {
-  /** By the encoder that was tuned on all rows. */
+  /** From the encoder that was tuned on all rows. */
   hot: TunedQuestion;
   warm: TunedQuestion;
-  /** Log-odds, and the encoder's share of them, of the rows of those folds that an encoder was tuned without. */
+  /** For rows of folds that an encoder was not tuned on: the log-odds, and the encoder's share of them. */
   validated: { rows: number[]; odds: Judged; shares: Judged };
 }
 
-/** @throws where the rows were others */
+/** @throws if the rows differ */
 export function readTuned(work: string, rows: number): Tuned {
   const tuned: Tuned = JSON.parse(readFileSync(join(work, TUNED_FILE), 'utf8'));
   if (tuned.hot.shares.length !== rows)

@@ -7,12 +7,12 @@ import { FOLDS, SEEDS, SETTINGS } from './settings.ts';
 import { tableOf } from './validate.ts';
 
 const PENALTY = { features: 3, encoder: 1 };
-/** Rare types count more, so that they are found. */
+/** Rare types have a higher weight, for a better recall. */
 const COUNTS: Readonly<Record<string, number>> = { review: 6, funding_event: 3, job_change: 4 };
-/** Labels that have no signal type of their own. */
+/** Labels without a signal type. */
 const SAME: Readonly<Record<string, string>> = { hiring: 'intent_post' };
 
-/** Tells types apart by words alone, one against the rest; trained on what has a type, and on cold posts a little. */
+/** Classifies types by words alone, one against the rest; trained on posts with a type, and on some cold ones. */
 export function fitTypes(rows: readonly Row[]): { linears: Record<string, Linear>; lines: string[] } {
   const typed = rows.filter(({ example }) => typeLabel(example.type) !== null && example.kind !== 'consumer');
   const table = tableOf(typed, false, { ...SETTINGS.warm, penalty: PENALTY });
@@ -44,7 +44,7 @@ function fitOne(
   return fitLogistic({ rows: sparse, answers, counts, penalties });
 }
 
-/** Of real hot and warm posts of each type, how many are told so, and how many that are told so are. */
+/** Recall and precision of each type among real hot and warm posts. */
 function validateTypes(
   rows: readonly Row[],
   sparse: readonly SparseRow[],

@@ -12,17 +12,17 @@ import {
 } from './settings.ts';
 import { isAbsurd } from './signs.ts';
 
-/** So often weights that contradict common sense are left out and the rest is fitted again. */
+/** The number of times that weights with the wrong sign are removed and the others fitted again. */
 const SIGN_ROUNDS = 1;
 
-/** Features in a fixed order, and rows over them. */
+/** Features in a fixed order, and their rows. */
 export interface Table {
   names: string[];
   rows: SparseRow[];
   penalties: Float64Array;
 }
 
-/** Rows over the named features, and the encoder's numbers behind them where it is on. */
+/** Rows of the named features, followed by the encoder's numbers if it is on. */
 export function tableOf(rows: readonly Row[], withEncoder: boolean, { penalty }: Settings): Table {
   const counts = new Map<string, number>();
   for (const { features } of rows)
@@ -64,12 +64,12 @@ function rowOf(places: readonly number[], values: readonly number[]): SparseRow 
   return { places: Int32Array.from(places), values: Float64Array.from(values) };
 }
 
-/** Whether an example answers a question with yes. */
+/** Whether an example is positive for a question. */
 export function answerOf({ example }: Row, question: Question): number {
   return example.label === 'hot' || (question === 'warm' && example.label === 'warm') ? 1 : 0;
 }
 
-/** How much an example counts for a question. */
+/** The weight of an example for a question. */
 export function countOf(row: Row, question: Question, settings: Settings): number {
   const { example } = row;
   const [yes, no] = settings.counts[example.set] ?? [1, 1];
@@ -82,11 +82,11 @@ interface Asked {
   places: readonly number[];
   question: Question;
   settings: Settings;
-  /** Weights that the answer is near to: it takes less time to find. */
+  /** Initial weights near the solution, which shorten the fit. */
   near?: Float64Array | undefined;
 }
 
-/** Fits a question on the rows at `places`. */
+/** Fits a question to the rows at the indexes `places`. */
 export function fitQuestion(
   rows: readonly Row[],
   table: Table,
@@ -118,12 +118,12 @@ function without({ places, values }: SparseRow, left: ReadonlySet<number>): Spar
   );
 }
 
-/** Which fold each row is in; posts of one text are never apart. */
+/** The fold of each row; posts with the same text are in the same fold. */
 export function foldsOf(rows: readonly Row[], seed: number): number[] {
   return rows.map(({ example }) => hash(textKey(example.text), seed) % FOLDS);
 }
 
-/** Log-odds of every row by weights that were fitted without it. */
+/** The log-odds of every row, with weights that were fitted without it. */
 export function crossValidate(
   rows: readonly Row[],
   table: Table,

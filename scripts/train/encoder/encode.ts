@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 
-/** Encodes texts, given as tokens, one at a time with the runtime of the product: `encode.ts MODEL TOKENS NUMBERS`, JSON files. */
+/** Encodes tokenized texts one at a time with the product's runtime: `encode.ts MODEL TOKENS NUMBERS`, JSON files. */
 const [model = '', tokensFile = '', numbersFile = ''] = process.argv.slice(2);
 const texts: number[][] = JSON.parse(readFileSync(tokensFile, 'utf8'));
 const session = await InferenceSession.create(model, { intraOpNumThreads: 1, interOpNumThreads: 1 });

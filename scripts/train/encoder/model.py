@@ -10,7 +10,7 @@ LAYERS, WIDTH, HEADS = 6, 384, 12
 
 
 def float_weights(model):
-    """Initialisers as float32: what is int8 (or uint8) is scaled back."""
+    """Initializers as float32: int8 and uint8 are dequantized."""
     raw = {item.name: numpy_helper.to_array(item) for item in model.graph.initializer}
     weights = {}
     for name, values in raw.items():
@@ -24,7 +24,7 @@ def float_weights(model):
 
 
 class Layer(nn.Module):
-    """One layer of BERT (Devlin et al., 2018), normalised after each half."""
+    """One layer of BERT (Devlin et al., 2018), with post-normalization."""
 
     LINEARS = {
         "query": "attention.self.query",
@@ -82,6 +82,6 @@ class Encoder(nn.Module):
 
     @staticmethod
     def pool(x, mask):
-        """The mean of the tokens, at length 1: what the product reads."""
+        """The mean of the tokens, normalized to length 1, as used by the product."""
         present = mask[:, 0, 0, :, None].float()
         return functional.normalize((x * present).sum(1) / present.sum(1), dim=-1)

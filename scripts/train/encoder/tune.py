@@ -1,10 +1,10 @@
-"""Trains the encoder's layers on, together with what weighs its numbers. See ../README.md.
+"""Fine-tunes the encoder's layers, together with the weights of its output. See ../README.md.
 
-    tune.py BASE WORK             every part, then tuned.json and model.onnx; without some folds they are judged by the others
-    tune.py BASE WORK --only 1,2  these parts alone, for several processes side by side
+    tune.py BASE WORK             all parts, then tuned.json and model.onnx; if folds are missing, they are evaluated on the others
+    tune.py BASE WORK --only 1,2  only these parts, for several processes in parallel
 
-Each part is tuned with several seeds, and the mean of their weights is kept: they begin alike and end near each other, and their mean judges
-posts that it has not seen better than any of them.
+Each part is tuned with several seeds, and the mean of their weights is kept: they start alike and end near each other, and on
+held-out posts their mean is better than any of them.
 """
 
 import argparse
@@ -26,13 +26,13 @@ PASSES, BATCH = 3, 32
 RATE, HEAD_RATE, KIND_RATE = 1e-4, 2e-3, 2e-2
 DECAY, DROPOUT, WARM_UP = 0.01, 0.1, 0.1
 UNREAD = 0.1
-"""So many of a text's tokens are not read, others each time: no single word is to decide."""
+"""The share of a text's tokens that is dropped at random, so that no single word decides."""
 KIND_SHARE = 0.3
-"""What telling the kind of a post (buyer, seller, news ...) counts beside the two questions."""
+"""The weight of the auxiliary task, the kind of a post (buyer, seller, news ...)."""
 SPAN = 8.0
-"""Batches hold texts of about one length: so many tokens of noise are put into their order."""
+"""Batches contain texts of similar lengths: texts are sorted by length, plus this many tokens of noise."""
 CALIBRATION = 500
-"""So many texts tell which errors of rounding matter."""
+"""The number of texts for calibration."""
 QUESTIONS = ("hot", "warm")
 
 
@@ -58,7 +58,7 @@ class Rows:
 
 
 def numbers_of(encoder, ids, mask):
-    """Layers in bfloat16, which takes three fifths of the time and came to the same figures; the rest in float32."""
+    """Layers in bfloat16, which takes three fifths of the time with the same figures; the rest in float32."""
     with torch.no_grad():
         embedded = encoder.embed(ids)
     with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -67,7 +67,7 @@ def numbers_of(encoder, ids, mask):
 
 
 def encode(encoder, rows):
-    """The numbers of all rows."""
+    """The embeddings of all rows."""
     encoder.eval()
     numbers = np.zeros((rows.count, WIDTH), np.float32)
     order = sorted(range(rows.count), key=lambda i: len(rows.tokens[i]))
@@ -79,7 +79,7 @@ def encode(encoder, rows):
 
 
 def tune(weights, rows, part, inside, tag):
-    """The mean of encoders trained on the rows `inside`, and of what weighs their numbers."""
+    """The mean of encoders trained on the rows `inside`, and of the weights of their output."""
     tuned = [tune_once(weights, rows, part, inside, seed, f"{tag}, seed {seed}") for seed in SEEDS]
     mean = lambda values: sum(values) / len(SEEDS)
     states = [encoder.state_dict() for encoder, _, _ in tuned]
@@ -168,19 +168,19 @@ def main():
 
 
 def write_whole(base, encoder, rows, head, shares, file):
-    """Writes the model that ships. Returns by how much less its numbers come to than those before rounding, on average."""
+    """Writes the model to ship. Returns the mean decrease of its share of the log-odds from quantization."""
     texts = [row["tokens"] for row in rows]
     chosen = np.random.default_rng(0).permutation(len(texts))[:CALIBRATION]
     write_model(base, encoder, [texts[i] for i in chosen], file)
     got = encode_int8(file, texts) @ head
     for k, question in enumerate(QUESTIONS):
         likeness = np.corrcoef(got[:, k], shares[:, k])[0, 1]
-        print(f"{question}: int8 and float correlate by {likeness:.4f}", flush=True)
+        print(f"{question}: int8 and float correlation {likeness:.4f}", flush=True)
     return (shares - got).mean(0)
 
 
 def join(start, parts):
-    """What scripts/train/tuned.ts describes; `parts` by number, part 0 and those of some folds."""
+    """The format of scripts/train/tuned.ts; `parts` by number: part 0 and those of some folds."""
     count = len(start["rows"])
     whole, tuned = parts[0], {}
     rows = sorted({int(i) for number, got in parts.items() if number > 0 for i in np.where(got["outside"])[0]})

@@ -1,8 +1,8 @@
-"""Weighs general intent and likeness by sellers and posts that the encoder had not seen. See ../README.md.
+"""Fits the weights of general intent and similarity on sellers and posts that the encoder was not tuned on. See ../README.md.
 
-    fit.py WORK FOLD OUT   prints what it comes to (cross-validated over posts), and writes offer-weights.json
+    fit.py WORK FOLD OUT   prints the figures (cross-validated over posts), and writes offer-weights.json
 
-WORK/general.json holds general log-odds of posts by id, by an encoder that was tuned without them; posts that it lacks are left out.
+WORK/general.json contains the general log-odds of posts by ID, from an encoder that was not tuned on them; other posts are omitted.
 """
 
 import argparse
@@ -21,27 +21,27 @@ LEAST = {"hot": 2, "warm": 1}
 LIKENESSES = ("whole", "sentence", "described", "rivals")
 LABELS = {"cold": 0, "warm": 1, "hot": 2}
 MOST_WORDS = {"phrase": 1.5, "competitor": 1.6}
-"""At most: the drafts that weights are learnt from know more of these sellers than of others."""
+"""Upper bound: the drafts in the training data contain more about these sellers than about others."""
 LEAST_GENERAL = {"hot": (0.3, 0.0), "warm": (0.0, 0.25)}
-"""General odds count so much at least: posts were chosen for reading because a model found them hot or warm, so that they say
-too little of what a stream is mostly made of."""
+"""Lower bound of the weight of general odds: posts were selected for labelling because a model classified them as hot or warm, so
+the bulk of a stream is underrepresented."""
 REACH = 6.0
 STEEP = np.array([6.0, 6.0, 6.0, 3.0])
-"""Likenesses are brought to the size of the rest, so that one penalty suits all."""
+"""Scales similarities to the size of the other features, so that one penalty suits all."""
 FIRST = ([0.3, 0.7, 1.0], [0.5, 0.5, 0.5, -0.3, 1.0, 1.0, -2.0])
 SECOND = ([0.3, 0.7, 1.0], [1.0, 1.0, 1.0, -1.0])
-"""Where the fits begin."""
+"""The starting point of the fits."""
 LEAST_INTENT_SHARE = 0.02
-"""Of the pairs that are a signal so many are given up for not encoding posts of low intent a second time."""
+"""The share of signals that may be lost because posts with low intent are not encoded a second time."""
 
 
 def both(general, match):
-    """Log of the odds that both are true, of two log-odds."""
+    """The log-odds that both are true, from two log-odds."""
     return general + match - np.logaddexp(0, np.logaddexp(general, match))
 
 
 def fit_both(buys, wants, yes, start):
-    """Weights of what says that somebody buys, and of what says that they want this offer; a bias stands behind each."""
+    """The weights of features of buying intent, and of interest in this offer, each followed by a bias."""
     texts = [torch.tensor(np.column_stack([x, np.ones(len(x))])) for x in (buys, wants)]
     answers = torch.tensor(yes.astype(float))
     weights = [torch.tensor(w, dtype=torch.float64, requires_grad=True) for w in start]
@@ -60,7 +60,7 @@ def fit_both(buys, wants, yes, start):
 
 
 def cut_for(odds, yes, aim):
-    """The cut at which the worse of precision and recall is furthest above its aim."""
+    """The threshold at which the worse of precision and recall is furthest above its target."""
     order = np.argsort(-odds)
     right = np.cumsum(yes[order])
     precision, recall = right / np.arange(1, len(order) + 1), right / max(1, yes.sum())
@@ -138,7 +138,7 @@ def main():
                 f" recall {shown[y].mean():.2f} of {y.sum()}, shown {shown.sum()}, average precision {average_precision(o, y):.3f}"
             )
     lost = sum(1 for row in rows if row["whole"] is None and (row["given"] or row["label"]) != "cold")
-    print(f"{len(held)} pairs, {lost} signals among posts that were not held against offers")
+    print(f"{len(held)} pairs, {lost} signals among posts that were not compared with offers")
     options.out.write_text(json.dumps(rounded(model), indent=1) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""The encoder as it tells what a post wants from what is sold: a text's numbers, and those of a post's sentences."""
+"""The encoder for offers: embeddings of texts and of a post's sentences, by which posts are matched with offers."""
 
 import sys
 from pathlib import Path
@@ -17,15 +17,15 @@ class OfferNet(nn.Module):
     def __init__(self, weights, dropout=0.0):
         super().__init__()
         self.encoder = Encoder(weights, dropout)
-        # How much the whole post and its likest sentence count, as logarithms, and where the sum begins.
+        # The weights of the whole post and of its most similar sentence, as logarithms, and the bias.
         self.whole, self.sentence = nn.Parameter(torch.tensor(2.5)), nn.Parameter(torch.tensor(2.0))
         self.alone, self.bias = nn.Parameter(torch.tensor(3.0)), nn.Parameter(torch.tensor(-6.0))
-        # Whether anybody wants to buy anything: hot, hot or warm.
+        # General buying intent: hot, and hot or warm.
         self.intent = nn.Linear(WIDTH, 2)
         nn.init.zeros_(self.intent.weight)
 
     def tokens(self, texts, unread=0.0):
-        """Each token's numbers, and which tokens there are; layers in bfloat16. A share of the tokens is not read."""
+        """The embedding of each token, and a mask of tokens; layers in bfloat16. A share of the tokens is dropped."""
         width = max(map(len, texts))
         ids = torch.zeros(len(texts), width, dtype=torch.long)
         mask = torch.zeros(len(texts), 1, 1, width, dtype=torch.bool)
@@ -46,7 +46,7 @@ class OfferNet(nn.Module):
         return self.encoder.pool(*self.tokens(texts, unread))
 
     def posts(self, texts, lengths, unread=0.0):
-        """The numbers of each post, of each of its sentences, and which sentences it has."""
+        """The embeddings of each post and of its sentences, and a mask of sentences."""
         x, mask = self.tokens(texts, unread)
         most = min(MOST_SENTENCES, max(map(len, lengths)))
         belongs = torch.zeros(len(texts), most, x.shape[1])
@@ -64,7 +64,7 @@ class OfferNet(nn.Module):
 
     @staticmethod
     def likest(posts, offers):
-        """Of each post and offer how like the offer its likest sentence is."""
+        """The similarity of each post's most similar sentence to each offer."""
         _, sentences, has = posts
         likeness = torch.einsum("psd,od->pos", sentences, offers)
         return likeness.masked_fill(~has[:, None], -2).max(-1).values

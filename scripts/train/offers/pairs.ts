@@ -9,7 +9,7 @@ import { compileTenant } from '../../../test/support/compile-tenant.ts';
 import catalogue from './catalogue.json' with { type: 'json' };
 import { GIVEN_SELLERS, offerFold, offerPosts } from './posts.ts';
 
-/** What the product makes of each post and seller that the encoder was tuned without: what `fit.py` weighs. */
+/** The product's result for each pair of post and seller that the encoder was not tuned on: the input of `fit.py`. */
 const [folder, work, fold] = process.argv.slice(2);
 if (folder === undefined || work === undefined || fold === undefined) {
   console.error('Usage: node scripts/train/offers/pairs.ts FOLDER WORK FOLD   (see scripts/train/README.md)');

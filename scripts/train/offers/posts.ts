@@ -3,23 +3,23 @@ import { join } from 'node:path';
 import { hash, textOf } from '../data.ts';
 import { type Reading, readSellers } from './readings.ts';
 
-/** A post of the folder that was read for sellers. */
+/** A post of the folder that was labelled for sellers. */
 export interface OfferPost {
   id: string;
   text: string;
   reading: Reading;
-  /** By seller of the catalogue; left out: it is no signal for it. */
+  /** By seller of the catalogue; omitted: not a signal for it. */
   labels: Readonly<Record<string, 'hot' | 'warm'>>;
-  /** The folder's own labels, for those of its sellers that are given; null: it has none. */
+  /** The folder's own labels, for its given sellers; null: none. */
   given: Readonly<Record<string, 'hot' | 'warm'>> | null;
   fold: number;
 }
 
-/** The sellers that the folder's labels are given for are held out together, with their posts. */
+/** The sellers with labels in the folder are held out together, with their posts. */
 export const GIVEN_SELLERS: readonly string[] = ['crm', 'bookkeeping', 'ats', 'email', 'shopify', 'gpu'];
 const FOLDS = 4;
 
-/** The fold of a seller of the catalogue: tuned without it, the encoder has seen neither its offer nor its posts. */
+/** The fold of a seller of the catalogue: an encoder tuned without it has seen neither its offer nor its posts. */
 export function offerFold(key: string): number {
   return GIVEN_SELLERS.includes(key) ? 0 : hash(key, 7) % FOLDS;
 }
@@ -36,7 +36,7 @@ export function offerPosts(folder: string): OfferPost[] {
   });
 }
 
-/** Titles and the bodies below them, of all posts but those that the given sellers' labels are of. */
+/** Titles and their bodies, of all posts without labels for the given sellers. */
 export function titledPosts(folder: string): { title: string; body: string }[] {
   const { posts, given } = postsOf(folder);
   return [...posts.values()].flatMap(({ id, title = '', text = '' }) => {
@@ -54,7 +54,7 @@ interface Post {
   id: string;
   title?: string;
   text?: string;
-  /** Of `sellers-stream-train`: the given labels. */
+  /** For `sellers-stream-train`: the given labels. */
   for?: Record<string, 'hot' | 'warm'>;
 }
 

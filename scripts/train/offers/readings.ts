@@ -2,26 +2,26 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type KnownOffer, readKnownOffers } from '../../../src/signals/offer.ts';
 
-/** A post as it was read for the sellers of `catalogue.json`: see README. */
+/** A post with its labels for the sellers of `catalogue.json`: see README. */
 export interface Reading {
   id: string;
   buying: 'hot' | 'warm' | 'cold';
   sure: boolean;
-  /** What its author wants, in the reader's words. */
+  /** The author's need, in the reader's words. */
   wants: string;
-  /** Sellers for whom it is a signal: of the catalogue, and where `all` is true of all known offers. */
+  /** Sellers for which it is a signal: of the catalogue or, if `all` is true, of all known offers. */
   for: Record<string, 'hot' | 'warm'>;
-  /** Offers, written for the post, for which it is one. */
+  /** Offers, written for the post, for which it is a signal. */
   offers: string[];
-  /** Offers, written for the post, that share its words, trade or audience, and for which it is none. */
+  /** Offers, written for the post, that share its words, trade or audience, but for which it is not a signal. */
   near: string[];
-  /** Whether it was read for the known offers that are not in the catalogue, too. */
+  /** Whether it was also labelled for the known offers that are not in the catalogue. */
   all?: true;
 }
 
-/** A seller with posts as people might write them: of `data/offers/known.jsonl` in `written.jsonl`, others in `further-written.jsonl`. */
+/** A seller with made-up posts: for sellers of `data/offers/known.jsonl` in `written.jsonl`, for others in `further-written.jsonl`. */
 export interface WrittenSeller extends Pick<KnownOffer, 'key' | 'offer' | 'short'> {
-  /** `not`: shares words, trade or audience with the offer, and wants something else or nothing. */
+  /** `not`: shares words, trade or audience with the offer, but the author wants something else or nothing. */
   posts: { label: 'hot' | 'warm' | 'not'; text: string }[];
 }
 

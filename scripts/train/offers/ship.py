@@ -1,4 +1,4 @@
-"""Writes a tuned encoder of offers as the product reads it: ship.py BASE WORK WEIGHTS FILE. See ../README.md."""
+"""Writes a tuned encoder for offers in the product's format: ship.py BASE WORK WEIGHTS FILE. See ../README.md."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ def main():
         exact = np.concatenate([net.texts([text]).numpy() for text in tried])
     write_model(base / "model.onnx", net.encoder, [texts[i] for i in chosen[:CALIBRATION]], file)
     likeness = (exact * encode_int8(file, tried)).sum(1)
-    print(f"cosine of int8 and float: {likeness.mean():.4f}, least {likeness.min():.4f}")
+    print(f"cosine of int8 and float: {likeness.mean():.4f}, minimum {likeness.min():.4f}")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import catalogue from './catalogue.json' with { type: 'json' };
 import { offerFold, offerPosts, titledPosts } from './posts.ts';
 import { writtenSellers } from './readings.ts';
 
-/** In no fold: only learnt from. */
+/** In no fold: only used for training. */
 const LEARNT_FROM = -1;
 const MOST_OF_TITLE = 48;
 
@@ -29,7 +29,7 @@ function placeOf(offer: string): number {
   return place;
 }
 
-/** A seller's place: that of its line in the catalogue, or of the known offer. */
+/** A seller's index: of its line in the catalogue, or of the known offer. */
 function placeOfSeller(key: string): number {
   const place = keys.indexOf(key);
   if (place >= 0) return place;
@@ -38,7 +38,7 @@ function placeOfSeller(key: string): number {
   return placeOf(offer);
 }
 
-/** A post as the encoder reads it, and how many tokens each of its sentences has: the marks at both ends are not of them. */
+/** A post as tokens, and the number of tokens of each sentence, without the special tokens at both ends. */
 function readOf(text: string) {
   const { outline, asks } = readFeatures(text);
   const parts = digestParts(text, digestOf(outline.sentences, asks));
@@ -48,7 +48,7 @@ function readOf(text: string) {
   };
 }
 
-/** `own` and `against`: offers that were written for the post, those that fit it and those that don't. */
+/** `own` and `against`: offers that were written for the post, matching and non-matching ones. */
 const read = offerPosts(folder).map(({ id, text, reading, labels, fold }) => ({
   ...readOf(text),
   id,
@@ -85,7 +85,7 @@ const rows = [...read, ...written];
 const start = {
   keys,
   folds: keys.map(offerFold),
-  /** Places of all known offers, and of those that are not in the catalogue. */
+  /** Indexes of all known offers, and of those that are not in the catalogue. */
   known: [...known.values()].map(placeOf),
   further: [...known].flatMap(([key, offer]) => (keys.includes(key) ? [] : [placeOf(offer)])),
   rows,

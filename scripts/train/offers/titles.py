@@ -1,4 +1,4 @@
-"""Trains the encoder to tell which body a title belongs to: what the tuning of offers begins with. See ../README.md.
+"""Trains the encoder to match titles with their bodies: the first step of tuning for offers. See ../README.md.
 
     titles.py BASE WORK    reads WORK/titles.json, writes WORK/titles.pt
 """

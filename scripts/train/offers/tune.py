@@ -1,10 +1,10 @@
-"""Trains an encoder to tell what a post's author wants from what is sold. See ../README.md.
+"""Trains an encoder to match the needs of posts' authors with offers. See ../README.md.
 
     tune.py BASE WORK --hold 0       without fold 0 of posts and sellers
     tune.py BASE WORK --hold none    with all of them
 
-Begins with WORK/titles.pt (titles.py). It is tuned six times, with other seeds and settings; what is kept is the mean of their weights, one part in
-five of it as it began.
+Starts from WORK/titles.pt (titles.py). Tunes six times, with different seeds and settings, and keeps the mean of the weights, mixed with
+one fifth of the initial ones.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from net import OfferNet, float_weights
 
 HEAD_RATE, DECAY, WARM_UP = 3e-3, 0.01, 0.1
 WISHES, COLD, HARD = 32, 14, 10
-"""Posts of a batch: those that want something, those that want nothing, and those written not to fit their offer."""
+"""Posts per batch: with a need, without one, and written as non-matches of their offer."""
 
 
 class Run(NamedTuple):
@@ -32,17 +32,17 @@ class Run(NamedTuple):
     rate: float = 1e-4
     dropout: float = 0.0
     as_wish: float = 0.1
-    """So many posts are read as the wish that a reader wrote down."""
+    """The share of posts that are replaced by the need as written by a reader."""
     near: float = 0.0
-    """How much it counts that offers that fit a post are liker than those written not to fit it."""
+    """The weight of the loss that ranks a post's matching offers above those written as non-matches."""
 
 
 RUNS = (Run(), Run(), Run(passes=3, rate=7e-5), Run(passes=5, rate=7e-5, dropout=0.1), Run(as_wish=0.3), Run(near=0.3))
 AS_IT_BEGAN = 0.2
 SELLERS = 90
-"""Sellers of the catalogue that a batch's posts are held against, beside the offers written for them."""
+"""Sellers of the catalogue with which a batch's posts are compared, besides the offers written for them."""
 UNREAD = 0.1
-"""So much of a text is not read, others each time."""
+"""The share of a text that is dropped at random."""
 NOISE, STEP = 2, 24
 
 
@@ -74,7 +74,7 @@ class Data:
             yield wishes, short(self.cold, COLD), short(self.hard, HARD)
 
     def places(self, rows, chance):
-        """The offers that a batch's posts are held against."""
+        """The offers with which a batch's posts are compared."""
         places = set(chance.sample(self.sellers, min(SELLERS, len(self.sellers))))
         for row in rows:
             places |= {i for i in row["fits"] if i not in self.held} | set(row["against"])
@@ -82,7 +82,7 @@ class Data:
 
 
 def contrast(logits, fits):
-    """Of all offers of the batch a post is likest to those that fit, and an offer to the posts that want it."""
+    """The contrastive loss: posts are most similar to their matching offers in the batch, and offers to their posts."""
     loss = 0
     for axis, share in ((1, 1.0), (0, 0.5)):
         against = torch.logsumexp(logits.masked_fill(fits > 0, -1e4), axis, keepdim=True)
@@ -105,7 +105,7 @@ def loss_of(net, data, batch, run, chance):
     fits = torch.tensor([[float(i in row["fits"]) for i in places] for row in rows])
     near = torch.tensor([[i in row["against"] for i in places] for row in rows])
     catalogue = torch.tensor([i < data.known for i in places])
-    # The catalogue was read whole for each post; of offers written for other posts nobody said that they don't fit.
+    # Each post is labelled for the whole catalogue; offers written for other posts are unlabelled, and may match.
     counts = torch.where((fits > 0) | near, 2.0, torch.where(catalogue, 0.3, 0.15))
     written = torch.tensor([False] * (len(wishes) + len(cold)) + [True] * len(hard))[:, None]
     counts = torch.where(written & ~near, 0.05, counts)
@@ -160,7 +160,7 @@ def main():
     torch.set_num_threads(options.threads)
     hold = -2 if options.hold == "none" else int(options.hold)
     data = Data(json.loads((options.work / "offers.json").read_text()), hold)
-    print(f"{len(data.wishes)} wishes, {len(data.cold)} cold, {len(data.hard)} written not to fit", flush=True)
+    print(f"{len(data.wishes)} needs, {len(data.cold)} cold, {len(data.hard)} written as non-matches", flush=True)
     weights, began = float_weights(onnx.load(options.base / "model.onnx")), torch.load(options.work / "titles.pt")
     total = {name: torch.zeros_like(value) for name, value in began.items()}
     for seed, run in enumerate(RUNS, 1):
