@@ -1,16 +1,16 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A benchmark process of its own, answering each message with one message. */
+/** A separate process of a benchmark, which responds to each message with one message. */
 export interface Child {
   pid: number;
   ask<T>(message: unknown): Promise<T>;
   end(): void;
-  /** Ends it by letting go of it, and waits until it has ended. */
+  /** Ends it by disconnecting, and waits for its exit. */
   ended(): Promise<void>;
 }
 
-/** Starts `file` (a URL of a module) and resolves once it has sent its first message, which is `ready`. */
+/** Starts the module at the URL `file`, and resolves with its first message as `ready`. */
 export async function startChild<T>(
   file: URL,
   flags: readonly string[] = [],
@@ -43,7 +43,7 @@ export async function startChild<T>(
 function nextMessage<T>(process: ChildProcess): Promise<T> {
   return new Promise((resolve, reject) => {
     const onExit = (code: number | null) =>
-      reject(new Error(`a benchmark process ended early with code ${code}`));
+      reject(new Error(`a benchmark process exited early with code ${code}`));
     process.once('exit', onExit);
     process.once('message', (message) => {
       process.off('exit', onExit);

@@ -24,8 +24,8 @@ import { benchLatency } from './way/latency.ts';
 import { benchNeighbours } from './way/neighbours.ts';
 
 /**
- * `profileDir`: where a bench that can also say where our server's time went leaves V8's profiles. `posts`: a file of posts, a
- * line of JSON each with `title` and `text`, for the bench that can take posts in as people write them.
+ * `profileDir`: the folder for V8's profiles, for benchmarks that can also show where our server's time went. `posts`: a file of
+ * real posts, one JSON object with `title` and `text` per line, for the benchmark that supports them.
  */
 const BENCHES: Record<string, (profileDir?: string, posts?: string) => Promise<Figure[]>> = {
   backlog: benchBacklog,
@@ -49,15 +49,15 @@ const BENCHES: Record<string, (profileDir?: string, posts?: string) => Promise<F
   tokens: benchTokens,
 };
 
-/** Those that also measure nodes on PostgreSQL, by `--store postgres`. */
+/** Benchmarks that also measure nodes on PostgreSQL, with `--store postgres`. */
 const ON_POSTGRES: typeof BENCHES = {
   dispatch: benchDispatchOnPostgres,
   fanout: benchFanoutOnPostgres,
 };
 
 /**
- * Runs of those that measure once in a run, so that their figures are medians of five, too; the others have five rounds or more
- * within a run. `sources` takes five minutes, and its figures are of thousands of readings: one run.
+ * The runs of benchmarks that measure once per run, so that their figures are also medians of five; the others have five or more
+ * rounds in a run. `sources` takes five minutes, and its figures are based on thousands of reads: one run.
  */
 const RUNS: Record<string, number> = { encode: 5, flood: 5, overload: 5, tenants: 5 };
 

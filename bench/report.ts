@@ -1,4 +1,4 @@
-/** One figure of a benchmark: what ours does, what the bare floor does in the same run, and their ratio. */
+/** One figure of a benchmark: ours, the bare floor's in the same run, and their ratio. */
 export interface Figure {
   bench: string;
   variant: string;
@@ -6,11 +6,11 @@ export interface Figure {
   floor: number;
   ratio: number;
   unit: string;
-  /** Further figures by name, units in the names. */
+  /** Further figures by name, with units in the names. */
   [detail: string]: string | number;
 }
 
-/** Prints figures as one JSON object a line, or for people, with what else was measured below each. */
+/** Prints figures as one JSON object per line, or as text, each followed by its details. */
 export function report(figures: readonly Figure[], json: boolean): void {
   for (const figure of figures) {
     if (json) {
@@ -25,7 +25,7 @@ export function report(figures: readonly Figure[], json: boolean): void {
   }
 }
 
-/** All figures as a table of Markdown: what `docs/benchmarks.md` keeps. */
+/** All figures as a Markdown table, for `docs/benchmarks.md`. */
 export function table(figures: readonly Figure[]): string {
   const short = (value: number) => (value < 10 ? value.toFixed(1) : String(Math.round(value)));
   return [
@@ -39,8 +39,8 @@ export function table(figures: readonly Figure[]): string {
 }
 
 /**
- * The same figures of several runs as one: the median of each number by itself, and the details of the run whose ratio is the
- * median's.
+ * Combines the figures of several runs: the median of each number separately, and the details of the run with the median
+ * ratio.
  */
 export function medianOf(runs: readonly (readonly Figure[])[]): Figure[] {
   const all = Map.groupBy(runs.flat(), ({ bench, variant }) => `${bench}: ${variant}`);
@@ -53,7 +53,7 @@ export function medianOf(runs: readonly (readonly Figure[])[]): Figure[] {
   });
 }
 
-/** The middle value: one slow round on a busy machine does not move it. */
+/** The median, which a single slow round on a busy machine does not change. */
 export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }

@@ -20,7 +20,7 @@ import { type Figure, median } from '../report.ts';
 const LARGE = 1_000_000;
 const SMALL = 10_000;
 const ENDPOINTS = 50;
-/** What one claim asks of each of its lanes, and how many lanes it serves: the dispatcher's own habit. */
+/** Deliveries per lane and lanes per claim, as in the dispatcher. */
 const PER_LANE = 32;
 const LANES_A_CLAIM = 16;
 const CLAIMS = 60;
@@ -29,7 +29,7 @@ const EVENTS_A_COMMIT = 100;
 const LISTS = 6;
 const BODY = JSON.stringify({ excerpt: 'x'.repeat(700) });
 
-/** Deliveries claimed per second with a million waiting, against the same with ten thousand, turn by turn in one run. */
+/** Deliveries claimed per second with a million waiting, compared with ten thousand, alternating in one run. */
 export async function benchBacklog(): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
   try {
@@ -59,7 +59,7 @@ export async function benchBacklog(): Promise<Figure[]> {
   }
 }
 
-/** The page of what was delivered, which lies behind everything that waits: the oldest deliveries of all. */
+/** A page of successful deliveries, which are the oldest of all, behind everything that waits. */
 async function listFigure({ store, tenantId, newId, lanes }: Prepared): Promise<Figure> {
   const now = systemClock.now();
   const terms = { now, leaseUntil: now + 60_000, leaseToken: 'bench' };
@@ -78,10 +78,10 @@ async function listFigure({ store, tenantId, newId, lanes }: Prepared): Promise<
   );
 }
 
-/** A page of a hundred events, each with an outcome for every endpoint; and the longest that it held the event loop. */
+/** A page of a hundred events, each with an outcome for every endpoint, and the longest time for which it blocked the event loop. */
 async function eventsFigure({ store, tenantId }: Prepared): Promise<Figure> {
   const asked = { types: [], from: null, to: null, after: null, limit: 100 };
-  return timed('100 events of GET /v1/events', 'others wait under 50 ms', () =>
+  return timed('100 events of GET /v1/events', 'event loop blocked for less than 50 ms', () =>
     store.listEvents(tenantId, asked),
   );
 }
@@ -96,7 +96,7 @@ async function timed(variant: string, target: string, list: () => Promise<unknow
     if (watching) setImmediate(watch);
   };
   for (let i = 0; i < LISTS; i++) {
-    if (i === 1) watch(); // the first fills caches
+    if (i === 1) watch(); // the first one fills caches
     last = performance.now();
     const started = performance.now();
     await list();
@@ -107,7 +107,7 @@ async function timed(variant: string, target: string, list: () => Promise<unknow
   return {
     ...{ bench: 'backlog', variant: `${variant}, ${LARGE} waiting`, ours, floor: 50, target },
     ratio: Math.round((ours / 50) * 100) / 100,
-    unit: 'ms (floor: the most that it may take)',
+    unit: 'ms (floor: the limit)',
     ours_ms: ours.toFixed(1),
     longest_hold_of_the_loop_ms: longest.toFixed(1),
   };
@@ -161,7 +161,7 @@ async function prepare(file: string, deliveries: number): Promise<Prepared> {
   return { store: deps.store, tenantId: tenant.id, newId: deps.newId, lanes };
 }
 
-/** Claims in turn over all lanes. Between claims, and not counted, what was claimed goes to the end of its line. */
+/** Claims from all lanes in turn. Between claims, outside the measured time, claimed deliveries are moved to the end of their queue. */
 async function claimRate({ store, lanes, newId }: Prepared): Promise<number> {
   let claimed = 0;
   let seconds = 0;

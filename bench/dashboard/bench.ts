@@ -9,14 +9,14 @@ import { type Browser, openBrowser } from './browser.ts';
 
 const WARM_UP = 5;
 const TURNS = 60;
-/** What a screen may take at p95, and a first visit weigh. */
+/** The limits for a screen's p95, and for the size of a first visit. */
 const TARGET_MS = 50;
 const TARGET_BYTES = 60_000;
 const PASSWORD = 'a benchmark of a password';
 
 /**
- * Screens of the dashboard with a million signals in the database, one request after the other over loopback: from the request to the
- * last byte of the page. And what a first visit takes over the wire, stylesheet, scripts and icon included.
+ * Screens of the dashboard with a million signals in the database, one request after the other over loopback, from the request to the
+ * last byte of the page; and the bytes transferred on a first visit, including stylesheet, scripts and icon.
  */
 export async function benchDashboard(): Promise<Figure[]> {
   const data = await prepareData();
@@ -42,7 +42,7 @@ async function linkOf({ dataDir, tenantId }: BenchData): Promise<string> {
 }
 
 async function screensOf(browser: Browser, { profileId }: BenchData): Promise<[string, string][]> {
-  /** The first thing of a kind on a list. */
+  /** The ID of the first item of a kind in a list. */
   const first = async (list: string, prefix: string) => {
     const [id = ''] =
       new RegExp(`${prefix}_[0-9a-z]{20,}`).exec((await browser.get(`/dashboard${list}`)).body) ?? [];
@@ -102,10 +102,10 @@ async function screensOf(browser: Browser, { profileId }: BenchData): Promise<[s
   const palette: [string, string][] = [
     ['palette, a word', '/find?q=software'],
     ['palette, a common word', `/find?q=${wordOf(0)}`],
-    ['palette, a beginning of many words', `/find?q=${wordOf(0).slice(0, 2)}`],
+    ['palette, a prefix of many words', `/find?q=${wordOf(0).slice(0, 2)}`],
     ['palette, one letter', '/find?q=f'],
-    ['palette, a beginning of every company and lead', '/find?q=fir'],
-    ['palette, two beginnings', '/find?q=book sys'],
+    ['palette, a prefix of every company and lead', '/find?q=fir'],
+    ['palette, two prefixes', '/find?q=book sys'],
     ['palette, nothing found', '/find?q=zzzzzz'],
   ];
   return [...signals, ...people, ...webhooks, ...palette].map(([name, path]) => [
@@ -141,7 +141,7 @@ async function timeScreen(
     unit: 'ms at p95',
     target: 'ratio at least 1',
     median_ms: rounded(median(times)),
-    // On a machine that others use, too, this is the figure to read.
+    // On a shared machine, this is the reliable figure.
     processor_p95_ms: rounded(percentile(used, 0.95)),
     processor_median_ms: rounded(median(used)),
   };

@@ -1,14 +1,14 @@
 import { brotliDecompressSync } from 'node:zlib';
 import { Pool } from 'undici';
 
-/** What a request brought; `bytes` are those of its body as it came over the wire. */
+/** The response to a request; `bytes` is the size of its body as transferred. */
 interface Page {
   status: number;
   body: string;
   bytes: number;
 }
 
-/** A browser without screen and script: cookies, forms, brotli. */
+/** A browser without rendering and scripts: cookies, forms, brotli. */
 export interface Browser {
   get(path: string): Promise<Page>;
   signIn(token: string, password: string): Promise<void>;

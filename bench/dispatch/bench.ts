@@ -6,13 +6,13 @@ import type { Measured, Round } from './setting.ts';
 const ROUNDS = 5;
 const ENDPOINTS = 50;
 const DELIVERIES = 20_000;
-/** In flight at once on both sides; the dispatcher's own bound. */
+/** Concurrent requests on both sides; the dispatcher's own limit. */
 const CONCURRENCY = 256;
 
 /**
- * Deliveries per second through the whole dispatcher (FULL durability, claim, sign, send, attempt log, outcome) against
- * a bare undici loop posting the same bodies at the same concurrency, turn by turn in one run, receivers in a process
- * of their own. Each side has a process of its own too, so that its peak memory is its own.
+ * Deliveries per second through the whole dispatcher (FULL durability, claim, sign, send, attempt log, outcome), compared with
+ * a bare undici loop that posts the same bodies at the same concurrency, alternating in one run, with receivers in a separate
+ * process. Each side also runs in its own process, so that its peak memory can be measured.
  */
 export async function benchDispatch(): Promise<Figure[]> {
   const receiver = await startChild<number[]>(new URL('./receiver.ts', import.meta.url));
@@ -58,7 +58,7 @@ function toFigure(variant: string, results: readonly { ours: Measured; floor: Me
     variant,
     ours: Math.round(of((r) => r.ours.perSecond)),
     floor: Math.round(of((r) => r.floor.perSecond)),
-    // The median of each round's own ratio: a round's two halves ran on the same machine in the same mood.
+    // The median of the ratios of the rounds: the two halves of a round ran under the same conditions.
     ratio: Math.round(of((r) => r.ours.perSecond / r.floor.perSecond) * 1000) / 1000,
     unit: 'deliveries/s',
     rounds: results.length,

@@ -3,7 +3,7 @@ import { TEST_CA } from '../../test/dispatcher/tls-fixture.ts';
 import { percentile } from '../report.ts';
 import { type Measured, peakRssMiB, type Round, samplePost, WARM_UP } from './setting.ts';
 
-// The floor: undici's own loop posting bodies of the same size at the same concurrency, and nothing else.
+// The floor: a plain undici loop that posts bodies of the same size at the same concurrency.
 const pools = new Map<string, Pool>();
 
 process.on('message', (round: Round) => {

@@ -4,7 +4,7 @@ import { TEST_CA } from '../../test/dispatcher/tls-fixture.ts';
 import { sharedNow } from '../way/setting.ts';
 import { countOutcomes, makeTenant, openParts, type Parts, type Place, queueUp, quietLog } from './parts.ts';
 
-/** What a node is asked, one after the other. */
+/** Orders for a node, one after the other. */
 export type NodeOrder =
   | { do: 'fill'; place: Place; urls: string[]; deliveries: number }
   | { do: 'open'; place: Place }
@@ -12,13 +12,13 @@ export type NodeOrder =
   | { do: 'count' }
   | { do: 'close' };
 
-/** How many deliveries it has recorded, and when the last. */
+/** The number of deliveries it has recorded, and the time of the last one. */
 export interface NodeCount {
   count: number;
   lastAt: number;
 }
 
-// One dispatcher on a store that others may share.
+// A dispatcher on a store that it may share with others.
 prepareEngine();
 let opened: { deps: Parts; dispatcher: Dispatcher; counted: NodeCount } | null = null;
 

@@ -8,7 +8,7 @@ import { percentile } from '../report.ts';
 import { countOutcomes, makeTenant, openParts, queueUp, quietLog } from './parts.ts';
 import { type Measured, peakRssMiB, type Round, WARM_UP } from './setting.ts';
 
-// Our side: the whole dispatcher on a database file with FULL durability; each round has a fresh one.
+// Our side: the whole dispatcher on a database file with FULL durability, a new one for each round.
 prepareEngine(); // as the server does
 process.on('message', (round: Round) => {
   void run(round).then((measured) => process.send?.(measured));
@@ -39,8 +39,8 @@ async function measure(round: Round, file: string): Promise<Measured> {
   await dispatcher.start();
   await warmedUp;
 
-  // Nobody tells the dispatcher of these until all are there, and its look around finds none. Its connections stay open,
-  // as those of the bare loop do.
+  // The dispatcher is not notified of these until all are stored, and its polling finds none. Its connections stay open,
+  // like those of the bare loop.
   counter.hide();
   const done = counter.after(round.deliveries);
   await queueUp(deps, tenant, round.urls.length, { from: WARM_UP, deliveries: round.deliveries });

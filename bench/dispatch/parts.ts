@@ -14,13 +14,13 @@ import { createEndpoint } from '../../src/webhooks/endpoints.ts';
 import { createLookup } from '../../src/webhooks/target-lookup.ts';
 import { type Round, samplePost } from './setting.ts';
 
-/** Where a store is: a file, or a database of PostgreSQL. */
+/** The location of a store: a file, or a PostgreSQL database. */
 export type Place = { file: string } | { url: string };
 
-/** The same for all that use one store. */
+/** The same key for all users of one store. */
 const SECRET = Buffer.alloc(32, 7);
 
-/** A store, on a file with its writer's thread, and what else the dispatcher needs. */
+/** A store, with its writer thread if it is a file, and the dispatcher's other dependencies. */
 export async function openParts(place: Place) {
   const clock = systemClock;
   const random = systemRandom;
@@ -58,7 +58,7 @@ export async function makeTenant(deps: Parts, { urls }: Pick<Round, 'urls'>): Pr
   return tenant;
 }
 
-/** Every post goes to every endpoint, so that `deliveries / endpoints` posts make what is asked for. Answers the lanes. */
+/** Stores `deliveries / endpoints` posts, each of which is delivered to every endpoint. Returns the lanes. */
 export async function queueUp(
   deps: Parts,
   tenant: Tenant,
@@ -76,7 +76,7 @@ export async function queueUp(
   }));
 }
 
-/** The store, seen through a count of delivered outcomes and their attempts' durations. */
+/** The store, with a count of successful outcomes and the durations of their attempts. */
 export function countOutcomes(store: Store, onOutcome = () => {}) {
   const durations: number[] = [];
   let wanted = Number.POSITIVE_INFINITY;
@@ -85,7 +85,7 @@ export function countOutcomes(store: Store, onOutcome = () => {}) {
   let hidden = false;
   return {
     durations,
-    /** From now on lanes are found only by who tells of them. */
+    /** From now on, the dispatcher finds lanes only if it is notified of them. */
     hide() {
       hidden = true;
     },
@@ -112,7 +112,7 @@ export function countOutcomes(store: Store, onOutcome = () => {}) {
   };
 }
 
-/** Warnings are shown, the rest is not. */
+/** Prints only warnings and errors. */
 export function quietLog() {
   return { info: () => {}, warn: console.error, error: console.error };
 }

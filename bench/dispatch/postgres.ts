@@ -29,9 +29,9 @@ interface Round {
 }
 
 /**
- * The dispatcher on PostgreSQL: deliveries per second of one, two and three nodes on one database, beside one process on SQLite, and
- * beside the statements alone that one node sends for them, by bare `pg`. Turn by turn in one run; each round has a database of its
- * own, a copy of one with the deliveries waiting.
+ * The dispatcher on PostgreSQL: deliveries per second with one, two and three nodes on one database, compared with one process on
+ * SQLite, and with only the statements that one node sends for them, by bare `pg`. Alternating in one run; each round has its own
+ * database, a copy of one with the deliveries waiting.
  */
 export async function benchDispatchOnPostgres(): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
@@ -69,7 +69,7 @@ async function fill([node]: DispatchNode[], place: Place, urls: string[]): Promi
   if (node !== undefined) await ask(node, { do: 'fill', place, urls, deliveries: DELIVERIES });
 }
 
-/** What one node sends while it delivers them all. */
+/** Records the statements that one node sends while it delivers all of them. */
 async function recordFloor({
   cluster,
   filled,
@@ -106,7 +106,7 @@ async function measure({
   receiver,
 }: Setting): Promise<Figure[]> {
   const results = new Map<string, { ours: Round; floor: number }[]>();
-  // The first is until their code is compiled.
+  // The first round warms up the JIT compiler.
   for (let round = 0; round <= ROUNDS; round++) {
     for (let count = 0; count <= MOST_NODES; count++) {
       const bare = DELIVERIES / (await floor.replay()).seconds;
@@ -127,7 +127,7 @@ async function measure({
   return [...results].map(([variant, rounds]) => toFigure(variant, rounds, floor));
 }
 
-/** Has these nodes deliver all that waits in the store. */
+/** Delivers everything that waits in the store, with these nodes. */
 async function deliver(
   { cluster, receiver }: { cluster: Cluster | null; receiver: number },
   nodes: readonly DispatchNode[],

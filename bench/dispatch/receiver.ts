@@ -2,8 +2,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { RECEIVERS } from '../../test/dispatcher/tls-fixture.ts';
 
-// Answers 200 to everything on 50 loopback ports, and under TLS on 50 more: the receivers of both sides of the comparison.
-// By hand, since what a receiver takes of the machine neither side can show: node:http took as much as the bare loop.
+// Responds with 200 to everything on 50 loopback ports, and with TLS on 50 more: the receivers for both sides.
+// Without node:http, which took as much CPU time as the bare loop: the receivers' share of the machine distorts both sides.
 const ORIGINS = 50;
 const HEAD_END = '\r\n\r\n';
 const REPLY = [
@@ -16,7 +16,7 @@ const REPLY = [
   'ok',
 ].join('\r\n');
 
-/** Reads requests with a Content-Length, whole or in pieces, one after the other. */
+/** Reads requests with a Content-Length, whole or in chunks, one after the other. */
 function receive(socket: Socket): void {
   let rest: Buffer = Buffer.alloc(0);
   socket.setNoDelay(true);
@@ -31,7 +31,7 @@ function receive(socket: Socket): void {
   });
 }
 
-/** Bytes of the request that `bytes` begin with; Infinity where its head is not complete. */
+/** The size of the request at the start of `bytes`; Infinity if its head is incomplete. */
 function requestLength(bytes: Buffer): number {
   const headLength = bytes.indexOf(HEAD_END);
   if (headLength === -1) return Number.POSITIVE_INFINITY;

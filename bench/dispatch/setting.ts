@@ -1,12 +1,12 @@
-/** What both sides are told to do in one round. */
+/** The task of both sides in one round. */
 export interface Round {
-  /** Receiver addresses, one an endpoint. */
+  /** The addresses of receivers, one per endpoint. */
   urls: string[];
   deliveries: number;
   concurrency: number;
 }
 
-/** What one side measured. */
+/** The result of one side. */
 export interface Measured {
   perSecond: number;
   p50Ms: number;
@@ -15,8 +15,8 @@ export interface Measured {
 }
 
 /**
- * Deliveries sent first and not counted: while its code is still being compiled, in its first 20,000 or so, our side sends
- * half of what it does later.
+ * Deliveries sent first, which are not counted: until its code is compiled, for the first 20,000 or so, our side sends at
+ * half of its later speed.
  */
 export const WARM_UP = 20_000;
 
@@ -24,7 +24,7 @@ export function peakRssMiB(): number {
   return Math.round(process.resourceUsage().maxRSS / 1024);
 }
 
-/** A post whose signal makes a body of about 900 bytes, like a real one, and whose text is like no other's. */
+/** A post with a unique text, whose signal has a body of about 900 bytes, like a real one. */
 export function samplePost(n: number): { text: string; url: string } {
   const words = Array.from({ length: 42 }, (_, i) =>
     (((n + 1) * 7_919 * (i + 1)) % 2_176_782_336).toString(36),

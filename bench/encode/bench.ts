@@ -3,16 +3,16 @@ import { Pool } from 'undici';
 import { START_FLAGS } from '../../test/support/start-flags.ts';
 import { startChild } from '../child.ts';
 import { type Figure, percentile } from '../report.ts';
-import { type Asker, createAsker } from '../signals/asking.ts';
+import { createLoadClient, type LoadClient } from '../signals/load-client.ts';
 import { createPosts, seededRandom } from '../signals/posts.ts';
 import type { Opened } from './server.ts';
 
 const SECONDS = 12;
 const WARM_UP_SECONDS = 3;
 const BATCH_POSTS = 20;
-/** Batches that are under way at once, and connections that read beside them. */
+/** Concurrent batches, and connections that read meanwhile. */
 const [WRITERS, READERS] = [2, 4];
-/** A reader asks so often: what is measured is how long an answer waits, not how many there are. */
+/** The interval of a reader's requests: the latency of responses is measured, not their throughput. */
 const READ_EVERY_MS = 20;
 const ASKS = [
   'Which of these would you recommend for our team of ten?',
@@ -29,9 +29,9 @@ interface Measured {
 }
 
 /**
- * Posts coming in by batches with the sentence encoder on, in its thread, and how long lists take that are asked for
- * meanwhile; against the same server with the encoder off. The tenant has a profile drafted from one line, so that both
- * encoders work. Without a file of posts each asks for something, so that each is encoded.
+ * Batches of incoming posts with the sentence encoder on, in its thread, and the time of lists read
+ * meanwhile, compared with the same server with the encoder off. The tenant has a profile drafted from one line, so that both
+ * encoders work. Without a file of posts, each post contains a request, so that each is encoded.
  */
 export async function benchEncode(file?: string): Promise<Figure[]> {
   const written = file === undefined ? null : readPosts(file);
@@ -40,12 +40,12 @@ export async function benchEncode(file?: string): Promise<Figure[]> {
   return [
     {
       bench: 'encode',
-      variant: `batches of ${BATCH_POSTS} ${written === null ? 'posts that ask' : 'posts of a stream'} with the encoder on, against words alone`,
+      variant: `batches of ${BATCH_POSTS} ${written === null ? 'posts with requests' : 'posts of a stream'} with the encoder on, compared with words alone`,
       ours: both.postsPerSecond,
       floor: words.postsPerSecond,
       ratio: both.postsPerSecond / words.postsPerSecond,
       unit: 'posts/s',
-      target: 'p99 of lists beside it below 60 ms',
+      target: 'p99 of lists meanwhile below 60 ms',
       list_p99_ms: rounded(both.p99Ms),
       list_p99_ms_words_alone: rounded(words.p99Ms),
       memory_mb: Math.round(both.megabytes),
@@ -60,23 +60,23 @@ async function measure(mode: 'auto' | 'off', written: string[] | null): Promise<
   try {
     const { url, apiKey, encoder } = await child.ask<Opened>({ open: mode });
     if (mode === 'auto' && encoder === 'off') throw new Error('the encoder is not installed');
-    const asker = createAsker(url, apiKey, READERS + 1);
+    const client = createLoadClient(url, apiKey, READERS + 1);
     const nextBatch = createBatches(mode === 'auto' ? 5 : 6, written);
     await write(url, { apiKey, seconds: WARM_UP_SECONDS, nextBatch });
     const [postsPerSecond, times] = await Promise.all([
       write(url, { apiKey, seconds: SECONDS, nextBatch }),
-      read(asker, SECONDS),
+      read(client, SECONDS),
     ]);
     const rss = await child.ask<number>({ memory: true });
-    const encoded = await shareEncoded(asker);
-    await asker.close();
+    const encoded = await shareEncoded(client);
+    await client.close();
     return { postsPerSecond, p99Ms: percentile(times, 0.99), megabytes: rss / 2 ** 20, encoded };
   } finally {
     child.end();
   }
 }
 
-/** Titles and texts in an order that is the same in every run. */
+/** Titles and texts, in the same order in every run. */
 function readPosts(file: string): string[] {
   const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
   const random = seededRandom(1);
@@ -87,7 +87,7 @@ function readPosts(file: string): string[] {
     .map(({ text }) => text);
 }
 
-/** Batches of `written` posts, or of posts that ask something at the end, so that their class depends on their meaning. */
+/** Batches of `written` posts, or of posts that end with a request, so that their class depends on their meaning. */
 function createBatches(seed: number, written: string[] | null): () => string {
   const makePost = createPosts(seed);
   const random = seededRandom(seed);
@@ -95,7 +95,7 @@ function createBatches(seed: number, written: string[] | null): () => string {
   const post = () => {
     const given = written?.[made % written.length];
     const plain = makePost(made++) as { text: string; platform: object };
-    // Old posts are cold whatever they mean.
+    // Old posts are cold, whatever their meaning.
     const platform = { ...plain.platform, posted_at: new Date().toISOString() };
     const text = given ?? `${plain.text} ${ASKS[Math.floor(random() * ASKS.length)]}`;
     return { ...plain, platform, text };
@@ -118,7 +118,7 @@ async function write(
       const answer = await pool.request({ method: 'POST', path: '/v1/signals/batch', headers, body });
       const text = await answer.body.text();
       if (answer.statusCode !== 200)
-        throw new Error(`a batch was answered ${answer.statusCode}: ${text.slice(0, 200)}`);
+        throw new Error(`a batch got a response with status ${answer.statusCode}: ${text.slice(0, 200)}`);
       batches++;
     }
   };
@@ -127,13 +127,13 @@ async function write(
   return (batches * BATCH_POSTS) / ((performance.now() - started) / 1_000);
 }
 
-/** Milliseconds of each list that was asked for. */
-async function read(asker: Asker, seconds: number): Promise<number[]> {
+/** The milliseconds of each list. */
+async function read(client: LoadClient, seconds: number): Promise<number[]> {
   const times: number[] = [];
   const end = performance.now() + seconds * 1_000;
   const work = async () => {
     while (performance.now() < end) {
-      times.push(await asker.time('/v1/signals?limit=25'));
+      times.push(await client.time('/v1/signals?limit=25'));
       await new Promise((resolve) => setTimeout(resolve, READ_EVERY_MS));
     }
   };
@@ -141,9 +141,9 @@ async function read(asker: Asker, seconds: number): Promise<number[]> {
   return times;
 }
 
-/** Of the newest signals those whose score has the encoder's part. */
-async function shareEncoded(asker: Asker): Promise<number> {
-  const { data } = JSON.parse(await asker.ask('/v1/signals?limit=100&include=explanation')) as {
+/** The share of newest signals whose score includes the encoder's output. */
+async function shareEncoded(client: LoadClient): Promise<number> {
+  const { data } = JSON.parse(await client.ask('/v1/signals?limit=100&include=explanation')) as {
     data: { explanation: { factors: { key: string }[]; negatives: { key: string }[] } }[];
   };
   const has = data.filter(({ explanation: { factors, negatives } }) =>

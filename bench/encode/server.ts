@@ -12,7 +12,7 @@ import { SCOPES } from '../../src/model/key.ts';
 import { openRuntime } from '../../src/runtime.ts';
 import { loadSiteContent } from '../../src/site/content/site-content.ts';
 
-/** What the server is told: open with the encoder on or off, or say how much memory it has. */
+/** Orders for the server: open with the encoder on or off, or report its memory. */
 export type Order = { open: 'auto' | 'off' } | { memory: true };
 
 export interface Opened {
@@ -21,7 +21,7 @@ export interface Opened {
   encoder: 'on' | 'off';
 }
 
-/** Limits are checked as of every key and tenant, and stop nobody here. */
+/** Limits are checked as for every key and tenant, but never reached here. */
 const UNLIMITED = 1_000_000;
 
 const OFFER = 'A help desk and shared inbox for customer support teams of online shops';
@@ -43,7 +43,7 @@ async function answer(order: Order): Promise<Opened | number> {
 
 async function open(mode: 'auto' | 'off'): Promise<Opened> {
   const config = loadConfig({ DATA_DIR: folder, SIGNAL_ENCODER: mode });
-  // Lines are made and written as in production, to nowhere.
+  // Log lines are created as in production, and discarded.
   const logger = pino({ level: 'info' }, new Writable({ write: (_chunk, _encoding, done) => done() }));
   const runtime = await openRuntime(config, { writerThread: true, logger });
   const account = { name: 'Bench', email: 'bench@example.com', plan: 'enterprise' as const };
@@ -66,7 +66,7 @@ async function open(mode: 'auto' | 'off'): Promise<Opened> {
   return { url, apiKey: made.apiKey, encoder: runtime.encoder === null ? 'off' : 'on' };
 }
 
-/** What most accounts have: a profile drafted from one line, whose offer the second encoder holds posts against. */
+/** Like most accounts, a profile drafted from one line, with whose offer the second encoder compares posts. */
 async function addProfile(url: string, apiKey: string): Promise<void> {
   const call = async (path: string, body: object) => {
     const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };

@@ -13,28 +13,28 @@ import { createEndpoint } from '../../src/webhooks/endpoints.ts';
 import { startChild } from '../child.ts';
 import { samplePost } from '../dispatch/setting.ts';
 import { type Figure, percentile } from '../report.ts';
-import { createAsker } from '../signals/asking.ts';
+import { createLoadClient } from '../signals/load-client.ts';
 import { startServer } from '../site/server.ts';
 
 const DELIVERIES = 100_000;
 const ENDPOINTS = 50;
 const CONNECTIONS = 4;
-/** How long a server is watched whose receivers never answer. */
+/** How long a server is observed if its receivers never respond. */
 const STALLED_MS = 30_000;
-/** The most that a flood may take: a server that has not delivered it by then has stopped. */
+/** The time limit for a flood: a server that has not delivered it by then has stalled. */
 const LIMIT_MS = 300_000;
 const ASK_EVERY_MS = 20;
 const PAGE = '/v1/signals?limit=20';
 
 /**
- * What a server costs that starts with 100,000 deliveries due: its peak memory against the same server with nothing to
- * do, and how long its API takes meanwhile. Once to receivers that answer, once to receivers that never do.
+ * The cost of a start with 100,000 deliveries due: the server's peak memory, compared with the same server when idle, and
+ * the response times of its API meanwhile. Once with receivers that respond, once with receivers that never do.
  */
 export async function benchFlood(): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const [variant, file] of [
-    ['receivers that answer', '../dispatch/receiver.ts'],
-    ['receivers that never answer', './black-hole.ts'],
+    ['receivers that respond', '../dispatch/receiver.ts'],
+    ['receivers that never respond', './black-hole.ts'],
   ] as const) {
     const receiver = await startChild<number[]>(new URL(file, import.meta.url));
     try {
@@ -46,7 +46,7 @@ export async function benchFlood(): Promise<Figure[]> {
         ours: flooded.peakMiB,
         floor: idle.peakMiB,
         ratio: Math.round((flooded.peakMiB / idle.peakMiB) * 100) / 100,
-        unit: 'MiB at most',
+        unit: 'MiB at peak',
         target: 'under 300 MB; API p99 under 200 ms',
         delivered: flooded.delivered,
         seconds: Math.round(flooded.seconds * 10) / 10,
@@ -66,7 +66,7 @@ interface Watched {
   peakMiB: number;
   seconds: number;
   delivered: number;
-  /** Milliseconds of each request. */
+  /** The milliseconds of each request. */
   times: number[];
 }
 
@@ -77,7 +77,7 @@ async function watch(port: number, { deliveries }: { deliveries: number }): Prom
     const apiKey = await queueUp(env, port, deliveries);
     const started = performance.now();
     const server = await startServer(env);
-    const asker = createAsker(server.url, apiKey, CONNECTIONS);
+    const client = createLoadClient(server.url, apiKey, CONNECTIONS);
     const db = new Sqlite(join(dataDir, 'signalpost.db'), { readonly: true });
     const left = db.prepare("SELECT count(*) FROM deliveries WHERE status <> 'delivered'").pluck();
     try {
@@ -88,7 +88,7 @@ async function watch(port: number, { deliveries }: { deliveries: number }): Prom
       let over = false;
       const work = async () => {
         while (!over) {
-          times.push(await asker.time(PAGE));
+          times.push(await client.time(PAGE));
           await pause(ASK_EVERY_MS);
         }
       };
@@ -100,7 +100,7 @@ async function watch(port: number, { deliveries }: { deliveries: number }): Prom
       return { peakMiB: peakMiB(server.pid), seconds, delivered: deliveries - Number(left.get()), times };
     } finally {
       db.close();
-      await asker.close();
+      await client.close();
       await server.end();
     }
   } finally {
@@ -108,7 +108,7 @@ async function watch(port: number, { deliveries }: { deliveries: number }): Prom
   }
 }
 
-/** Answers an API key of the tenant that has so many deliveries waiting. */
+/** Creates a tenant with this many deliveries waiting, and returns an API key of it. */
 async function queueUp(env: NodeJS.ProcessEnv, port: number, deliveries: number): Promise<string> {
   const runtime = await openRuntime(loadConfig(env), { writerThread: true });
   const deps = { ...runtime, baseUrl: runtime.config.baseUrl };

@@ -8,14 +8,14 @@ const BUSY = 100;
 const WAITING = 99_900;
 const DELIVERIES = 20_000;
 
-/** What a delivery to one of 100 busy endpoints costs beside 99,900 others whose next retry is an hour ahead, and without them. */
+/** The cost of a delivery to one of 100 busy endpoints, with and without 99,900 others whose next retry is an hour ahead. */
 export async function benchLanes(): Promise<Figure[]> {
   const receiver = await startChild<number[]>(new URL('../dispatch/receiver.ts', import.meta.url));
   const { child } = await startChild(new URL('./ours.ts', import.meta.url), START_FLAGS);
   const urls = Array.from({ length: BUSY }, (_, n) => `http://127.0.0.1:${receiver.ready[n % 50]}/${n}`);
   const round = { urls, deliveries: DELIVERIES };
   try {
-    await child.ask({ ...round, waiting: 0 } satisfies LanesRound); // until its code is compiled
+    await child.ask({ ...round, waiting: 0 } satisfies LanesRound); // warms up the JIT compiler
     const pairs: { alone: number; beside: number }[] = [];
     for (let i = 0; i < ROUNDS; i++) {
       const alone = await child.ask<number>({ ...round, waiting: 0 } satisfies LanesRound);
@@ -27,11 +27,11 @@ export async function benchLanes(): Promise<Figure[]> {
     return [
       {
         bench: 'lanes',
-        variant: `${BUSY} busy endpoints, beside ${WAITING} that wait`,
+        variant: `${BUSY} busy endpoints, with ${WAITING} waiting ones`,
         ours: median(pairs.map(({ beside }) => beside)),
         floor: median(pairs.map(({ alone }) => alone)),
         ratio: median(pairs.map(({ alone, beside }) => beside / alone)),
-        unit: 'us of processor time a delivery',
+        unit: 'us of CPU time per delivery',
         rounds: ROUNDS,
       },
     ];

@@ -7,7 +7,7 @@ import { prepareEngine } from '../../src/engine.ts';
 import { anEndpoint, aRoutedEvent, aSignal, aTenant } from '../../test/support/store.ts';
 import { countOutcomes, makeTenant, openParts, type Parts, queueUp, quietLog } from '../dispatch/parts.ts';
 
-/** What is measured: deliveries to `urls` beside `waiting` endpoints that have a retry an hour ahead. */
+/** A round: deliveries to `urls`, with `waiting` other endpoints whose next retry is an hour ahead. */
 export interface LanesRound {
   urls: string[];
   deliveries: number;
@@ -24,7 +24,7 @@ process.on('message', (round: LanesRound) => {
 process.on('disconnect', () => process.exit(0));
 process.send?.('ready');
 
-/** Microseconds of processor time a delivery. */
+/** Microseconds of CPU time per delivery. */
 async function run({ urls, deliveries, waiting }: LanesRound): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
   const file = join(folder, 'signalpost.db');

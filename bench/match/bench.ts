@@ -6,14 +6,14 @@ import { fullProfiles, makePosts, makeProfiles, worstTexts } from './setting.ts'
 
 const POSTS = 5_000;
 const ROUNDS = 5;
-/** Some kernels count a thread's time in steps of 4 ms. */
+/** Some kernels measure a thread's time in steps of 4 ms. */
 const REPEATS = 20;
 const SIZES = [10, 100, 1_000, 10_000];
 const ANY = { profileIds: [], wanted: undefined };
 
 /**
- * Posts scored with many profiles on one thread: 5,000 against 1,000 profiles of 20 phrases each; how that grows with
- * the number of profiles; and the slowest text of the greatest length at the limits of the largest plan.
+ * Posts scored with many profiles on one thread: 5,000 posts with 1,000 profiles of 20 phrases each; the growth with
+ * the number of profiles; and the slowest text of the maximum length, at the limits of the largest plan.
  */
 export async function benchMatch(): Promise<Figure[]> {
   const all = makeProfiles(Math.max(...SIZES));
@@ -23,12 +23,12 @@ export async function benchMatch(): Promise<Figure[]> {
   return [
     {
       bench: 'match',
-      variant: '5,000 posts, 1,000 profiles of 20 phrases, against 10 profiles',
+      variant: '5,000 posts, 1,000 profiles of 20 phrases, compared with 10 profiles',
       ours: POSTS / thousand,
       floor: POSTS / few,
       ratio: few / thousand,
       unit: 'posts/s',
-      target: 'at most 1.5 s of processor time',
+      target: 'at most 1.5 s of CPU time',
       seconds: rounded(thousand),
       ...Object.fromEntries(
         SIZES.map((size) => [`seconds_at_${size}_profiles`, rounded(seconds.get(size) ?? 0)]),
@@ -80,7 +80,7 @@ function score(matcher: TenantMatcher, post: ScoredPost): number {
   );
 }
 
-/** Processor time of this thread: the clock on the wall also counts what else the machine does. */
+/** CPU time of this thread: wall-clock time would include other work of the machine. */
 function cpuMs(work: () => void): number {
   const before = process.threadCpuUsage();
   work();

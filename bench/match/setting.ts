@@ -4,10 +4,10 @@ import { createPosts, seededRandom, wordOf } from '../signals/posts.ts';
 
 const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
 const PHRASES_A_PROFILE = 20;
-/** Phrases are made of words of middling rank, as names of goods and trades are. */
+/** Phrases consist of words of medium frequency, like names of goods and trades. */
 const [COMMONEST, RAREST] = [200, 8_000];
 
-/** Profiles of twenty phrases of two or three words, none alike. */
+/** Profiles of twenty phrases of two or three words, all different. */
 export function makeProfiles(count: number): IcpProfile[] {
   const random = seededRandom(7);
   const word = () => wordOf(COMMONEST + Math.floor(random() * (RAREST - COMMONEST)));
@@ -19,7 +19,7 @@ export function makeProfiles(count: number): IcpProfile[] {
   }));
 }
 
-/** Posts, each with a phrase of one of the profiles in it. */
+/** Posts that each contain a phrase of one of the profiles. */
 export function makePosts(count: number, profiles: readonly IcpProfile[]): ScoredPost[] {
   const random = seededRandom(11);
   const makePost = createPosts(3);
@@ -30,7 +30,7 @@ export function makePosts(count: number, profiles: readonly IcpProfile[]): Score
   });
 }
 
-/** As many profiles and phrases as the largest plan has, of the shapes that cost most to find. */
+/** As many profiles and phrases as the largest plan allows, in the shapes that are most expensive to find. */
 export function fullProfiles(): IcpProfile[] {
   const repeated = Array.from({ length: 50 }, (_, i) => 'a '.repeat(i + 1).trim());
   return Array.from({ length: 1_000 }, (_, i) => ({
@@ -41,7 +41,7 @@ export function fullProfiles(): IcpProfile[] {
   }));
 }
 
-/** Texts of the greatest length, each hard on another part. */
+/** Texts of the maximum length, each of which is expensive for a different part. */
 export function worstTexts(): Record<string, string> {
   const fill = (unit: string) => unit.repeat(Math.floor(20_000 / [...unit].length));
   return {
@@ -52,9 +52,9 @@ export function worstTexts(): Record<string, string> {
     'curly quotes': fill('it’s '),
     'letters beyond ASCII': fill('é '),
     'no spaces': fill('软'),
-    'signs alone': fill('!'),
+    'only punctuation': fill('!'),
     emoji: fill('😀'),
-    'asking and asking': fill('we need to find which one would you recommend for us? '),
+    'repeated requests': fill('we need to find which one would you recommend for us? '),
     'beginnings of cues': fill('looking which need how '),
   };
 }

@@ -6,17 +6,17 @@ import { startChild } from '../child.ts';
 import { type Figure, percentile } from '../report.ts';
 import { startServer } from '../site/server.ts';
 import { makeCustomers } from '../way/setting.ts';
-import type { Came, Run } from './client.ts';
+import type { Run, RunResult } from './client.ts';
 
 const SECONDS = 10;
-/** Enough callers at once to keep the server busy, and too few for it to turn any away. */
+/** Enough concurrent callers to keep the server busy, but too few for refusals. */
 const LANES = 64;
-/** So many that the ceilings of their plans are out of reach. */
+/** Enough tenants not to reach the limits of their plans. */
 const TENANTS = 16;
 
 /**
- * Twice what the server takes in, for ten seconds: what it then accepts, how long that takes, and whether all of it is there.
- * Sixteen tenants post one post at a time; each has an endpoint, whose receiver is a process of its own.
+ * Twice the rate that the server can accept, for ten seconds: how much it accepts, how long that takes, and whether all of it is stored.
+ * Sixteen tenants send one post at a time; each has an endpoint, whose receiver is in a separate process.
  */
 export async function benchOverload(): Promise<Figure[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
@@ -31,7 +31,7 @@ export async function benchOverload(): Promise<Figure[]> {
     );
     const server = await startServer(env);
     const ask = (order: Partial<Run>) =>
-      client.child.ask<Came>({
+      client.child.ask<RunResult>({
         ...{ url: server.url, apiKeys: customers.map(({ apiKey }) => apiKey), lanes: LANES },
         ...{ perSecond: null, ...order },
       });
@@ -50,7 +50,7 @@ export async function benchOverload(): Promise<Figure[]> {
         ours: taken,
         floor: rate,
         ratio: Math.round((taken / rate) * 100) / 100,
-        unit: 'accepted/s (floor: as many callers as it can serve)',
+        unit: 'accepted/s (floor: at the sustainable rate)',
         target: 'lost 0; p99 of accepted under 3,500 ms',
         lost,
         sent: flooded.sent,
@@ -70,8 +70,8 @@ export async function benchOverload(): Promise<Figure[]> {
   }
 }
 
-/** Signals that were answered with success and are not stored, or have no delivery. */
-function countLost(dataDir: string, all: readonly Came[]): number {
+/** Signals that were accepted, but are not stored or have no delivery. */
+function countLost(dataDir: string, all: readonly RunResult[]): number {
   const db = new Sqlite(join(dataDir, 'signalpost.db'), { readonly: true });
   const stored = new Set(
     db

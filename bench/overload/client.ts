@@ -1,43 +1,51 @@
 import { Pool } from 'undici';
 import { messageBody, sharedNow } from '../way/setting.ts';
 
-/** One run: so many requests a second, whatever becomes of them; null: as fast as they are answered, over `lanes`. */
+/** One run: a fixed number of requests per second, whatever the responses; null: each after the previous response, in `lanes`. */
 export interface Run {
   url: string;
   apiKeys: string[];
   seconds: number;
   perSecond: number | null;
   lanes: number;
-  /** Of the first post; each is another. */
+  /** The number of the first post; each post is different. */
   from: number;
-  /** Whether a caller that is refused waits as long as `Retry-After` says; left out: it comes again at once. */
+  /** Whether a refused caller waits as long as `Retry-After` says; omitted: it retries at once. */
   waits?: boolean;
 }
 
-/** What came of it. */
-export interface Came {
-  /** Ids of the signals that were answered with success. */
+/** The result of a run. */
+export interface RunResult {
+  /** The IDs of accepted signals. */
   accepted: string[];
-  /** Milliseconds from when each accepted request was to be sent. */
+  /** Milliseconds from the scheduled time of each accepted request. */
   acceptedMs: number[];
-  /** The number of each accepted post, and when it was answered. */
+  /** The number of each accepted post, and the time of its response. */
   numbers: number[];
   answeredAt: number[];
   refused: number;
   /** Refusals without `Retry-After`. */
   rude: number;
-  /** Neither success nor 503: by status, or `none`. */
+  /** Responses other than success and 503, by status, or `none`. */
   other: Record<string, number>;
   sent: number;
   elapsedMs: number;
 }
 
-/** More than the server lets in, so that nobody waits for a connection. */
+/** More than the server admits, so that no request waits for a connection. */
 const CONNECTIONS = 8_192;
 
-async function run({ url, apiKeys, seconds, perSecond, lanes, from, waits = false }: Run): Promise<Came> {
+async function run({
+  url,
+  apiKeys,
+  seconds,
+  perSecond,
+  lanes,
+  from,
+  waits = false,
+}: Run): Promise<RunResult> {
   const pool = new Pool(url, { connections: CONNECTIONS, headersTimeout: 60_000 });
-  const came: Came = {
+  const result: RunResult = {
     ...{ accepted: [], acceptedMs: [], numbers: [], answeredAt: [] },
     ...{ refused: 0, rude: 0, other: {}, sent: 0, elapsedMs: 0 },
   };
@@ -45,8 +53,8 @@ async function run({ url, apiKeys, seconds, perSecond, lanes, from, waits = fals
 
   async function post(due: number): Promise<void> {
     const number = next++;
-    came.sent++;
-    let told = 'none';
+    result.sent++;
+    let status = 'none';
     try {
       const { statusCode, headers, body } = await pool.request({
         path: '/v1/signals',
@@ -58,25 +66,25 @@ async function run({ url, apiKeys, seconds, perSecond, lanes, from, waits = fals
         body: messageBody(number),
       });
       const text = await body.text();
-      told = String(statusCode);
+      status = String(statusCode);
       if (statusCode === 201) {
-        for (const { signal_id: id } of JSON.parse(text).data.signals) came.accepted.push(id);
-        came.acceptedMs.push(performance.now() - due);
-        came.numbers.push(number);
-        came.answeredAt.push(sharedNow());
+        for (const { signal_id: id } of JSON.parse(text).data.signals) result.accepted.push(id);
+        result.acceptedMs.push(performance.now() - due);
+        result.numbers.push(number);
+        result.answeredAt.push(sharedNow());
         return;
       }
       if (statusCode === 503) {
-        came.refused++;
+        result.refused++;
         const retryAfter = headers['retry-after'];
-        if (retryAfter === undefined) came.rude++;
+        if (retryAfter === undefined) result.rude++;
         if (waits) await new Promise((resolve) => setTimeout(resolve, Number(retryAfter) * 1_000));
         return;
       }
     } catch {
-      // Counted below: nobody was told anything.
+      // Counted below: there was no response.
     }
-    came.other[told] = (came.other[told] ?? 0) + 1;
+    result.other[status] = (result.other[status] ?? 0) + 1;
   }
 
   const began = performance.now();
@@ -88,7 +96,7 @@ async function run({ url, apiKeys, seconds, perSecond, lanes, from, waits = fals
     };
     await Promise.all(Array.from({ length: lanes }, lane));
   } else {
-    // An open loop: who comes does not wait for who came before. What is late is counted from when it was due.
+    // An open loop: requests do not wait for earlier ones. A late request is measured from its scheduled time.
     for (let due = began; due < end; ) {
       const now = performance.now();
       for (; due <= now && due < end; due += 1_000 / perSecond) {
@@ -99,11 +107,11 @@ async function run({ url, apiKeys, seconds, perSecond, lanes, from, waits = fals
     }
     await Promise.all(underWay);
   }
-  came.elapsedMs = performance.now() - began;
+  result.elapsedMs = performance.now() - began;
   await pool.close();
-  return came;
+  return result;
 }
 
-process.on('message', (order: Run) => void run(order).then((came) => process.send?.(came)));
+process.on('message', (order: Run) => void run(order).then((result) => process.send?.(result)));
 process.on('disconnect', () => process.exit(0));
 process.send?.('ready');

@@ -7,17 +7,17 @@ import { type Figure, percentile } from '../report.ts';
 import { startServer } from '../site/server.ts';
 import { makeCustomers } from '../way/setting.ts';
 import { startReceivers } from '../way/sides.ts';
-import type { Came, Run } from './client.ts';
+import type { Run, RunResult } from './client.ts';
 
 const SECONDS = 10;
 const TENANTS = 100;
 const ENDPOINTS = 10;
-/** Posts that each tenant has in flight. */
+/** Concurrent posts per tenant. */
 const POSTS = 8;
 
 /**
- * A hundred tenants of ten endpoints each, that post as fast as they are answered and wait where they are refused: how long
- * after its acceptance a post arrives, and whether outcomes are stored as fast as posts are.
+ * A hundred tenants with ten endpoints each, which post after each response, and wait if they are refused: how long after
+ * its acceptance a post arrives, and whether outcomes are stored as fast as posts.
  */
 export async function benchManyTenants(): Promise<Figure[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
@@ -41,7 +41,7 @@ export async function benchManyTenants(): Promise<Figure[]> {
       db.prepare<[], number>(`SELECT count(*) FROM deliveries ${terms}`).pluck().get() ?? 0;
     const look = () => ({ made: count(''), recorded: count("WHERE status = 'delivered'") });
     const ask = (order: Pick<Run, 'seconds' | 'from'>) =>
-      client.child.ask<Came>({
+      client.child.ask<RunResult>({
         url: server.url,
         apiKeys,
         lanes: TENANTS * POSTS,
@@ -50,7 +50,7 @@ export async function benchManyTenants(): Promise<Figure[]> {
         ...order,
       });
 
-    /** All that is awaited; where it does not come, the error says what became of it. */
+    /** Resolves when everything has arrived; otherwise, the error describes the state of the rest. */
     const allOf = (posts: number) =>
       receivers.arrived(posts * ENDPOINTS).catch((cause: Error) => {
         const states = db
@@ -67,21 +67,23 @@ export async function benchManyTenants(): Promise<Figure[]> {
     await allOf(warm.accepted.length);
     const before = look();
     const posting = ask({ seconds: SECONDS, from: 1_000_000 });
-    // While posts are still accepted: afterwards the outcomes would catch up.
+    // While posts are still accepted: afterwards, outcomes would catch up.
     await new Promise((resolve) => setTimeout(resolve, SECONDS * 1_000 - 100));
     const after = look();
-    const came = await posting;
+    const result = await posting;
     const drainFrom = performance.now();
-    const arrivals = await allOf(came.accepted.length);
+    const arrivals = await allOf(result.accepted.length);
     const drainMs = performance.now() - drainFrom;
     await server.end();
     const stored = look();
     db.close();
 
-    const answeredAt = new Map(came.numbers.map((number, n) => [number, came.answeredAt[n] ?? Number.NaN]));
+    const answeredAt = new Map(
+      result.numbers.map((number, n) => [number, result.answeredAt[n] ?? Number.NaN]),
+    );
     const waits = arrivals.map(({ number, at }) => Math.max(0, at - (answeredAt.get(number) ?? Number.NaN)));
     const askedAt = new Map(
-      came.numbers.map((number, n) => [number, (came.answeredAt[n] ?? 0) - (came.acceptedMs[n] ?? 0)]),
+      result.numbers.map((number, n) => [number, (result.answeredAt[n] ?? 0) - (result.acceptedMs[n] ?? 0)]),
     );
     const fromRequest = arrivals.map(({ number, at }) => at - (askedAt.get(number) ?? Number.NaN));
     const made = after.made - before.made;
@@ -93,15 +95,15 @@ export async function benchManyTenants(): Promise<Figure[]> {
         ours: percentile(waits, 0.95),
         floor: 2_000,
         ratio: Math.round((percentile(waits, 0.95) / 2_000) * 100) / 100,
-        unit: 'ms from acceptance to arrival, p95 (floor: what is allowed)',
+        unit: 'ms from acceptance to arrival, p95 (floor: the limit)',
         target: 'p95 under 2,000 ms; outcomes keep pace; lost 0',
         p50_ms: Math.round(percentile(waits, 0.5)),
         from_request_p50_ms: Math.round(percentile(fromRequest, 0.5)),
         from_request_p95_ms: Math.round(percentile(fromRequest, 0.95)),
-        accepted_per_s: Math.round(came.accepted.length / (came.elapsedMs / 1_000)),
-        refused_503: came.refused,
-        other: JSON.stringify(came.other),
-        accepted_p95_ms: Math.round(percentile(came.acceptedMs, 0.95)),
+        accepted_per_s: Math.round(result.accepted.length / (result.elapsedMs / 1_000)),
+        refused_503: result.refused,
+        other: JSON.stringify(result.other),
+        accepted_p95_ms: Math.round(percentile(result.acceptedMs, 0.95)),
         deliveries_made: made,
         outcomes_recorded: recorded,
         recorded_share: Math.round((recorded / made) * 100) / 100,

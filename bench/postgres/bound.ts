@@ -3,21 +3,21 @@ import { cpus } from 'node:os';
 import { processorMs } from '../way/sending.ts';
 import type { Cluster } from './cluster.ts';
 
-/** What the processes of a round did: which of them was busy, and for how much of the time. */
+/** How busy the processes of a round were. */
 export interface Busy {
-  /** Of the time of all cores. */
+  /** As shares of the time of all cores. */
   nodes: number;
   postgres: number;
   /** Receivers, senders and the bench itself. */
   others: number;
-  /** All programs of the machine, those that are no part of the bench included. */
+  /** All programs of the machine, including those outside the benchmark. */
   machine: number;
-  /** Of the time of one core: the busiest process of PostgreSQL, and the busiest node, all its threads. */
+  /** As shares of the time of one core: the busiest PostgreSQL process, and the busiest node with all of its threads. */
   busiestBackend: number;
   busiestNode: number;
 }
 
-/** Begins to measure; the function that it answers ends it. */
+/** Starts measuring; the returned function stops it. */
 export function watchBusy(
   cluster: Cluster | null,
   nodes: readonly number[],
@@ -49,7 +49,7 @@ export function watchBusy(
   };
 }
 
-/** Milliseconds of processor time of all programs so far. */
+/** CPU time of all programs so far, in milliseconds. */
 function machineMs(): number {
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = (
     /^cpu +(.*)$/m.exec(readFileSync('/proc/stat', 'utf8'))?.[1] ?? ''
@@ -61,17 +61,17 @@ function machineMs(): number {
 
 const FULL = 0.85;
 
-/** What bounds a round, in words, from what was measured. */
+/** The limiting factor of a round, in words. */
 export function boundOf({ nodes, postgres, others, machine, busiestBackend, busiestNode }: Busy): string {
   const percent = (share: number) => `${Math.round(share * 100)} %`;
   const shares = `nodes ${percent(nodes)}, PostgreSQL ${percent(postgres)}, receivers and bench ${percent(others)} and other programs ${percent(Math.max(0, machine - nodes - postgres - others))} of ${cpus().length} cores`;
   const singles = `busiest backend ${percent(busiestBackend)}, busiest node ${percent(busiestNode)} of one core`;
   const found = () => {
-    if (nodes + postgres + others > FULL) return 'the processor of this machine';
-    if (machine > FULL) return 'the processor of this machine, which other programs were using';
-    if (busiestBackend > FULL) return 'one backend of PostgreSQL';
+    if (nodes + postgres + others > FULL) return 'CPU';
+    if (machine > FULL) return 'CPU, which other programs were using';
+    if (busiestBackend > FULL) return 'one PostgreSQL backend';
     if (busiestNode > FULL) return "one node's thread";
-    return 'waiting, for round trips, for commits to reach the disk and for locks';
+    return 'waiting for round trips, for commits to reach the disk, and for locks';
   };
   return `${found()} (${shares}; ${singles})`;
 }

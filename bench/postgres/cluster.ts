@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { startPostgres } from '../../test/support/postgres.ts';
 import { processorMs } from '../way/sending.ts';
 
-/** As a server is set up whose machine is its own: what is committed is on the disk. */
+/** The settings of a server on a dedicated machine: commits are durable. */
 const DURABLE = {
   fsync: 'on',
   full_page_writes: 'on',
@@ -13,17 +13,17 @@ const DURABLE = {
   max_wal_size: '4GB',
 };
 
-/** A database, by its name and as DATABASE_URL names it. */
+/** A database, by its name and its DATABASE_URL. */
 export interface BenchDatabase {
   name: string;
   url: string;
 }
 
-/** A server of PostgreSQL for a bench. */
+/** A PostgreSQL server for a benchmark. */
 export interface Cluster {
-  /** A new database: empty, or as `template` is. */
+  /** Creates a database: empty, or a copy of `template`. */
   create(template?: BenchDatabase): Promise<BenchDatabase>;
-  /** Milliseconds of processor time of each of its processes so far. */
+  /** CPU time of each of its processes so far, in milliseconds. */
   processorMs(): Map<number, number>;
   end(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function startCluster(): Promise<Cluster> {
   };
 }
 
-/** Nothing where the process has ended since. */
+/** Nothing if the process has exited. */
 function timeOf(pid: number): [number, number][] {
   try {
     return [[pid, processorMs(pid)]];

@@ -2,13 +2,13 @@ import { startChild } from '../child.ts';
 import type { BenchDatabase, Cluster } from './cluster.ts';
 import type { Replayed, ReplayOrder } from './replay.ts';
 
-/** What is loaded before a program whose statements are written down. */
+/** The module to load before a program to record its statements. */
 export const RECORDER = new URL('./record.ts', import.meta.url).href;
 
-/** Statements that were written down, to be sent again by bare `pg`. */
+/** Recorded statements, replayed with bare `pg`. */
 export interface Floor {
   sent: Pick<Replayed, 'transactions' | 'statements'>;
-  /** Sends them all to a new copy of the database that they were written down from. */
+  /** Sends all of them to a new copy of the database on which they were recorded. */
   replay(): Promise<Replayed>;
   end(): void;
 }
@@ -19,7 +19,7 @@ export async function startFloor(cluster: Cluster, from: BenchDatabase, file: st
     const { url } = await cluster.create(from);
     return child.ask<Replayed>({ file, url } satisfies ReplayOrder);
   };
-  // Until its code is compiled.
+  // Warms up the JIT compiler.
   const sent = await replay();
   return { sent, replay, end: () => child.end() };
 }

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { serialize } from 'node:v8';
 import pg from 'pg';
 
-// Loaded before a program (`node --import`): writes down every statement that it sends to PostgreSQL from SIGUSR2 on, and leaves
-// them in the file of BENCH_RECORD when it ends.
+// Loaded before a program (`node --import`): records every statement that it sends to PostgreSQL after SIGUSR2, and writes
+// them to the file in BENCH_RECORD on exit.
 
 /** A statement with its values. */
 export interface Sent {
@@ -28,7 +28,7 @@ pg.Client.prototype.query = function (this: object, ...args: unknown[]) {
   return query.apply(this, args);
 } as typeof pg.Client.prototype.query;
 
-/** Bytes that share memory with others are copied. */
+/** Copies bytes that share their memory. */
 function plain(value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value) : value;
 }

@@ -3,7 +3,7 @@ import { deserialize } from 'node:v8';
 import pg from 'pg';
 import type { Sent } from './record.ts';
 
-/** What is to be sent where. */
+/** The statements and their destination. */
 export interface ReplayOrder {
   file: string;
   url: string;
@@ -15,8 +15,8 @@ export interface Replayed {
   statements: number;
 }
 
-// The floor: the statements that a program has sent, by bare `pg` over as many pipelined connections, each transaction as soon as the
-// one before it is answered. Nothing is decided, parsed or delivered.
+// The floor: sends a program's statements with bare `pg` over the same number of pipelined connections, each transaction as soon as the
+// previous one is complete. Nothing is decided, parsed or delivered.
 process.on('message', (order: ReplayOrder) => {
   replay(order).then(
     (replayed) => process.send?.(replayed),
@@ -58,7 +58,7 @@ async function replay({ file, url }: ReplayOrder): Promise<Replayed> {
   };
 }
 
-/** Whole transactions, and statements by themselves. One that was begun and not ended is left out. */
+/** Complete transactions, and single statements. An unfinished transaction is omitted. */
 function inUnits(sent: readonly Sent[]): Sent[][] {
   const units: Sent[][] = [];
   let open: Sent[] | null = null;
@@ -66,7 +66,7 @@ function inUnits(sent: readonly Sent[]): Sent[][] {
   for (const one of sent) {
     if (one.text === 'BEGIN') open = [];
     if (open === null) {
-      // What was under way when writing down began.
+      // In progress when the recording started.
       if (isWhole || !/^(?:COMMIT|ROLLBACK)/.test(one.text)) units.push([one]);
       continue;
     }

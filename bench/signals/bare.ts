@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-// Answers every request with the bytes it was given, and does nothing else: what the machine itself adds to a page.
+// Responds to every request with the given bytes: the machine's share of the time of a page.
 process.on('message', (page: string) => {
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'application/json; charset=utf-8');

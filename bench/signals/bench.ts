@@ -1,10 +1,10 @@
 import { START_FLAGS } from '../../test/support/start-flags.ts';
 import { startChild } from '../child.ts';
 import { type Figure, median } from '../report.ts';
-import { type Asker, createAsker, type Loaded, timeInTurns } from './asking.ts';
 import { type BenchData, prepareData, SIGNALS, TENANTS } from './data.ts';
 import { filterQueries } from './filters.ts';
 import { benchIngest } from './ingest.ts';
+import { createLoadClient, type LoadClient, type Loaded, timeInTurns } from './load-client.ts';
 import type { PageMade } from './page-made.ts';
 import type { Order } from './server.ts';
 
@@ -15,26 +15,26 @@ const TURNS = 150;
 const PAGE = '/v1/signals?limit=50';
 
 /**
- * Lists of a million signals over ten tenants, over HTTP, key and limit checked and a line logged for each: against the
- * same page through the zod serializer, at any depth, and with each documented filter; and batches coming in.
+ * Lists of a million signals of ten tenants, over HTTP, with key, rate limit and a log line each: compared with the
+ * same page through the zod serializer, at any depth, and with each documented filter; and incoming batches.
  */
 export async function benchSignals(): Promise<Figure[]> {
   const data = await prepareData();
   const { child } = await startChild(new URL('./server.ts', import.meta.url), START_FLAGS);
   const ask = (order: Order) => child.ask<string>(order);
   const url = await ask({ open: data.dataDir });
-  const asker = createAsker(url, data.apiKey, CONNECTIONS);
+  const client = createLoadClient(url, data.apiKey, CONNECTIONS);
   try {
-    await asker.load(PAGE, { connections: 1, seconds: 2 });
+    await client.load(PAGE, { connections: 1, seconds: 2 });
     return [
       toFigure(await child.ask<PageMade>({ make: data.tenantId } satisfies Order)),
-      await benchPage(asker, data.apiKey),
-      ...(await benchDepth(asker, data, ask)),
-      ...(await benchFilters(asker, data)),
+      await benchPage(client, data.apiKey),
+      ...(await benchDepth(client, data, ask)),
+      ...(await benchFilters(client, data)),
       ...(await benchIngest()),
     ];
   } finally {
-    await asker.close();
+    await client.close();
     child.end();
   }
 }
@@ -53,27 +53,27 @@ function toFigure({ oursUs, floorUs, ratio }: PageMade): Figure {
   };
 }
 
-/** Against the zod serializer; and, for its slowest answers, against a server that does nothing but send the same bytes. */
-async function benchPage(asker: Asker, apiKey: string): Promise<Figure> {
-  await refuseDifference(asker);
+/** Compared with the zod serializer and, for the slowest responses, with a server that only sends the same bytes. */
+async function benchPage(client: LoadClient, apiKey: string): Promise<Figure> {
+  await refuseDifference(client);
   const { child } = await startChild(new URL('./bare.ts', import.meta.url));
-  const bareAsker = createAsker(await child.ask<string>(await asker.ask(PAGE)), apiKey, CONNECTIONS);
+  const bareClient = createLoadClient(await child.ask<string>(await client.ask(PAGE)), apiKey, CONNECTIONS);
   try {
-    return await timePages(asker, bareAsker);
+    return await timePages(client, bareClient);
   } finally {
-    await bareAsker.close();
+    await bareClient.close();
     child.end();
   }
 }
 
-async function timePages(asker: Asker, bareAsker: Asker): Promise<Figure> {
+async function timePages(client: LoadClient, bareClient: LoadClient): Promise<Figure> {
   const load = { connections: CONNECTIONS, seconds: LOAD_SECONDS };
   const rounds: { ours: Loaded; floor: Loaded; bare: Loaded }[] = [];
   for (let i = 0; i < LOAD_ROUNDS; i++) {
     rounds.push({
-      floor: await asker.load(PAGE.replace('/v1', '/zod'), load),
-      ours: await asker.load(PAGE, load),
-      bare: await bareAsker.load(PAGE, load),
+      floor: await client.load(PAGE.replace('/v1', '/zod'), load),
+      ours: await client.load(PAGE, load),
+      bare: await bareClient.load(PAGE, load),
     });
   }
   const of = (pick: (round: (typeof rounds)[number]) => number) => median(rounds.map(pick));
@@ -111,16 +111,16 @@ async function timePages(asker: Asker, bareAsker: Asker): Promise<Figure> {
   };
 }
 
-/** What is compared must be the same answer. */
-async function refuseDifference(asker: Asker): Promise<void> {
-  const [ours, floor] = await Promise.all([asker.ask(PAGE), asker.ask(PAGE.replace('/v1', '/zod'))]);
+/** Both sides must return the same rows. */
+async function refuseDifference(client: LoadClient): Promise<void> {
+  const [ours, floor] = await Promise.all([client.ask(PAGE), client.ask(PAGE.replace('/v1', '/zod'))]);
   const rows = (text: string) => JSON.stringify(JSON.parse(text).data);
-  if (rows(ours) !== rows(floor)) throw new Error('the two sides answer different rows');
+  if (rows(ours) !== rows(floor)) throw new Error('the two sides return different rows');
   if (JSON.parse(ours).data.length !== 50) throw new Error('the page is not full');
 }
 
 async function benchDepth(
-  asker: Asker,
+  client: LoadClient,
   data: BenchData,
   ask: (order: Order) => Promise<string>,
 ): Promise<Figure[]> {
@@ -130,15 +130,15 @@ async function benchDepth(
     const cursor = await ask({ cursorAt: Math.floor((ofTenant * percent) / 100), tenantId: data.tenantId });
     pages.set(`${percent} % deep`, `${PAGE}&cursor=${cursor}`);
   }
-  const times = await timeInTurns(asker, pages, TURNS);
+  const times = await timeInTurns(client, pages, TURNS);
   return compareWith('first', times, { what: 'page', most: 1.5 });
 }
 
-async function benchFilters(asker: Asker, data: BenchData): Promise<Figure[]> {
+async function benchFilters(client: LoadClient, data: BenchData): Promise<Figure[]> {
   const pages = new Map([['unfiltered', PAGE], ...filterQueries(data)]);
   const found = new Map<string, number>();
-  for (const [name, path] of pages) found.set(name, JSON.parse(await asker.ask(path)).data.length);
-  const times = await timeInTurns(asker, pages, TURNS);
+  for (const [name, path] of pages) found.set(name, JSON.parse(await client.ask(path)).data.length);
+  const times = await timeInTurns(client, pages, TURNS);
   const figures = compareWith('unfiltered', times, { what: 'filter', most: 3 });
   return figures.map((figure) => ({
     ...figure,
@@ -146,7 +146,7 @@ async function benchFilters(asker: Asker, data: BenchData): Promise<Figure[]> {
   }));
 }
 
-/** Times, so that less is better: `floor` is the page compared with, and the ratio must not exceed `most`. */
+/** Times, so less is better: `floor` is the reference page, and the ratio must not exceed `most`. */
 function compareWith(
   base: string,
   times: ReadonlyMap<string, number>,

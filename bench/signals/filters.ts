@@ -7,7 +7,7 @@ const SECOND = wordOf(1);
 const MIDDLING = wordOf(400);
 const RARISH = wordOf(1_500);
 
-/** One query for each documented filter, and for what is asked for together; common and rare values both. */
+/** One query for each documented filter, and for usual combinations, with common and rare values. */
 export function filterQueries({ profileId, newestAt, domain }: BenchData): Map<string, string> {
   const at = (share: number) => new Date(newestAt - (1 - share) * SIGNALS * 10_000).toISOString();
   const queries: [string, Record<string, string>][] = [
@@ -23,14 +23,14 @@ export function filterQueries({ profileId, newestAt, domain }: BenchData): Map<s
     ['several classifications', { classification: 'hot,warm' }],
     ['min_score 50', { min_score: '50' }],
     ['min_score 93', { min_score: '93' }],
-    ['min_score 100, which none has', { min_score: '100' }],
+    ['min_score 100, no matches', { min_score: '100' }],
     ['company_domain', { company_domain: domain }],
-    ['company_domain, which none has', { company_domain: 'nobody.example' }],
+    ['company_domain, no matches', { company_domain: 'nobody.example' }],
     ['q, a common word', { q: COMMON }],
-    ['q, a middling word', { q: MIDDLING }],
+    ['q, a less common word', { q: MIDDLING }],
     ['q, a rarer word', { q: RARISH }],
-    ['q, a word of ten', { q: RARE_WORD }],
-    ['q, a word of none', { q: 'nowhere' }],
+    ['q, a word in ten signals', { q: RARE_WORD }],
+    ['q, a word in no signal', { q: 'nowhere' }],
     ['q, two common words', { q: `${COMMON} ${SECOND}` }],
     ['q, a common and a rare word', { q: `${COMMON} ${RARE_WORD}` }],
     ['q, a phrase', { q: `"${COMMON} ${SECOND}"` }],

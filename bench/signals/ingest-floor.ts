@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/store/sqlite/database.ts';
 import { migrate } from '../../src/store/sqlite/migrate.ts';
 import { type SearchableRow, termsOfRow } from '../../src/store/sqlite/signal-index.ts';
 
-/** The database whose rows are inserted once more. */
+/** The database whose rows are inserted again. */
 export interface FloorOrder {
   file: string;
   batchPosts: number;
@@ -14,7 +14,7 @@ export interface FloorOrder {
 
 type Row = unknown[];
 
-/** Tables that a signal writes to, each with what tells the signal of a row, in an order that references allow. */
+/** The tables that a signal writes, each with the expression for a row's signal, in an order that satisfies references. */
 const TABLES = [
   { table: 'signals', signal: 'id', order: 'seq' },
   { table: 'signal_people', signal: 'signal_id', order: 'signal_id' },
@@ -28,7 +28,7 @@ process.on('message', (order: FloorOrder) => {
 process.on('disconnect', () => process.exit(0));
 process.send?.('ready');
 
-/** Rows per second of the bare loop: prepared statements, one transaction a batch, nothing else. */
+/** Rows per second of the bare loop: prepared statements and one transaction per batch. */
 function run({ file, batchPosts }: FloorOrder): number {
   const folder = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
   const db = openDatabase(join(folder, 'signalpost.db'));
@@ -53,7 +53,7 @@ function run({ file, batchPosts }: FloorOrder): number {
   }
 }
 
-/** One statement a table that has any rows. */
+/** One statement for each table with rows. */
 function prepare(db: Database, batches: readonly Map<string, Row[]>[]) {
   const firstRows = new Map(
     batches.flatMap((batch) => [...batch].flatMap(([table, [row]]) => (row ? [[table, row]] : []))),
@@ -66,7 +66,7 @@ function prepare(db: Database, batches: readonly Map<string, Row[]>[]) {
   );
 }
 
-/** The rows of each batch by table, as they lie in the database; every table occurs in every batch. */
+/** The rows of each batch by table, as stored; every table occurs in every batch. */
 function readBatches(file: string, batchPosts: number): { batches: Map<string, Row[]>[]; signals: number } {
   const db = new Sqlite(file, { readonly: true });
   db.defaultSafeIntegers(true);
@@ -83,7 +83,7 @@ function readBatches(file: string, batchPosts: number): { batches: Map<string, R
   return { batches, signals: ids.length };
 }
 
-/** The index of terms gives nothing back; its rows are made of the signals', outside the time that is taken. */
+/** The full-text index cannot be read back; its rows are built from the signals, outside the measured time. */
 function addTerms(db: Database, batches: Map<string, Row[]>[], batchOf: ReadonlyMap<string, number>): void {
   for (const batch of batches) batch.set('signal_search', []);
   const rows = db.prepare<[], SearchableRow & { seq: bigint; id: string; score: bigint | number }>(
@@ -96,7 +96,7 @@ function addTerms(db: Database, batches: Map<string, Row[]>[], batchOf: Readonly
   }
 }
 
-/** What the rows refer to. */
+/** The rows that others reference. */
 function copyOwners(db: Database, file: string): void {
   db.prepare('ATTACH ? AS source').run(file);
   for (const table of ['tenants', 'icp_profiles'])

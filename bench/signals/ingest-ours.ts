@@ -17,12 +17,12 @@ import { createPosts } from './posts.ts';
 export interface IngestRound {
   batches: number;
   posts: number;
-  /** Batches that are under way at once. */
+  /** Concurrent batches. */
   inFlight: number;
   seed: number;
 }
 
-/** `file` is the database that came of it, which stays until the next round. */
+/** `file` is the resulting database, which is kept until the next round. */
 export interface Ingested {
   perSecond: number;
   file: string;
@@ -30,7 +30,7 @@ export interface Ingested {
 
 const WARM_UP_BATCHES = 4;
 
-// Our side: the app over HTTP on a database file with FULL durability; each round has a fresh one.
+// Our side: the app over HTTP on a database file with FULL durability, a new one for each round.
 let folder = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
 prepareEngine(); // as the server does
 process.on('message', (round: IngestRound) => {
@@ -74,13 +74,15 @@ async function send(pool: Pool, apiKey: string, batch: { body: string; posts: nu
   });
   const answer = (await body.json()) as { data?: { created: number } };
   if (statusCode !== 200 || answer.data?.created !== batch.posts) {
-    throw new Error(`a batch was answered ${statusCode}: ${JSON.stringify(answer).slice(0, 200)}`);
+    throw new Error(
+      `a batch got a response with status ${statusCode}: ${JSON.stringify(answer).slice(0, 200)}`,
+    );
   }
 }
 
 async function openServer() {
   const config = loadConfig({ DATA_DIR: folder });
-  // Lines are made and written as in production, to nowhere.
+  // Log lines are created as in production, and discarded.
   const logger = pino({ level: 'info' }, new Writable({ write: (_chunk, _encoding, done) => done() }));
   const runtime = await openRuntime(config, { writerThread: true, logger });
   const { tenant } = await createTenant(runtime, {

@@ -9,8 +9,8 @@ const BATCHES = 30;
 const BATCH_POSTS = 500;
 
 /**
- * Batches of posts over HTTP, checked, scored, stored and routed, against a bare loop that inserts the rows which came
- * of them, in transactions of one batch each, with the same settings of the database.
+ * Batches of posts over HTTP, validated, scored, stored and routed, compared with a bare loop that inserts the resulting rows
+ * in one transaction per batch, with the same database settings.
  */
 export async function benchIngest(): Promise<Figure[]> {
   const floor = await startChild(new URL('./ingest-floor.ts', import.meta.url));
@@ -37,7 +37,7 @@ export async function benchIngest(): Promise<Figure[]> {
 function toFigure(inFlight: number, rounds: readonly { ours: number; floor: number }[]): Figure {
   return {
     bench: 'signals',
-    variant: `batches coming in, ${inFlight} in flight`,
+    variant: `incoming batches, ${inFlight} in flight`,
     ours: Math.round(median(rounds.map((round) => round.ours))),
     floor: Math.round(median(rounds.map((round) => round.floor))),
     ratio: Number(median(rounds.map((round) => round.ours / round.floor)).toFixed(3)),

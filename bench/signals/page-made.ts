@@ -12,16 +12,16 @@ const BLOCKS = 41;
 const PAGES_A_BLOCK = 50;
 const PAGINATION = { next_cursor: 'x'.repeat(64), has_more: true, limit: 50 };
 
-/** Microseconds to make one page, from the query to the text that is sent. */
+/** Microseconds per page, from the query to the response's text. */
 export interface PageMade {
   oursUs: number;
   floorUs: number;
-  /** Median of each pair of blocks' own ratio. */
+  /** The median of the ratios of pairs of blocks. */
   ratio: number;
 }
 
 /**
- * The same page of 50 both ways in one process, block by block in turn: rows put together as they are stored, and rows
+ * The same page of 50 both ways in one process, in alternating blocks: rows joined as they are stored, and rows
  * as objects through the zod serializer. The rows come from the database on both sides.
  */
 export async function timePagesMade(store: Store, tenantId: string): Promise<PageMade> {
@@ -41,7 +41,7 @@ export async function timePagesMade(store: Store, tenantId: string): Promise<Pag
     letGo(json);
     return serialize({ data, pagination: PAGINATION });
   };
-  if ((await ours()).toString() !== (await floor())) throw new Error('the two sides make different pages');
+  if ((await ours()).toString() !== (await floor())) throw new Error('the two sides return different pages');
 
   const blocks: { ours: number; floor: number }[] = [];
   for (let i = 0; i < BLOCKS; i++) {

@@ -1,28 +1,28 @@
 import { connect, type Socket } from 'node:net';
 
 const BUFFER_BYTES = 262_144;
-/** More than any head has; the body is not turned into text. */
+/** Longer than any head; the body is not decoded. */
 const HEAD_BYTES = 4_096;
 const HEAD_END = '\r\n\r\n';
 
 /**
- * One connection that asks, counts the answer's bytes and keeps none. With undici, whose bodies are a buffer for each piece,
- * the asking process spent 5 to 10 ms in full garbage collections 15 times a second: its own pauses were the slowest
- * hundredth of all answers.
+ * One connection that sends requests, counts the bytes of responses and discards them. With undici, whose bodies are one buffer per
+ * chunk, the client spent 5 to 10 ms in full garbage collections 15 times a second: its own pauses were the slowest
+ * hundredth of all responses.
  */
 export interface PlainClient {
-  /** Milliseconds until the whole answer was here. One at a time. @throws where it is not 200 */
+  /** The milliseconds until the whole response has arrived. One at a time. @throws if it is not 200 */
   time(path: string): Promise<number>;
   close(): void;
 }
 
-/** Connects to `url`; each request carries `authorization`. */
+/** Connects to `url`; sends `authorization` with each request. */
 export async function openPlainClient(url: string, authorization: string): Promise<PlainClient> {
   const { hostname, port, host } = new URL(url);
   let answered: (fault: Error | null) => void = () => {};
   let head = '';
   let received = 0;
-  /** Bytes of the whole answer; null until its head is here. */
+  /** The size of the whole response; null until its head has arrived. */
   let expected: number | null = null;
 
   function read(count: number, buffer: Uint8Array): boolean {
@@ -40,7 +40,7 @@ export async function openPlainClient(url: string, authorization: string): Promi
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
     if (head.startsWith('HTTP/1.1 200 ') && length !== undefined) {
       expected = end + HEAD_END.length + Number(length);
-    } else socket.destroy(new Error(`The server answered ${head.slice(0, 200)}`));
+    } else socket.destroy(new Error(`The server's response: ${head.slice(0, 200)}`));
   }
 
   function finish(fault: Error | null): void {

@@ -19,12 +19,12 @@ import { loadSiteContent } from '../../src/site/content/site-content.ts';
 import { type PageMade, timePagesMade } from './page-made.ts';
 
 /**
- * What the server is told: open a folder, make the cursor of a page so deep in a tenant's list, time making pages, or say how much
- * processor time all its threads have used, in milliseconds.
+ * Orders for the server: open a folder, create the cursor of a page at a depth of a tenant's list, measure creating pages, or report
+ * the CPU time of all of its threads, in milliseconds.
  */
 export type Order = { open: string } | { cursorAt: number; tenantId: string } | { make: string } | 'used';
 
-/** The limit is checked as it is of every tenant, and stops nobody here: 1,000 requests a second are soon made. */
+/** The limit is checked as for every tenant, but never reached here: 1,000 requests per second are soon exceeded. */
 const tenantLimit = () => 1_000_000_000;
 
 let runtime: Runtime | null = null;
@@ -48,10 +48,10 @@ function usedMs(): number {
   return (user + system) / 1_000;
 }
 
-/** The whole app, and beside it the same list through the zod serializer, behind the same hooks. */
+/** The whole app, plus the same list through the zod serializer, with the same hooks. */
 async function open(dataDir: string): Promise<string> {
   const config = loadConfig({ DATA_DIR: dataDir, DASHBOARD_RATE_LIMIT: '1000000' });
-  // Lines are made and written as in production, to nowhere.
+  // Log lines are created as in production, and discarded.
   const logger = pino({ level: 'info' }, new Writable({ write: (_chunk, _encoding, done) => done() }));
   runtime = await openRuntime(config, { writerThread: true, logger });
   const app = buildApp({
@@ -103,7 +103,7 @@ async function zodPages(app: FastifyInstance, { runtime }: { runtime: Runtime })
   );
 }
 
-/** A page so deep is not asked for by walking there: its position is read from the database. */
+/** The position of a deep page is read from the database, without reading all pages before it. */
 function cursorAt({ config, cursors }: Runtime, order: { cursorAt: number; tenantId: string }): string {
   const db = new Sqlite(join(config.dataDir, 'signalpost.db'), { readonly: true });
   const position = db

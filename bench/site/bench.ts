@@ -13,17 +13,17 @@ interface Target {
   accept?: string;
 }
 
-/** `/api/health` as probes ask for it: limiter, headers and log line included. */
+/** `/api/health` as requested by probes: including rate limit, headers and log line. */
 export function benchHealth(): Promise<Figure[]> {
   return compare('health', [{ path: '/api/health' }]);
 }
 
-/** Pages as visitors and agents ask for them: negotiated, with a tag, logged. */
+/** Pages as requested by visitors and agents: negotiated, with an ETag, logged. */
 export function benchPage(): Promise<Figure[]> {
   return compare('page', [{ path: '/pricing' }, { path: '/pricing.md' }]);
 }
 
-/** Our server against Fastify with nothing added, sending the same bytes; turn by turn, each in a process of its own. */
+/** Our server compared with plain Fastify that sends the same bytes, alternating, each in its own process. */
 async function compare(bench: string, targets: readonly Target[]): Promise<Figure[]> {
   const ours = await startServer();
   const floor = await startChild<number>(new URL('./floor.ts', import.meta.url));
@@ -71,7 +71,7 @@ function toFigure(bench: string, variant: string, rounds: readonly Round[]): Fig
     ratio: rounded(of(({ ours, floor }) => ours.perSecond / floor.perSecond)),
     unit: 'requests/s',
     rounds: rounds.length,
-    // Processor time does not depend on what else the machine does: the steadier of the two comparisons.
+    // CPU time does not depend on other work of the machine, so this comparison is more stable.
     cpu_ratio: rounded(of(({ ours, floor }) => floor.cpuUs / ours.cpuUs)),
     ours_cpu_us: rounded(of(({ ours }) => ours.cpuUs)),
     floor_cpu_us: rounded(of(({ floor }) => floor.cpuUs)),

@@ -1,14 +1,14 @@
 import { isAscii } from 'node:buffer';
 import Fastify from 'fastify';
 
-/** One answer that the floor gives at an address. */
+/** A response of the floor at a path. */
 export interface FloorRoute {
   path: string;
   contentType: string;
   body: string;
 }
 
-// The floor: Fastify with nothing added, sending the same bytes.
+// The floor: plain Fastify that sends the same bytes.
 process.on('message', (routes: FloorRoute[]) => {
   void listen(routes).then((url) => process.send?.(url));
 });
@@ -19,7 +19,7 @@ async function listen(routes: readonly FloorRoute[]): Promise<string> {
   const app = Fastify();
   for (const { path, contentType, body } of routes) {
     const bytes = Buffer.from(body);
-    // Whichever is cheaper for Node to send.
+    // The type that is cheaper for Node to send.
     const payload = isAscii(bytes) ? body : bytes;
     app.get(path, (_request, reply) => {
       reply.header('content-type', contentType).send(payload);

@@ -8,18 +8,18 @@ import { START_FLAGS } from '../../test/support/start-flags.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-/** The real server in a process of its own. */
+/** The real server in a separate process. */
 export interface BenchServer {
   url: string;
   pid: number;
   end(): Promise<void>;
-  /** At once: what is under way is not waited for. */
+  /** Stops it at once, without waiting for requests in progress. */
   kill(): Promise<void>;
 }
 
 /**
- * Starts the server as its user does, the limiter on but out of reach and every request logged. It has a data folder of its
- * own, which ends with it, unless `env` names one. `main` is the program, TypeScript if it is left out.
+ * Starts the server as users do, with a rate limit that is never reached, and a log line for every request. It has its own
+ * temporary data folder, unless `env` names one. `main` is the program; default: the TypeScript.
  */
 export async function startServer(env: NodeJS.ProcessEnv = {}, main = MAIN): Promise<BenchServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
@@ -37,7 +37,7 @@ export async function startServer(env: NodeJS.ProcessEnv = {}, main = MAIN): Pro
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const url = await addressOf(child);
-  // The log goes on and is read, as by a collector; what it says is not kept.
+  // The log is written and read, as by a collector, and discarded.
   child.stdout?.resume();
   async function endWith(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     child.kill(signal);
@@ -63,6 +63,6 @@ function addressOf(child: ChildProcess): Promise<string> {
       resolve(found);
     };
     child.stdout?.on('data', look);
-    child.once('exit', (code) => reject(new Error(`the server ended with ${code} before it listened`)));
+    child.once('exit', (code) => reject(new Error(`the server exited with ${code} before it listened`)));
   });
 }

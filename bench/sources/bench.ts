@@ -10,25 +10,25 @@ import { openRuntime } from '../../src/runtime.ts';
 import { createSource } from '../../src/signals/source-management.ts';
 import { startChild } from '../child.ts';
 import { type Figure, percentile } from '../report.ts';
-import { createAsker } from '../signals/asking.ts';
+import { createLoadClient } from '../signals/load-client.ts';
 import { startServer } from '../site/server.ts';
 import { HOST_KINDS } from './kinds.ts';
 import type { Seen } from './world.ts';
 
 const TENANTS = 50;
 const SOURCES_A_TENANT = 20;
-/** Of 1,000: 4 % are slow, and 4 % dead. */
+/** Out of 1,000: 4 % are slow, and 4 % dead. */
 const EVERY = 25;
 const INTERVAL_S = 60;
-/** All are due at once when it begins: the first round is the hardest. */
+/** All are due at once at the start: the first round is the hardest. */
 const WATCHED_MS = 300_000;
 const CONNECTIONS = 4;
 const ASK_EVERY_MS = 20;
 const PAGE = '/v1/signals?limit=20';
 
 /**
- * A server that reads 1,000 feeds of 50 tenants, each on a host of its own, 4 % of which answer after ten seconds and 4 %
- * never: the longest that a healthy feed waited for its reading, against its interval; with memory, and what the API took.
+ * A server that reads 1,000 feeds of 50 tenants, each on its own host, 4 % of which respond after ten seconds and 4 %
+ * never: the longest time between two reads of a healthy feed, compared with its interval, with memory and API times.
  */
 export async function benchSources(): Promise<Figure[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
@@ -38,12 +38,12 @@ export async function benchSources(): Promise<Figure[]> {
     const { apiKey, hosts } = await fill(env, world.ready);
     const startedAt = Date.now();
     const server = await startServer(env);
-    const asker = createAsker(server.url, apiKey, CONNECTIONS);
+    const client = createLoadClient(server.url, apiKey, CONNECTIONS);
     const times: number[] = [];
     try {
       const work = async () => {
         while (Date.now() - startedAt < WATCHED_MS) {
-          times.push(await asker.time(PAGE));
+          times.push(await client.time(PAGE));
           await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
         }
       };
@@ -59,7 +59,7 @@ export async function benchSources(): Promise<Figure[]> {
           ours: longest / 1_000,
           floor: INTERVAL_S,
           ratio: Math.round((longest / 1_000 / INTERVAL_S) * 100) / 100,
-          unit: 's between readings of a healthy source',
+          unit: 's between reads of a healthy source',
           target: 'ratio under 2; API p99 under 60 ms; under 300 MiB',
           wait_p50_s: seconds(percentile(waits, 0.5)),
           wait_p99_s: seconds(percentile(waits, 0.99)),
@@ -71,7 +71,7 @@ export async function benchSources(): Promise<Figure[]> {
         },
       ];
     } finally {
-      await asker.close();
+      await client.close();
       await server.end();
     }
   } finally {
@@ -80,7 +80,7 @@ export async function benchSources(): Promise<Figure[]> {
   }
 }
 
-/** Makes tenants and sources; the hosts that are healthy, and a key of one tenant. */
+/** Creates tenants and sources; returns the healthy hosts and a key of one tenant. */
 async function fill(env: NodeJS.ProcessEnv, port: number): Promise<{ apiKey: string; hosts: string[] }> {
   const runtime = await openRuntime(loadConfig(env));
   const hosts: string[] = [];

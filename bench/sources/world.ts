@@ -2,16 +2,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { HOST_KINDS } from './kinds.ts';
 
-/** What the hosts did since the start. `readings` are the times (Unix milliseconds) at which a host's feed was asked for. */
+/** The activity of hosts since the start. `readings` are the times (Unix milliseconds) of requests for a host's feed. */
 export interface Seen {
   readings: Record<string, number[]>;
 }
 
 const SLOW_MS = 10_000;
-/** Items that a feed shows; every reading of it finds one that is new. */
+/** The number of items in a feed; every read finds a new one. */
 const SHOWN = 20;
 
-// All hosts of the bench: one process on every address of loopback. A dead one takes the connection and says nothing.
+// All hosts of the benchmark: one process on every loopback address. A dead host accepts connections and never responds.
 const readings = new Map<string, number[]>();
 const server = createServer((request, response) => void answer(request, response));
 server.listen(0, '0.0.0.0', () => process.send?.((server.address() as AddressInfo).port));
@@ -40,7 +40,7 @@ function feedOf(host: string, reading: number): string {
   return `<rss version="2.0"><channel><title>${host}</title>${items.join('')}</channel></rss>`;
 }
 
-/** Every tenth is what somebody sells to. */
+/** Every tenth post contains buying intent. */
 function itemOf(id: string, place: number): string {
   const text =
     place % 10 === 0

@@ -8,7 +8,7 @@ import { startServer } from '../site/server.ts';
 const REPOSITORY = resolve(import.meta.dirname, '../..');
 const MAINS = { ours: join(REPOSITORY, 'dist/main.js'), floor: join(REPOSITORY, 'src/main.ts') };
 const ROUNDS = 5;
-/** What a start leaves to be collected is collected by then. */
+/** By then, garbage from the start has been collected. */
 const IDLE_MS = 3_000;
 const TICKS_A_SECOND = 100;
 const MIB = 2 ** 20;
@@ -20,8 +20,8 @@ interface Start {
 }
 
 /**
- * `dist`, as it is built at that moment, against the TypeScript that `npm start` runs, turn by turn on one data folder, with the encoder:
- * until it listens, and its memory when it has been idle for three seconds. Without a compile cache, and `dist` also with one, as in
+ * The current build in `dist`, compared with the TypeScript that `npm start` runs, alternating on one data folder, with the encoder: the time
+ * until it listens, and its memory after three idle seconds. Without a compile cache; `dist` also with one, as in
  * the image.
  */
 export async function benchStart(): Promise<Figure[]> {
@@ -29,7 +29,7 @@ export async function benchStart(): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
   try {
     const cache = join(folder, 'compiled');
-    await startOnce(MAINS.ours, folder, cache); // the pages' code is coloured at the first start of a folder
+    await startOnce(MAINS.ours, folder, cache); // the first start on a folder highlights the code samples of pages
     const rounds: { ours: Start; cached: Start; floor: Start }[] = [];
     while (rounds.length < ROUNDS) {
       const floor = await startOnce(MAINS.floor, folder);
@@ -45,11 +45,11 @@ export async function benchStart(): Promise<Figure[]> {
     };
     return [
       figure('ours', 'until it listens', 'ms', ({ ms }) => ms),
-      figure('ours', 'processor time until then', 'ms', ({ cpuMs }) => cpuMs),
+      figure('ours', 'CPU time until then', 'ms', ({ cpuMs }) => cpuMs),
       figure('ours', 'idle memory', 'MiB', ({ idleMib }) => idleMib),
-      figure('cached', 'until it listens, compiled before', 'ms', ({ ms }) => ms),
-      figure('cached', 'processor time until then, compiled before', 'ms', ({ cpuMs }) => cpuMs),
-      figure('cached', 'idle memory, compiled before', 'MiB', ({ idleMib }) => idleMib),
+      figure('cached', 'until it listens, with compile cache', 'ms', ({ ms }) => ms),
+      figure('cached', 'CPU time until then, with compile cache', 'ms', ({ cpuMs }) => cpuMs),
+      figure('cached', 'idle memory, with compile cache', 'MiB', ({ idleMib }) => idleMib),
     ];
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -71,7 +71,7 @@ async function startOnce(main: string, folder: string, cache?: string): Promise<
   return { ms, cpuMs, idleMib: (Number(kilobytes) * 1_024) / MIB };
 }
 
-/** Of all threads; the fields behind the name, which may hold blanks (man 5 proc). */
+/** Of all threads; reads the fields after the name, which may contain spaces (man 5 proc). */
 function processorMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
   return ((Number(fields[11]) + Number(fields[12])) * 1_000) / TICKS_A_SECOND;

@@ -20,8 +20,8 @@ const ASK_EVERY_MS = 40;
 const SEEDED_POSTS = 1_500;
 
 /**
- * What one tenant feels of another that does its worst within its limits, on the largest plan: how long its own pages and
- * posts take, against the same server with nobody else.
+ * The effect on one tenant of another that uses its limits on the largest plan in the worst way: the times of its pages and
+ * posts, compared with the same server without the other.
  */
 export async function benchTenants(): Promise<Figure[]> {
   const receiver = await startChild<number[]>(new URL('../dispatch/receiver.ts', import.meta.url));
@@ -35,7 +35,7 @@ export async function benchTenants(): Promise<Figure[]> {
       if (attack === 'nothing') idleMs = p99;
       figures.push({
         bench: 'tenants',
-        variant: `p99 of a tenant beside one that does its worst: ${attack}`,
+        variant: `p99 of a tenant during the worst of another: ${attack}`,
         ...{ ours: p99, floor: idleMs, ratio: round(p99 / idleMs), unit: 'ms' },
         target: 'under 250 ms',
         p99_ms: round(p99),
@@ -75,7 +75,7 @@ async function measure(
   }
 }
 
-/** A quiet tenant, and one with what its worst needs: posts to search and to preview, or nine large formats. */
+/** A quiet tenant, and one with the data for its attack: posts to search and to preview, or nine large formats. */
 async function prepare(env: NodeJS.ProcessEnv, attack: Attack, port: number) {
   const runtime = await openRuntime(loadConfig(env), { writerThread: true });
   const quiet = await addTenant(runtime, 'pro');
@@ -106,7 +106,7 @@ async function addTenant(runtime: Runtime, plan: 'pro' | 'enterprise') {
   return { tenant, apiKey: made.apiKey };
 }
 
-/** Milliseconds of each request of a tenant that asks for a page and stores a post in turns. */
+/** The milliseconds of each request of a tenant that alternately reads a page and stores a post. */
 async function timeTenant(url: string, apiKey: string, seconds: number): Promise<number[]> {
   const pool = new Pool(url, { connections: 16 });
   const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
@@ -129,7 +129,7 @@ async function timeTenant(url: string, apiKey: string, seconds: number): Promise
 async function ask(pool: Pool, call: Parameters<Pool['request']>[0]): Promise<void> {
   const { statusCode, body } = await pool.request(call);
   await body.dump();
-  if (statusCode >= 300) throw new Error(`the quiet tenant was answered ${statusCode}`);
+  if (statusCode >= 300) throw new Error(`the quiet tenant got a response with status ${statusCode}`);
 }
 
 async function time(work: () => Promise<unknown>): Promise<number> {

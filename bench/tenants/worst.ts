@@ -1,10 +1,10 @@
 import { Pool } from 'undici';
 
-/** One tenant's worst within its limits, by what it does. */
+/** The worst that a tenant can do within its limits, by name. */
 export const ATTACKS = ['nothing', 'batches', 'previews', 'search', 'formats', 'leads'] as const;
 export type Attack = (typeof ATTACKS)[number];
 
-/** What the worst tenant is told: to begin, and with what. */
+/** An order for the worst tenant: the attack to start. */
 export interface Order {
   url: string;
   apiKey: string;
@@ -22,7 +22,7 @@ interface Call {
   body?: string;
 }
 
-// A process of its own: making and sending megabytes would make the measuring tenant look late.
+// A separate process: creating and sending megabytes would delay the measurement.
 process.on('message', (order: Order) => {
   void run(order).then((answers) => process.send?.(answers));
 });
@@ -50,7 +50,7 @@ async function run({ url, apiKey, attack, seconds }: Order): Promise<Record<stri
 
 function callOf(attack: Exclude<Attack, 'nothing'>, n: number): Call {
   switch (attack) {
-    // 5 MiB is the most a batch may have: 500 posts of 9,000 characters.
+    // The maximum of a batch is 5 MiB: 500 posts of 9,000 characters.
     case 'batches':
       return post('/v1/signals/batch', {
         signals: Array.from({ length: 500 }, (_, i) => aPost(`${n}-${i}`, 9_000)),
@@ -73,7 +73,7 @@ function post(path: string, body: object): Call {
   return { method: 'POST', path, body: JSON.stringify(body) };
 }
 
-/** A post whose text has about so many characters. */
+/** A post whose text has about this many characters. */
 export function aPost(id: string, characters: number) {
   const text = `${id} ${WORDS} `.repeat(Math.ceil(characters / WORDS.length)).slice(0, characters);
   return { platform: { name: 'forum', post_url: `https://forum.example/${id}` }, text };

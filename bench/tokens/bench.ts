@@ -3,11 +3,11 @@ import { aPost, buildTestApp } from '../../test/support/app.ts';
 import { callTool, connectMcp } from '../../test/support/mcp.ts';
 import type { Figure } from '../report.ts';
 
-/** What a model may be asked to read, in tokens. */
+/** The budgets in tokens. */
 const MOST = { list: 6_000, hot: 5_000 };
 const SIGNALS = 30;
 
-/** What agents pay before their first call, and for this week's hot signals with reasons in two calls. The floor is the budget. */
+/** Tokens that agents read before their first call, and for this week's hot signals with reasons in two calls. The floor is the budget. */
 export async function benchTokens(): Promise<Figure[]> {
   const { app, auth } = await buildTestApp();
   try {

@@ -13,9 +13,9 @@ import { type Receivers, startReceivers } from './sides.ts';
 
 const ROUNDS = 3;
 const MOST_NODES = 3;
-/** Messages under way at once, at each node. */
+/** Concurrent messages per node. */
 const IN_FLIGHT = 8;
-/** Outcomes that are still on their way to the disk when the last delivery has arrived. */
+/** Time for outcomes that are not on disk yet when the last delivery has arrived. */
 const SETTLE_MS = 1_000;
 const SHAPES = [
   { endpoints: 50, messages: 120 },
@@ -28,7 +28,7 @@ interface Round {
   busy: Busy;
 }
 
-/** Whole servers on one store, each with a sender of its own. */
+/** Complete servers on one store, each with its own sender. */
 interface Side {
   cluster: Cluster | null;
   servers: BenchServer[];
@@ -37,8 +37,8 @@ interface Side {
 }
 
 /**
- * The whole way on PostgreSQL: messages by HTTP to one, two and three nodes in turn, each stored durably and sent to every endpoint,
- * until the last has arrived; beside one server on SQLite, and beside the statements alone that one node sends for them, by bare
+ * End to end on PostgreSQL: messages over HTTP to one, two and three nodes in turn, each stored durably and sent to every endpoint,
+ * until the last one has arrived; compared with one server on SQLite, and with only the statements that one node sends for them, by bare
  * `pg`.
  */
 export async function benchFanoutOnPostgres(): Promise<Figure[]> {
@@ -63,7 +63,7 @@ async function measureShape(receivers: Receivers, cluster: Cluster, shape: Shape
   const filled = await cluster.create();
   const apiKey = await makeCustomer({ DATABASE_URL: filled.url, DATA_DIR: join(folder, 'first') }, urls);
 
-  /** Whole servers: on SQLite where there are none. */
+  /** The number of nodes; 0: one server on SQLite. */
   async function start(nodes: number, more: NodeJS.ProcessEnv = {}): Promise<Side> {
     if (nodes === 0) {
       const env = { ...SETTINGS, DATA_DIR: join(folder, 'sqlite') };
@@ -90,7 +90,7 @@ async function measureShape(receivers: Receivers, cluster: Cluster, shape: Shape
       const side = await start(nodes);
       const rounds: { ours: Round; floor: number }[] = [];
       try {
-        await run(receivers, side, shape); // until its code is compiled
+        await run(receivers, side, shape); // warms up the JIT compiler
         for (let i = 0; i < ROUNDS; i++) {
           const { seconds } = await floor.replay();
           const ours = await run(receivers, side, shape);
@@ -116,7 +116,7 @@ async function makeCustomer(env: NodeJS.ProcessEnv, urls: readonly string[]): Pr
 let sides = 0;
 
 function sideOf(cluster: Cluster | null, servers: BenchServer[], apiKey: string): Side {
-  // No message is like one that this database, or a copy of it, has seen.
+  // Each message is new for this database and its copies.
   const senders = servers.map(({ url }, n) => createSender(url, apiKey, (10 * sides + n) * 1_000_000));
   sides++;
   return {

@@ -6,9 +6,9 @@ import { sharedNow } from './setting.ts';
 import { type Receivers, type Side, startFloor, startOurs, startReceivers } from './sides.ts';
 
 const ROUNDS = 5;
-/** Messages under way at once, on both sides. */
+/** Concurrent messages on both sides. */
 const IN_FLIGHT = 8;
-/** Outcomes that are still on their way to the disk when the last delivery has arrived count too. */
+/** Time for outcomes that are not on disk yet when the last delivery has arrived. */
 const SETTLE_MS = 500;
 const SHAPES = [
   { endpoints: 50, messages: 400 },
@@ -21,8 +21,8 @@ interface Measured {
 }
 
 /**
- * The whole way under load: messages by HTTP, each stored durably and sent to every endpoint, until the last has arrived;
- * turn by turn with a bare route that stores, signs and posts (floor.ts).
+ * End to end under load: messages over HTTP, each stored durably and sent to every endpoint, until the last one has arrived;
+ * alternating with a bare route that stores, signs and posts (floor.ts).
  */
 export async function benchFanout(profileDir?: string): Promise<Figure[]> {
   const receivers = await startReceivers();
@@ -45,7 +45,7 @@ async function measureShape(
   const ours = await startOurs([urls], profileDir);
   const profiled = { from: Number.NaN, to: Number.NaN };
   try {
-    for (const side of [floor, ours]) await run(receivers, side, shape); // until its code is compiled
+    for (const side of [floor, ours]) await run(receivers, side, shape); // warms up the JIT compiler
     profiled.from = sharedNow();
     const rounds: { ours: Measured; floor: Measured }[] = [];
     for (let i = 0; i < ROUNDS; i++) {

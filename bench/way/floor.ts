@@ -6,8 +6,8 @@ import Sqlite from 'better-sqlite3';
 import { fastify } from 'fastify';
 import { Pool } from 'undici';
 
-// The floor: a bare route that commits one row, durable, before it answers, then signs and posts one body an endpoint.
-// Nothing is scored, logged, guarded or retried.
+// The floor: a bare route that commits one row durably before its response, then signs and posts one body per endpoint.
+// Without scoring, logging, guards and retries.
 const folder = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
 const db = new Sqlite(join(folder, 'floor.db'));
 db.pragma('journal_mode = WAL');
@@ -35,7 +35,7 @@ async function post({ origin, pathname }: URL, message: string): Promise<void> {
   await reply?.body.dump();
 }
 
-/** About as long as ours, with the members that ours has. */
+/** About as long as ours, with the same members. */
 function bodyOf(message: string): string {
   return JSON.stringify({ signal_id: `sig_${'0'.repeat(25)}`, signal_type: 'intent_post', post: message });
 }

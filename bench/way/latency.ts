@@ -5,14 +5,14 @@ import { type Receivers, type Side, startFloor, startOurs, startReceivers } from
 
 const ROUNDS = 5;
 const ENDPOINTS = 5;
-/** With five endpoints, 100 deliveries a second. */
+/** With five endpoints, 100 deliveries per second. */
 const EVERY_MS = 50;
 const MESSAGES = 200;
 const WARM_UP = 2_000;
 
 /**
- * The whole way without load: 100 deliveries a second, from before the request is written to arrival at the receiver, turn
- * by turn with a bare route that stores, signs and posts (floor.ts).
+ * End to end without load: 100 deliveries per second, from before the request is written to arrival at the receiver,
+ * alternating with a bare route that stores, signs and posts (floor.ts).
  */
 export async function benchLatency(profileDir?: string): Promise<Figure[]> {
   const receivers = await startReceivers();
@@ -56,7 +56,7 @@ function toFigure(variant: string, share: number, rounds: { ours: number[]; floo
   };
 }
 
-/** Milliseconds of each delivery. */
+/** The milliseconds of each delivery. */
 async function run(receivers: Receivers, { senders: [sender] }: Side): Promise<number[]> {
   const arrived = receivers.arrived(MESSAGES * ENDPOINTS);
   await sender?.pace(MESSAGES, EVERY_MS);

@@ -9,28 +9,28 @@ const ROUNDS = 5;
 const OTHER_TENANTS = 20;
 const OTHER_EACH = 10;
 const HEALTHY = 10;
-/** Of the healthy tenant, one after the other: until the code is compiled, quiet, and beside the others; those of a flood go on for longer than it does. */
+/** Messages of the healthy tenant: to warm up the JIT compiler, alone, with the others, and with a flood, which ends first. */
 const MESSAGES = { warm: 60, quiet: 100, beside: 160, flood: 50 };
 const EVERY_MS = 50;
-/** Each other tenant sends a message so often: 400 deliveries a second to the 200, which two slow cores can bear. */
+/** The interval of each other tenant's messages: 400 deliveries per second to the 200, which two slow cores can handle. */
 const OTHERS_EVERY_MS = 500;
-/** As many deliveries to an endpoint as may be in flight, and one more. */
+/** One more than an endpoint's maximum of concurrent deliveries. */
 const FLOOD_MESSAGES = 21;
 
-/** How those beside the healthy send: steadily, or all they have as fast as they are answered. */
+/** How the others send: at a steady rate, or each message after the previous response. */
 type Manner = 'steady' | 'flood';
 
 interface Setting {
   receivers: Receivers;
-  /** Where the deliveries of each other tenant go. */
+  /** The endpoints of each other tenant. */
   others: string[][];
   manner: Manner;
 }
 
 /**
- * How late deliveries to ten healthy endpoints arrive beside 200 of 20 other tenants. The floor is the same server before the
- * others begin; of the flood, in which the posts alone keep the server busy, it is the same flood to 200 that answer. Each
- * round has a server of its own, since endpoints that fail 20 times in a row are paused.
+ * The latency of deliveries to ten healthy endpoints, with 200 endpoints of 20 other tenants. The floor is the same server before the
+ * others start; for the flood, whose posts alone keep the server busy, it is the same flood to 200 endpoints that respond. Each
+ * round has its own server, because endpoints that fail 20 times in a row are paused.
  */
 export async function benchNeighbours(): Promise<Figure[]> {
   const [receivers, well] = [await startReceivers(), await startReceivers()];
@@ -50,13 +50,16 @@ export async function benchNeighbours(): Promise<Figure[]> {
   } finally {
     for (const child of [receivers, well, sick.child]) child.end();
   }
-  const who = `p95 of ${HEALTHY} endpoints beside ${OTHER_TENANTS * OTHER_EACH}`;
+  const who = `p95 of ${HEALTHY} endpoints with ${OTHER_TENANTS * OTHER_EACH} others`;
   return [
-    toFigure(`${who} that never answer`, rounds.stalled),
-    toFigure(`${who} that stall, reset, dawdle, fail, have a bad certificate or no address`, rounds.mixed),
+    toFigure(`${who} that never respond`, rounds.stalled),
+    toFigure(
+      `${who} that stall, reset, respond slowly, fail, have a bad certificate or no address`,
+      rounds.mixed,
+    ),
     {
       ...toFigure(
-        `${who} that never answer, while their posts flood in (floor: 200 that answer)`,
+        `${who} that never respond, during a flood of their posts (floor: 200 that respond)`,
         rounds.floods,
       ),
       quiet_p95_ms: median((rounds.stalled ?? []).map(({ quiet }) => percentile(quiet, 0.95))).toFixed(1),
@@ -64,7 +67,7 @@ export async function benchNeighbours(): Promise<Figure[]> {
   ];
 }
 
-/** A sixth of them each: by number, where an endpoint's deliveries go. */
+/** The address of an endpoint by its number: a sixth of them each. */
 function mixture(ports: SickPorts): string[] {
   const { stalled, resetting, slow, failing, untrusted } = ports;
   const plain = [stalled, resetting, slow, failing].map((port) => `http://127.0.0.1:${port}`);
@@ -133,7 +136,7 @@ interface Delivery {
   arrivedAt: number;
 }
 
-/** Each delivery to the healthy; milliseconds. */
+/** The milliseconds of each delivery to a healthy endpoint. */
 async function measure(
   receivers: Receivers,
   { senders: [sender] }: Side,

@@ -1,40 +1,40 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What V8 writes (`--cpu-prof`), as far as it is read. Times in microseconds. */
+/** The part of V8's profiles (`--cpu-prof`) that is used. Times in microseconds. */
 interface CpuProfile {
-  /** Of the clock that all processes of the machine share. */
+  /** By the clock that all processes of the machine share. */
   startTime: number;
   nodes: { id: number; callFrame: { functionName: string; url: string }; children?: number[] }[];
   samples: number[];
   timeDeltas: number[];
 }
 
-/** One thread's time, as shares of what it was at work. */
+/** A thread's time, as shares of its busy time. */
 interface ThreadProfile {
   thread: 'main' | 'writer' | 'other';
-  /** Seconds at work, of all that was recorded. */
+  /** Busy seconds within the recorded time. */
   busySeconds: number;
   seconds: number;
-  /** Milliseconds of the longest pieces of work without a pause. */
+  /** The longest uninterrupted pieces of work, in milliseconds. */
   longestMs: number[];
   rooms: [name: string, share: number][];
-  /** Functions with the most time of their own, native ones under the name of who called them. */
+  /** Functions with the most self time; native code counts for its caller. */
   functions: [name: string, share: number][];
 }
 
 const LONGEST = 5;
 const FUNCTIONS = 15;
-/** A shorter rest between two samples is no pause. */
+/** A shorter gap between two samples is not a pause. */
 const PAUSE_US = 300;
 
-/** A span of the clock that all processes share, in milliseconds (setting.ts, `sharedNow`). */
+/** A span by the clock that all processes share, in milliseconds (setting.ts, `sharedNow`). */
 export interface Span {
   from: number;
   to: number;
 }
 
-/** What the threads of a server did within `span`, of all profiles in `folder`. */
+/** The work of a server's threads within `span`, from all profiles in `folder`. */
 function readProfiles(folder: string, span: Span): ThreadProfile[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.cpuprofile'))
@@ -87,7 +87,7 @@ function threadOf(nodes: CpuProfile['nodes']): ThreadProfile['thread'] {
   return runs('/store/sqlite/writer.ts') ? 'writer' : 'other';
 }
 
-/** The room and the name of each node; a function without a file (native code) counts for the file that called it. */
+/** The room and the name of each node; a function without a file (native code) counts for its caller's file. */
 function placesOf(nodes: CpuProfile['nodes']): Map<number, { room: string; name: string }> {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const places = new Map<number, { room: string; name: string }>();
@@ -107,7 +107,7 @@ function placesOf(nodes: CpuProfile['nodes']): Map<number, { room: string; name:
   return places;
 }
 
-/** `src/store/sqlite` and its like by two folders where there are as many, a package by its name. */
+/** The folder of a source file, at most three levels below `src`, or the name of a package. */
 function roomOf(file: string): string {
   const [, name] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file) ?? [];
   if (name !== undefined) return name;
@@ -123,7 +123,7 @@ export function printProfiles(folder: string, span: Span): void {
   for (const { thread, busySeconds, seconds, longestMs, rooms, functions } of readProfiles(folder, span)) {
     const longest = longestMs.map((ms) => ms.toFixed(0)).join(', ');
     console.log(
-      `${thread} thread: at work for ${busySeconds.toFixed(1)} of ${seconds.toFixed(1)} s, longest pieces ${longest} ms`,
+      `${thread} thread: busy for ${busySeconds.toFixed(1)} of ${seconds.toFixed(1)} s, longest pieces ${longest} ms`,
     );
     for (const [name, share] of rooms.filter(([, part]) => part >= 0.005))
       console.log(`  ${percent(share)}  ${name}`);

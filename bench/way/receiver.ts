@@ -1,19 +1,19 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { sharedNow } from './setting.ts';
 
-// Answers 200 to everything on 50 ports, and notes which message arrived when. By hand: see the dispatch bench's receiver.
+// Responds with 200 to everything on 50 ports, and records when each message arrived. Without node:http, like the dispatch benchmark's receiver.
 const ORIGINS = 50;
 const HEAD_END = '\r\n\r\n';
 const MARK = 'forum.example/t/';
 const REPLY =
   'HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: timeout=60\r\nContent-Length: 2\r\n\r\nok';
 
-/** Until so many have arrived, or none for a minute; then the number and the moment of each in turn. */
+/** Waits for this many arrivals, or for a minute without any; returns the number and the time of each, alternating. */
 export interface Awaited {
   deliveries: number;
 }
 
-/** What was not delivered by then waits for a retry or a probe, minutes away: the run says so instead of waiting for it. */
+/** Deliveries that are missing by then wait for a retry or a probe minutes away: the run reports that instead of waiting. */
 const GIVE_UP_MS = 60_000;
 
 let arrivals: number[] = [];
@@ -36,20 +36,20 @@ function receive(socket: Socket): void {
       lastAt = now;
       bytes = bytes.subarray(length);
       socket.write(REPLY, 'latin1');
-      tell();
+      report();
     }
     rest = bytes;
   });
 }
 
-function tell(): void {
+function report(): void {
   if (arrivals.length / 2 < awaited && sharedNow() - lastAt < GIVE_UP_MS) return;
   awaited = Number.POSITIVE_INFINITY;
   process.send?.(arrivals);
   arrivals = [];
 }
 
-/** Bytes of the request that `bytes` begin with; Infinity where its head is not complete. */
+/** The size of the request at the start of `bytes`; Infinity if its head is incomplete. */
 function requestLength(bytes: Buffer): number {
   const headLength = bytes.indexOf(HEAD_END);
   if (headLength === -1) return Number.POSITIVE_INFINITY;
@@ -66,10 +66,10 @@ for (let i = 0; i < ORIGINS; i++) {
 process.on('message', ({ deliveries }: Awaited) => {
   awaited = deliveries;
   lastAt = sharedNow();
-  tell();
+  report();
 });
 setInterval(() => {
-  if (awaited < Number.POSITIVE_INFINITY) tell();
+  if (awaited < Number.POSITIVE_INFINITY) report();
 }, 1_000).unref();
 process.on('disconnect', () => process.exit(0));
 process.send?.(ports);

@@ -3,18 +3,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { messageBody, sharedNow } from './setting.ts';
 
-/** Posts messages of one customer and remembers when. Numbers go on from message to message. */
+/** Posts messages of one customer, and records when. Messages are numbered consecutively. */
 export interface Sender {
-  /** So many messages, `inFlight` at once. */
+  /** Sends this many messages, `inFlight` at a time. */
   burst(messages: number, inFlight: number): Promise<void>;
-  /** So many messages, one every so many milliseconds, whether the last was answered or not. */
+  /** Sends this many messages at a fixed interval, without waiting for responses. */
   pace(messages: number, everyMs: number): Promise<void>;
-  /** When each message was about to be written; see {@link sharedNow}. */
+  /** The time just before each message was written; see {@link sharedNow}. */
   readonly sentAt: Map<number, number>;
   close(): Promise<void>;
 }
 
-/** `first` is the number of its first message: those of different senders must not meet. */
+/** `first` is the number of its first message: the numbers of different senders must not overlap. */
 export function createSender(url: string, apiKey: string, first: number): Sender {
   const pool = new Pool(url, { connections: 64 });
   const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
@@ -32,7 +32,8 @@ export function createSender(url: string, apiKey: string, first: number): Sender
       body: message,
     });
     const text = await body.text();
-    if (statusCode !== 201) throw new Error(`a message was answered ${statusCode}: ${text.slice(0, 300)}`);
+    if (statusCode !== 201)
+      throw new Error(`a message got a response with status ${statusCode}: ${text.slice(0, 300)}`);
   }
 
   return {
@@ -57,7 +58,7 @@ export function createSender(url: string, apiKey: string, first: number): Sender
   };
 }
 
-/** Milliseconds of processor time that a process has used, all its threads. */
+/** CPU time of a process with all of its threads, in milliseconds. */
 export function processorMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const [user = 0, system = 0] = stat
@@ -68,7 +69,7 @@ export function processorMs(pid: number): number {
   return (user + system) * 10;
 }
 
-/** MiB of memory, shared pages counted in proportion. */
+/** Memory in MiB, with shared pages counted proportionally. */
 export function memoryMiB(pid: number): number {
   const [, kilobytes = '0'] =
     /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')) ?? [];

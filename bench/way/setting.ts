@@ -7,13 +7,13 @@ import { openRuntime } from '../../src/runtime.ts';
 import { createEndpoint } from '../../src/webhooks/endpoints.ts';
 import { samplePost } from '../dispatch/setting.ts';
 
-/** Who sends: a tenant's key, and the endpoints that each of its messages goes to. */
+/** A sender: a tenant's key, and the endpoints to which each of its messages is sent. */
 export interface Customer {
   apiKey: string;
   urls: readonly string[];
 }
 
-/** Makes a tenant with these endpoints for each list of them, in a data folder that no server uses yet. */
+/** Creates a tenant for each list of endpoints, in a data folder that no server uses yet. */
 export async function makeCustomers(
   env: NodeJS.ProcessEnv,
   lists: readonly (readonly string[])[],
@@ -38,13 +38,13 @@ export async function makeCustomers(
   return customers;
 }
 
-/** What a message's body says; `number` comes back in what the receiver gets. */
+/** The body of a message; `number` is part of the delivery. */
 export function messageBody(number: number): string {
   const { text, url } = samplePost(number);
   return JSON.stringify({ text, platform: { name: 'forum', post_url: url } });
 }
 
-/** Milliseconds of a clock that all processes of the machine share. */
+/** Milliseconds by a clock that all processes of the machine share. */
 export function sharedNow(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -2,28 +2,28 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { RECEIVERS } from '../../test/dispatcher/tls-fixture.ts';
 
-/** Where each kind of sick receiver listens on loopback. */
+/** The loopback port of each kind of sick receiver. */
 export type SickPorts = Record<'stalled' | 'resetting' | 'slow' | 'failing' | 'untrusted', number>;
 
-/** How long the slow ones take for an answer. */
+/** The response time of slow ones. */
 const SLOW_MS = 3_000;
 const HEAD_END = '\r\n\r\n';
 const answer = (status: string) => `HTTP/1.1 ${status}\r\nContent-Length: 2\r\n\r\nno`;
 
 const servers: Record<keyof SickPorts, Server> = {
-  // Takes connections and whatever is sent, and never says a word.
+  // Accepts connections and data, and never responds.
   stalled: createServer((socket) => socket.on('error', () => socket.destroy()).resume()),
-  // The request has come, and the connection breaks.
+  // Resets the connection after the request.
   resetting: createServer((socket) =>
     socket.on('error', () => socket.destroy()).once('data', () => socket.resetAndDestroy()),
   ),
   slow: answering('200 OK', SLOW_MS),
   failing: answering('500 Internal Server Error', 0),
-  // Its certificate is signed by nobody whom the server trusts.
+  // Its certificate is not signed by an authority that the server trusts.
   untrusted: createTlsServer(RECEIVERS.valid, (socket) => socket.destroy()).on('tlsClientError', () => {}),
 };
 
-/** Answers every request, one at a time, once all of its body is there. */
+/** Responds to every request, one at a time, after its whole body. */
 function answering(status: string, afterMs: number): Server {
   return createServer((socket) => {
     let rest = '';

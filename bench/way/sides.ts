@@ -6,16 +6,16 @@ import { startServer } from '../site/server.ts';
 import { createSender, type Sender } from './sending.ts';
 import { makeCustomers } from './setting.ts';
 
-/** One product under test, with a sender for each of its customers. */
+/** A product under test, with a sender for each of its customers. */
 export interface Side {
   pid: number;
   senders: Sender[];
-  /** Ours: lets what is in flight land, which takes up to 30 s where receivers never answer. */
+  /** Ours: waits for requests in flight, up to 30 s if receivers never respond. */
   end(): Promise<void>;
   kill(): Promise<void>;
 }
 
-/** Our whole server, with a customer for each list of endpoints. */
+/** Our complete server, with a customer for each list of endpoints. */
 export async function startOurs(lists: readonly (readonly string[])[], profileDir?: string): Promise<Side> {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
   const env = { DATA_DIR: dataDir, WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' };
@@ -37,7 +37,7 @@ export async function startOurs(lists: readonly (readonly string[])[], profileDi
   };
 }
 
-/** The bare route, which posts each message to these endpoints. */
+/** The bare route that posts each message to these endpoints. */
 export async function startFloor(urls: readonly string[]): Promise<Side> {
   const file = new URL('./floor.ts', import.meta.url);
   const { child, ready } = await startChild<{ url: string; pid: number }>(file, [], urls);
@@ -54,11 +54,11 @@ export async function startFloor(urls: readonly string[]): Promise<Side> {
   };
 }
 
-/** What stands at the other end. */
+/** The receiving side. */
 export interface Receivers {
   pid: number;
   ports: readonly number[];
-  /** Resolves with number and moment of each of the next `deliveries` that arrive; rejects where none has come for a minute. */
+  /** Resolves with the number and time of each of the next `deliveries`; rejects after a minute without any. */
   arrived(deliveries: number): Promise<{ number: number; at: number }[]>;
   end(): void;
 }
@@ -79,7 +79,7 @@ export async function startReceivers(): Promise<Receivers> {
           at: flat[2 * i + 1] ?? Number.NaN,
         }));
       });
-      arrived.catch(() => {}); // where sending fails first, that is the error to show
+      arrived.catch(() => {}); // if sending fails first, that is the error to show
       return arrived;
     },
     end: () => child.end(),

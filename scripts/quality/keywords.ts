@@ -11,6 +11,11 @@ export function byKeywords(examples: readonly Example[]): Judged[] {
     const hot = HOT.test(example.text);
     const warm = WARM.test(example.text);
     const score = hot && warm ? 80 : hot ? 70 : warm ? 40 : 0;
-    return { example, score, told: score >= 70 ? 'hot' : score >= 40 ? 'warm' : 'cold', type: 'intent_post' };
+    return {
+      example,
+      score,
+      predicted: score >= 70 ? 'hot' : score >= 40 ? 'warm' : 'cold',
+      type: 'intent_post',
+    };
   });
 }

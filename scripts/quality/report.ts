@@ -5,8 +5,8 @@ import { areaUnderCurve } from '../train/figures.ts';
 import { TARGETS } from '../train/settings.ts';
 import type { Judged } from './scored.ts';
 
-const isFound = (judged: Judged) => judged.told !== 'cold';
-const isHot = (judged: Judged) => judged.told === 'hot';
+const isFound = (judged: Judged) => judged.predicted !== 'cold';
+const isHot = (judged: Judged) => judged.predicted === 'hot';
 const labelledHot = ({ example }: Judged) => example.label === 'hot';
 const labelledFound = ({ example }: Judged) => example.label !== 'cold';
 
@@ -47,12 +47,12 @@ function targetText(value: number, target: number | undefined): string {
 }
 
 export function confusionLines(all: readonly Judged[]): string[] {
-  const count = (label: string, told: string) =>
-    all.filter((each) => each.example.label === label && each.told === told).length;
+  const count = (label: string, predicted: string) =>
+    all.filter((each) => each.example.label === label && each.predicted === predicted).length;
   return align(
     CLASSIFICATIONS.map((label) => [
       `${label}:`,
-      ...CLASSIFICATIONS.map((told) => String(count(label, told))),
+      ...CLASSIFICATIONS.map((predicted) => String(count(label, predicted))),
     ]),
   );
 }
@@ -75,11 +75,11 @@ export function typeLines(all: readonly Judged[]): string[] {
     SIGNAL_TYPES.map((type) => {
       const of = rows.filter(({ example }) => example.type === type);
       const as = rows.filter((each) => each.type === type && each.example.type !== '');
-      const [told, right] = [
+      const [recall, precision] = [
         shareOf(of, (each) => each.type === type),
         shareOf(as, ({ example }) => example.type === type),
       ];
-      return [`${type}:`, `${of.length} posts`, `told so ${told.text}`, `right ${right.text}`];
+      return [`${type}:`, `${of.length} posts`, `recall ${recall.text}`, `precision ${precision.text}`];
     }),
   );
 }

@@ -25,9 +25,9 @@ function exampleOf({ scene, label, form, text }: Telling): Example {
 /** Pairs of a buyer and a non-buyer of the same scene. */
 function pairsOf(judged: readonly Judged[]): { buyer: Judged; other: Judged }[] {
   const scenes = Map.groupBy(judged, ({ example }) => example.id);
-  return [...scenes.values()].flatMap((told) => {
-    const buyers = told.filter(({ example }) => example.label === 'hot');
-    const others = told.filter(({ example }) => example.label === 'cold');
+  return [...scenes.values()].flatMap((versions) => {
+    const buyers = versions.filter(({ example }) => example.label === 'hot');
+    const others = versions.filter(({ example }) => example.label === 'cold');
     return buyers.flatMap((buyer) => others.map((other) => ({ buyer, other })));
   });
 }
@@ -39,16 +39,18 @@ function share(all: readonly Judged[], test: (one: Judged) => boolean): string {
 function linesOf(judged: readonly Judged[]): string[] {
   const pairs = pairsOf(judged);
   const above = pairs.filter(({ buyer, other }) => buyer.score > other.score).length;
-  const apart = pairs.filter(({ buyer, other }) => buyer.told !== 'cold' && other.told === 'cold').length;
+  const apart = pairs.filter(
+    ({ buyer, other }) => buyer.predicted !== 'cold' && other.predicted === 'cold',
+  ).length;
   const of = (label: Example['label']) => judged.filter(({ example }) => example.label === label);
   const forms = Map.groupBy(of('cold'), ({ example }) => example.kind);
   return [
     `buyers scored above non-buyers: ${above} of ${pairs.length} pairs (${((100 * above) / pairs.length).toFixed(0)} %)`,
     `distinguished by class (buyer hot or warm, non-buyer cold): ${apart} of ${pairs.length}`,
-    `buyers classified as hot: ${share(of('hot'), ({ told }) => told === 'hot')}, hot or warm: ${share(of('hot'), ({ told }) => told !== 'cold')}`,
-    `pains and triggers classified as warm or hot: ${share(of('warm'), ({ told }) => told !== 'cold')}`,
+    `buyers classified as hot: ${share(of('hot'), ({ predicted }) => predicted === 'hot')}, hot or warm: ${share(of('hot'), ({ predicted }) => predicted !== 'cold')}`,
+    `pains and triggers classified as warm or hot: ${share(of('warm'), ({ predicted }) => predicted !== 'cold')}`,
     ...[...forms].map(
-      ([form, all]) => `${form} classified as cold: ${share(all, ({ told }) => told === 'cold')}`,
+      ([form, all]) => `${form} classified as cold: ${share(all, ({ predicted }) => predicted === 'cold')}`,
     ),
   ];
 }

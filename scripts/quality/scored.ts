@@ -11,7 +11,7 @@ import { profileOf } from '../train/rows.ts';
 export interface Judged {
   example: Example;
   score: number;
-  told: Classification;
+  predicted: Classification;
   type: SignalType;
 }
 
@@ -34,7 +34,7 @@ export async function scoreExamples(
     const hits = tenant.match(words.tokens).get(0) ?? [];
     const reading = await addMeaning(words, [{ compiled, hits }], { encoder });
     const { score, thresholds } = scorePost(reading, compiled, hits);
-    judged.push({ example, score, told: classify(score, thresholds), type: reading.type });
+    judged.push({ example, score, predicted: classify(score, thresholds), type: reading.type });
   }
   return judged;
 }

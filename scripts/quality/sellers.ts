@@ -24,9 +24,9 @@ interface SellersPost {
 }
 
 /** The result of a seller's unedited draft profile for one post, with the reader's label. */
-interface Told {
+interface Prediction {
   seller: string;
-  told: Classification;
+  predicted: Classification;
   label: Classification;
 }
 
@@ -46,25 +46,25 @@ export async function sellerLines(folder: string, encoder: Encoder | null): Prom
         .filter(Boolean),
     )
     .map((line) => JSON.parse(line) as SellersPost);
-  const told = await tellAll(posts, offers, encoder);
+  const predictions = await predictAll(posts, offers, encoder);
   const keys = Object.keys(offers);
   return [
     `${'seller'.padEnd(14)} hot or warm: precision, recall                    hot: precision, at least warm, recall`,
     ...keys.map((key) =>
       lineOf(
         key,
-        told.filter(({ seller }) => seller === key),
+        predictions.filter(({ seller }) => seller === key),
       ),
     ),
-    lineOf('all', told),
+    lineOf('all', predictions),
   ];
 }
 
-async function tellAll(
+async function predictAll(
   posts: readonly SellersPost[],
   offers: Readonly<Record<string, string>>,
   encoder: Encoder | null,
-): Promise<Told[]> {
+): Promise<Prediction[]> {
   const sellers = Object.keys(offers);
   const profiles: IcpProfile[] = [];
   for (const [i, key] of sellers.entries()) {
@@ -74,7 +74,7 @@ async function tellAll(
     profiles.push(patchProfile(defaultProfile(`icp_${i}`, 'ten_quality', i), draft));
   }
   const tenant = compileTenant(profiles);
-  const told: Told[] = [];
+  const predictions: Prediction[] = [];
   for (const post of posts) {
     const words = readPost({ ...UNKNOWN, text: textOf(post), ageMs: AGE_MS }, encoder !== null);
     const hits = tenant.match(words.tokens);
@@ -83,27 +83,27 @@ async function tellAll(
     for (const [place, candidate] of candidates.entries()) {
       const { score, thresholds } = scorePost(reading, candidate.compiled, candidate.hits);
       const seller = sellers[place] ?? '';
-      told.push({ seller, told: classify(score, thresholds), label: post.for[seller] ?? 'cold' });
+      predictions.push({ seller, predicted: classify(score, thresholds), label: post.for[seller] ?? 'cold' });
     }
   }
-  return told;
+  return predictions;
 }
 
-function lineOf(name: string, told: readonly Told[]): string {
-  const shown = told.filter((each) => each.told !== 'cold');
-  const wanted = told.filter((each) => each.label !== 'cold');
-  const hot = told.filter((each) => each.told === 'hot');
-  const wantedHot = told.filter((each) => each.label === 'hot');
-  const both = (list: readonly Told[], test: (each: Told) => boolean) =>
+function lineOf(name: string, predictions: readonly Prediction[]): string {
+  const shown = predictions.filter((each) => each.predicted !== 'cold');
+  const wanted = predictions.filter((each) => each.label !== 'cold');
+  const hot = predictions.filter((each) => each.predicted === 'hot');
+  const wantedHot = predictions.filter((each) => each.label === 'hot');
+  const both = (list: readonly Prediction[], test: (each: Prediction) => boolean) =>
     share(list.filter(test).length, list.length);
   return [
     name.padEnd(14),
     both(shown, ({ label }) => label !== 'cold'),
-    both(wanted, (each) => each.told !== 'cold'),
+    both(wanted, (each) => each.predicted !== 'cold'),
     '  ',
     both(hot, ({ label }) => label === 'hot'),
     both(hot, ({ label }) => label !== 'cold'),
-    both(wantedHot, (each) => each.told === 'hot'),
+    both(wantedHot, (each) => each.predicted === 'hot'),
   ].join(' ');
 }
 

@@ -41,17 +41,17 @@ export function startPoster(urls: readonly string[], key: string, name: string):
       platform: { name: 'forum', post_url },
       text: 'We need a new plumber, who can you recommend?',
     }));
-    let told = 'none';
+    let status = 'none';
     try {
       const response = await call(to, key, '/v1/signals/batch', { signals });
       const body = (await response.json()) as { data?: { results: { index: number; status: string }[] } };
-      told = String(response.status);
+      status = String(response.status);
       for (const { index, status } of body.data?.results ?? [])
         if (status !== 'rejected') accepted.add(posts[index] ?? '');
     } catch {
       // No response, or a part of one: nothing was accepted.
     }
-    answers.set(told, (answers.get(told) ?? 0) + 1);
+    answers.set(status, (answers.get(status) ?? 0) + 1);
   }
 
   const running = (async () => {

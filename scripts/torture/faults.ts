@@ -146,7 +146,7 @@ async function flood({ victim, others }: World): Promise<string> {
     while (performance.now() < until) {
       const post_url = `https://flood.example/${process.pid}/${n++}`;
       const body = { platform: { name: 'forum', post_url }, text: 'Who knows a good roofer?' };
-      const told = await (i % 2 === 0
+      const status = await (i % 2 === 0
         ? call(victim.url, others.key, '/v1/signals?limit=100')
         : call(victim.url, others.key, '/v1/signals', body)
       )
@@ -155,7 +155,7 @@ async function flood({ victim, others }: World): Promise<string> {
           return String(response.status);
         })
         .catch(() => 'none');
-      seen.set(told, (seen.get(told) ?? 0) + 1);
+      seen.set(status, (seen.get(status) ?? 0) + 1);
     }
   };
   await Promise.all(Array.from({ length: FLOODERS }, (_, i) => one(i)));

@@ -110,7 +110,7 @@ say('steady load …');
 const slopes: Slope[] = await soak(world, (span * SOAK_SHARE) / 1_000);
 say('recovering …');
 await recover(world, poster);
-const { delivered, forged } = await world.receiver.tell();
+const { delivered, forged } = await world.receiver.report();
 const queue = check(world, poster, delivered);
 const exitCodes = await Promise.all(world.nodes.map((node) => node.stop()));
 const exitCode = exitCodes.find((code) => code !== 0) ?? 0;

@@ -9,9 +9,9 @@ export type Order =
   | { do: 'mood'; paths: string[]; mood: Mood }
   | { do: 'secret'; path: string; secret: string }
   | { do: 'count' }
-  | { do: 'tell' };
-/** The response to `tell`. */
-export interface Told {
+  | { do: 'report' };
+/** The response to `report`. */
+export interface ReceiverReport {
   delivered: [name: string, times: number][];
   /** Requests with an invalid signature. */
   forged: string[];
@@ -69,7 +69,7 @@ process.on('message', (order: Order) => {
   if (order.do === 'mood') for (const path of order.paths) moods.set(path, order.mood);
   if (order.do === 'secret') secrets.set(order.path, order.secret);
   if (order.do === 'count') process.send?.(delivered.size);
-  if (order.do === 'tell') process.send?.({ delivered: [...delivered], forged } satisfies Told);
+  if (order.do === 'report') process.send?.({ delivered: [...delivered], forged } satisfies ReceiverReport);
 });
 process.on('disconnect', () => process.exit(0));
 server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
 import { call } from './client.ts';
-import type { Mood, Order, Told } from './receiver.ts';
+import type { Mood, Order, ReceiverReport } from './receiver.ts';
 import { createVictim, serverEnv, type Victim, type VictimParts } from './server.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -21,7 +21,7 @@ export interface Receiver {
   secret(path: string, secret: string): void;
   /** The number of distinct deliveries received. */
   count(): Promise<number>;
-  tell(): Promise<Told>;
+  report(): Promise<ReceiverReport>;
 }
 
 /** A tenant with its key and its endpoints. */
@@ -121,7 +121,7 @@ async function startReceiver(): Promise<[ChildProcess, Receiver]> {
       mood: (paths, mood) => order({ do: 'mood', paths, mood }),
       secret: (path, secret) => order({ do: 'secret', path, secret }),
       count: () => ask<number>({ do: 'count' }),
-      tell: () => ask<Told>({ do: 'tell' }),
+      report: () => ask<ReceiverReport>({ do: 'report' }),
     },
   ];
 }

@@ -51,7 +51,7 @@ function validateTypes(
   penalties: Float64Array,
 ): string[] {
   const folds = rows.map(({ example }) => hash(example.text.slice(0, 200), SEEDS[0]) % FOLDS);
-  const told = new Array<string>(rows.length).fill('');
+  const predicted = new Array<string>(rows.length).fill('');
   for (let fold = 0; fold < FOLDS; fold++) {
     const inside = [...rows.keys()].filter((place) => folds[place] !== fold);
     const part = inside.map((place) => rows[place] as Row);
@@ -60,7 +60,7 @@ function validateTypes(
     rows.forEach((_, place) => {
       if (folds[place] !== fold) return;
       const odds = weights.map((each) => logOdds(each, sparse[place] as SparseRow));
-      told[place] = SIGNAL_TYPES[odds.indexOf(Math.max(...odds))] ?? '';
+      predicted[place] = SIGNAL_TYPES[odds.indexOf(Math.max(...odds))] ?? '';
     });
   }
   return SIGNAL_TYPES.map((type) => {
@@ -69,8 +69,8 @@ function validateTypes(
       return example?.label !== 'cold' && example?.set !== 'written';
     });
     const of = places.filter((place) => typeLabel(rows[place]?.example.type ?? '') === type);
-    const as = places.filter((place) => told[place] === type);
-    const right = of.filter((place) => told[place] === type).length;
-    return `${type}: ${right} of ${of.length} told so, ${right} of ${as.length} told so are`;
+    const as = places.filter((place) => predicted[place] === type);
+    const right = of.filter((place) => predicted[place] === type).length;
+    return `${type}: recall ${right} of ${of.length}, precision ${right} of ${as.length}`;
   });
 }

@@ -2,24 +2,24 @@ import { Pool } from 'undici';
 import { median, percentile } from '../report.ts';
 import { openPlainClient, type PlainClient } from './plain-client.ts';
 
-/** What so many connections got in a while. */
+/** The result of several connections over some time. */
 export interface Loaded {
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
 }
 
-/** Asks one server as one tenant. */
-export interface Asker {
-  /** The answer's body. @throws where it is not 200 */
+/** A client of one server and one tenant. */
+export interface LoadClient {
+  /** The body of the response. @throws if it is not 200 */
   ask(path: string): Promise<string>;
-  /** Milliseconds of one request. */
+  /** The milliseconds of one request. */
   time(path: string): Promise<number>;
   load(path: string, load: { connections: number; seconds: number }): Promise<Loaded>;
   close(): Promise<void>;
 }
 
-export function createAsker(url: string, apiKey: string, connections: number): Asker {
+export function createLoadClient(url: string, apiKey: string, connections: number): LoadClient {
   const pool = new Pool(url, { connections });
   const headers = { authorization: `Bearer ${apiKey}` };
 
@@ -64,15 +64,15 @@ export function createAsker(url: string, apiKey: string, connections: number): A
   };
 }
 
-/** Median times of pages asked for one after the other, round by round: a busy moment of the machine hits all alike. */
+/** Median times of pages requested one after the other, round by round, so that a busy moment affects all equally. */
 export async function timeInTurns<K extends string>(
-  asker: Asker,
+  client: LoadClient,
   pages: ReadonlyMap<K, string>,
   rounds: number,
 ): Promise<Map<K, number>> {
   const times = new Map<K, number[]>([...pages.keys()].map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
-    for (const [name, path] of pages) times.get(name)?.push(await asker.time(path));
+    for (const [name, path] of pages) times.get(name)?.push(await client.time(path));
   }
   return new Map([...times].map(([name, all]) => [name, median(all)]));
 }
