@@ -120,7 +120,7 @@ export interface Routes {
   ): void;
   /** Any other: `METHOD /path` under /v1. */
   add<Path extends string, Q extends QueryShape, B extends z.ZodType>(
-    route: `${Method} ${Path}`,
+    route: `${HttpMethod} ${Path}`,
     operation: Served<Path, Q, B>,
   ): void;
 }
@@ -135,7 +135,7 @@ export type RoutesOf = (tag: TagName) => Routes;
 export function routesOf(app: FastifyInstance, deps: ApiDeps, tag: TagName): Routes {
   const to = { app, deps, tag };
   const add =
-    (method: Method): Add =>
+    (method: HttpMethod): Add =>
     (path, { answer, statuses = { 200: null }, handle, ...taken }) => {
       const described = answer.description === undefined ? answer.describe('The result.') : answer;
       const schema = z.strictObject({ data: described });
@@ -182,7 +182,7 @@ export function routesOf(app: FastifyInstance, deps: ApiDeps, tag: TagName): Rou
   };
 }
 
-type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A route for Fastify: the responses by status, and the handler. */
 interface Served<Path extends string, Q extends QueryShape, B extends z.ZodType>
@@ -197,7 +197,7 @@ interface Served<Path extends string, Q extends QueryShape, B extends z.ZodType>
 /** Adds one route, `METHOD /path` under /v1. */
 function addRoute<Path extends string, Q extends QueryShape, B extends z.ZodType>(
   { app, deps, tag }: { app: FastifyInstance; deps: ApiDeps; tag: TagName },
-  route: `${Method} ${Path}`,
+  route: `${HttpMethod} ${Path}`,
   operation: Served<Path, Q, B>,
 ): void {
   const {

@@ -160,10 +160,10 @@ async function importBatch(
   { number, posts }: { number: number; posts: readonly ObservedPost[] },
 ): Promise<BatchOutcome> {
   // Imported dynamically, because the scoring code is large and no other command needs it.
-  const { observeKept } = await import('../signals/intake.ts');
+  const { observeOnce } = await import('../signals/intake.ts');
   const fingerprint = createHash('sha256').update(JSON.stringify(posts)).digest('hex');
   const kept = { tenantId, route: ROUTE, key: `${number}-${fingerprint}`, posts };
-  const outcome = await observeKept(opened, kept, (results): BatchOutcome => {
+  const outcome = await observeOnce(opened, kept, (results): BatchOutcome => {
     const count = (status: string) => results.filter((result) => result.status === status).length;
     return {
       created: count('created'),

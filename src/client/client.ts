@@ -47,14 +47,14 @@ export interface List<Item, Page> extends AsyncIterable<Item> {
 }
 
 /** An operation of /v1. Path and query parameters are members of its input; the request body is the member `body`. */
-type Method<N extends Name> = (
+type OperationMethod<N extends Name> = (
   ...args: Arguments<N>
 ) => [Operations[N]['item']] extends [never]
   ? Promise<Operations[N]['answer']>
   : List<Operations[N]['item'], Operations[N]['answer']>;
 
 /** A method for each operation of /v1, named by its `operationId`. */
-export type Client = { readonly [N in Name]: Method<N> };
+export type Client = { readonly [N in Name]: OperationMethod<N> };
 
 /** Creates a client for /v1, typed from the OpenAPI description. */
 export function createClient({ baseUrl, apiKey, ...options }: ClientOptions): Client {

@@ -6,7 +6,7 @@ import { canonicalJson } from '../lib/json.ts';
 import type { Random } from '../lib/random.ts';
 import type { SeededRandom } from '../lib/secret-box.ts';
 import { DomainError } from '../model/errors.ts';
-import type { HeldKey, IdempotencyStore, KeptAnswer, KeyedRequest } from '../store/request-store.ts';
+import type { HeldKey, IdempotencyStore, KeyedRequest, StoredResponse } from '../store/request-store.ts';
 import type { Store } from '../store/store.ts';
 import { callerOf } from './auth.ts';
 import { JSON_TYPE, sendAsIs } from './problems.ts';
@@ -156,7 +156,7 @@ function fingerprintOf({ params, query, body }: FastifyRequest): string {
     .digest('hex');
 }
 
-function replay(reply: FastifyReply, { status, location, body }: KeptAnswer): void {
+function replay(reply: FastifyReply, { status, location, body }: StoredResponse): void {
   reply.code(status).header('idempotent-replayed', 'true');
   if (location !== null) reply.header('location', location);
   if (body === '') void reply.send();
@@ -180,7 +180,7 @@ function refusal(state: 'running' | 'mismatch'): DomainError {
 }
 
 /** The part of a response that is stored; null if it was not successful. */
-function toKept(reply: FastifyReply, payload: unknown): KeptAnswer | null {
+function toKept(reply: FastifyReply, payload: unknown): StoredResponse | null {
   if (reply.statusCode < 200 || reply.statusCode > 299) return null;
   const body = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.toString() : '';
   const location = reply.getHeader('location');
@@ -193,7 +193,7 @@ function toKept(reply: FastifyReply, payload: unknown): KeptAnswer | null {
 
 async function keepOrRelease(
   { request, token }: HeldKey,
-  kept: KeptAnswer | null,
+  kept: StoredResponse | null,
   store: IdempotencyStore,
 ): Promise<void> {
   if (kept === null) await store.releaseKey(request, token);

@@ -225,15 +225,15 @@ async function storeEdits(
 }
 
 /** How long an intake can be resumed without repeating work. */
-const KEPT_MS = DAY_MS;
+const RESUMABLE_MS = DAY_MS;
 
-export interface KeptIntakeDeps extends IntakeDeps {
+export interface ResumableIntakeDeps extends IntakeDeps {
   store: Store;
   seededRandom: SeededRandom;
 }
 
 /** Posts to take in exactly once, identified by `route` and `key`. */
-export interface KeptPosts {
+export interface KeyedPosts {
   tenantId: string;
   route: string;
   key: string;
@@ -245,16 +245,16 @@ export interface KeptPosts {
  * interrupted work is resumed without duplicates. Returns what `sumUp` computes from the results, which is
  * stored as JSON; null if another process is working on them.
  */
-export async function observeKept<T>(
-  deps: KeptIntakeDeps,
-  { tenantId, route, key, posts }: KeptPosts,
+export async function observeOnce<T>(
+  deps: ResumableIntakeDeps,
+  { tenantId, route, key, posts }: KeyedPosts,
   sumUp: (results: ObservedResult[]) => T,
 ): Promise<T | null> {
   const { store, clock } = deps;
   const fingerprint = createHash('sha256').update(JSON.stringify(posts)).digest('hex');
   const request = { tenantId, route, key, fingerprint };
   const now = clock.now();
-  const terms = { token: deps.newId('req'), now, expiresAt: now + KEPT_MS };
+  const terms = { token: deps.newId('req'), now, expiresAt: now + RESUMABLE_MS };
   const reserved = await store.reserveKey(request, terms);
   if (reserved.state === 'answered') return JSON.parse(reserved.answer.body);
   if (reserved.state !== 'held') return null;
@@ -288,7 +288,7 @@ const RETRY_SECONDS = 30;
  * unfinished jobs
  */
 export async function createBatchJob(
-  { store, clock, newId }: Pick<KeptIntakeDeps, 'store' | 'clock' | 'newId'>,
+  { store, clock, newId }: Pick<ResumableIntakeDeps, 'store' | 'clock' | 'newId'>,
   tenantId: string,
   items: readonly JobItem[],
 ): Promise<Job> {
@@ -326,7 +326,10 @@ export function jobResource(job: Job) {
  * Runs all pending jobs, in turn one step of each tenant's oldest job. An interrupted job resumes without
  * duplicates.
  */
-export async function runJobs(deps: KeptIntakeDeps, isStopping: () => boolean = () => false): Promise<void> {
+export async function runJobs(
+  deps: ResumableIntakeDeps,
+  isStopping: () => boolean = () => false,
+): Promise<void> {
   let isAnyDone = true;
   while (isAnyDone) {
     isAnyDone = false;
@@ -338,14 +341,14 @@ export async function runJobs(deps: KeptIntakeDeps, isStopping: () => boolean = 
 }
 
 /** Runs one step of a job; false if it cannot run now. */
-async function step(deps: KeptIntakeDeps, { id, tenantId, processed, total }: Job): Promise<boolean> {
+async function step(deps: ResumableIntakeDeps, { id, tenantId, processed, total }: Job): Promise<boolean> {
   const text = await deps.store.readJobItems(id);
   if (text === null) return false;
   const items = (JSON.parse(text) as JobItem[]).slice(processed, processed + STEP_ITEMS);
   const posts = items.flatMap((item) => ('post' in item ? [item.post] : []));
   try {
     const kept = { tenantId, route: 'job', key: `${id}/${processed}`, posts };
-    const observed = await observeKept(deps, kept, (results) => results.map(withoutWires));
+    const observed = await observeOnce(deps, kept, (results) => results.map(withoutWires));
     if (observed === null) return false;
     const outcomes = observed.values();
     const results = items.map((item, i): JobResult => {

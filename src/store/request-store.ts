@@ -39,7 +39,7 @@ export interface HeldKey {
 }
 
 /** The stored part of a successful response. */
-export interface KeptAnswer {
+export interface StoredResponse {
   status: number;
   location: string | null;
   body: string;
@@ -53,14 +53,14 @@ export interface KeptAnswer {
 export type Reserved =
   | { state: 'running' | 'mismatch' }
   | { state: 'held'; held: HeldKey }
-  | { state: 'answered'; answer: KeptAnswer };
+  | { state: 'answered'; answer: StoredResponse };
 
 /** Responses to keyed requests, so that a retry gets the first response instead of a second effect. */
 export interface IdempotencyStore {
   /** `held`: the caller runs the request, then answers or releases it. Atomic: only one of several callers gets it. */
   reserveKey(request: KeyedRequest, reservation: Reservation): Promise<Reserved>;
   /** Stores the response until the key expires; false if the caller no longer holds it. */
-  answerKey(request: KeyedRequest, token: string, answer: KeptAnswer): Promise<boolean>;
+  answerKey(request: KeyedRequest, token: string, answer: StoredResponse): Promise<boolean>;
   /** Releases the key of a request that did not succeed. */
   releaseKey(request: KeyedRequest, token: string): Promise<void>;
 }

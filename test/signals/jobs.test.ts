@@ -3,7 +3,7 @@ import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createSeededRandom } from '../../src/lib/secret-box.ts';
 import { JOB_MS } from '../../src/model/job.ts';
-import { type KeptIntakeDeps, runJobs } from '../../src/signals/intake.ts';
+import { type ResumableIntakeDeps, runJobs } from '../../src/signals/intake.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { BASE_URL } from '../support/app.ts';
@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => t.app.close());
 
-function partsWith(store: Store = t.store): KeptIntakeDeps {
+function partsWith(store: Store = t.store): ResumableIntakeDeps {
   return {
     ...{ store, clock: t.clock, newId: createIds(t.clock, systemRandom), baseUrl: BASE_URL },
     ...{ matchers: createMatchers(store), seededRandom: createSeededRandom(Buffer.alloc(32, 7)) },

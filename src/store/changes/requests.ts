@@ -9,11 +9,11 @@ import type {
   HeldKey,
   IdempotencyStore,
   JobStore,
-  KeptAnswer,
   KeyedRequest,
   Reservation,
   Reserved,
   Step,
+  StoredResponse,
 } from '../request-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
 import { heardWithin, type PresenceStatements } from './processes.ts';
@@ -105,7 +105,7 @@ function toHeld(request: KeyedRequest, token: string, { seed, started_at, steps 
   };
 }
 
-function toAnswer({ location, body }: KeyRow, status: number): KeptAnswer {
+function toAnswer({ location, body }: KeyRow, status: number): StoredResponse {
   return { status, location, body: body ?? '' };
 }
 
