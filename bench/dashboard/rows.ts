@@ -12,8 +12,8 @@ const LEADS = 30_000;
 const COMPANIES = 50_000;
 
 /**
- * What a tenant has beside its signals, in bulk: an event and a delivery with its attempt for each of them, to twenty endpoints, of
- * which one in fifty ended dead, one discarded and one waits at a paused endpoint; leads in every stage; companies.
+ * A tenant's data besides its signals, in bulk: an event and a delivery with its attempt for each signal, to twenty endpoints; one
+ * delivery in fifty is dead, one discarded, and one waits for a paused endpoint; leads in every stage; companies.
  */
 export function addRows(db: Database, tenantId: string, secretBox: SecretBox): void {
   db.transaction(() => {
@@ -41,7 +41,7 @@ function addDeliveries(db: Database, tenantId: string): void {
      SELECT 'evt_' || substr(s.id, 5), s.tenant_id, 'signal.detected', s.id, s.timestamp, json_object('signal_id', s.id) ${bodies}`,
   ).run({ tenantId });
   db.prepare(`INSERT INTO delivery_bodies (id, body) SELECT s.seq, s.wire ${bodies}`).run({ tenantId });
-  // Every fiftieth each, by the signal's place in time, which is a count of 10 s.
+  // Every fiftieth each, by the signal's time in units of 10 s.
   db.prepare(
     `INSERT INTO deliveries
        (id, tenant_id, endpoint_id, event_id, status, next_attempt_at, attempt_count, expires_at, created_at, event_type, body_id)
@@ -63,7 +63,7 @@ function addDeliveries(db: Database, tenantId: string): void {
     JSON.stringify({
       sent: { ...sent, standardSignature: `v1,${'b'.repeat(43)}=` },
       response: { status, headers: { 'content-type': 'text/plain' }, body: 'taken' },
-      error: status < 300 ? null : { code: 'http_status', message: `The endpoint answered ${status}.` },
+      error: status < 300 ? null : { code: 'http_status', message: `The endpoint responded with ${status}.` },
       timings: { connectedMs: 12, headersMs: 82 },
     });
   db.prepare(

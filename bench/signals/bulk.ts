@@ -5,11 +5,11 @@ import { createSignalIndex } from '../../src/store/sqlite/signal-index.ts';
 import { answeredAtOnce, runAtOnce } from '../../src/store/sqlite/sql/prepared.ts';
 import { companiesSql } from '../../src/store/sqlite/sql/signals.ts';
 
-/** Stores signals of which none is known, with what they are found and known again by: the rows that the server would store. */
+/** Stores new signals with the rows by which they are found and deduplicated, like the server. */
 export interface BulkWriter {
-  /** In the order of their time, which no two share. */
+  /** In the order of their times, which are distinct. */
   add(signals: readonly NewSignal[]): void;
-  /** Makes indexes and triggers, which are left out until then: sorted at the end, they take a fraction of the time. */
+  /** Creates indexes and triggers, which are omitted until then: sorting at the end takes a fraction of the time. */
   end(): void;
 }
 
@@ -23,7 +23,7 @@ export function createBulkWriter(db: Database): BulkWriter {
     )
     .all(...TABLES);
   for (const { type, name } of leftOut) db.exec(`DROP ${type} ${name}`);
-  // The place of a signal among all: its time and its score, as in the server's own statement.
+  // The order of signals: by time and score, as in the server's own statement.
   const insert = db.prepare<Record<string, unknown>[]>(
     `INSERT INTO signals
        (seq, id, tenant_id, profile_id, platform, signal_type, classification, score, timestamp, company_domain,
@@ -56,7 +56,7 @@ export function createBulkWriter(db: Database): BulkWriter {
     add: db.transaction((signals: readonly NewSignal[]) => signals.forEach(addOne)),
     end() {
       for (const { sql } of leftOut) db.exec(sql);
-      // What the triggers would have written.
+      // The rows that triggers would have written.
       db.exec(
         `INSERT INTO signal_positions (seq, tenant_id, position)
            SELECT seq, tenant_id, row_number() OVER (PARTITION BY tenant_id ORDER BY seq) FROM signals;

@@ -22,53 +22,53 @@ import { addRows } from '../dashboard/rows.ts';
 import { createBulkWriter } from './bulk.ts';
 import { createPosts } from './posts.ts';
 
-/** `BENCH_SIGNALS` names a smaller number, to work with: figures that are told are of a million. */
+/** `BENCH_SIGNALS` sets a smaller number for development: published figures are measured with a million. */
 export const SIGNALS = Number(process.env.BENCH_SIGNALS ?? 1_000_000);
-/** `BENCH_TENANTS=1` gives one tenant all of them. */
+/** `BENCH_TENANTS=1` assigns all of them to one tenant. */
 export const TENANTS = Number(process.env.BENCH_TENANTS ?? 10);
 const TEMPLATES = 4_000;
 const COMMIT_SIGNALS = 5_000;
-/** Between two signals, over all tenants: a million of them are four months. */
+/** The time between two signals over all tenants: a million of them span four months. */
 const SPACING_MS = 10_000;
-/** A word that ten signals of a tenant hold, one in ten thousand. */
+/** A word that occurs in ten signals of a tenant, one in ten thousand. */
 export const RARE_WORD = 'quillonby';
 const RARE_EVERY = 100_000;
-/** One in so many of a tenant is told as hot, and as warm. */
+/** One signal of a tenant in this many is hot, or warm. */
 const HOT_EVERY = 50;
 const WARM_EVERY = 10;
 
-/** A folder with a database of a million signals, and what its first tenant is asked with. */
+/** A folder with a database of a million signals, and the parameters of requests for its first tenant. */
 export interface BenchData {
   dataDir: string;
   tenantId: string;
   apiKey: string;
   profileId: string;
-  /** A company that some of its signals name. */
+  /** A company mentioned in some of its signals. */
   domain: string;
-  /** When its newest signal was detected, Unix milliseconds. */
+  /** The time of its newest signal, Unix milliseconds. */
   newestAt: number;
 }
 
-/** The folder, made where there is none yet of this schema and this way of making it: some minutes. */
+/** Returns the folder, and creates it if there is none for the current version, which takes some minutes. */
 export async function prepareData(): Promise<BenchData> {
   const dataDir = join(tmpdir(), `signalpost-bench-signals-${versionOf()}`);
   const about = join(dataDir, 'about.json');
   if (!existsSync(about)) {
     const started = performance.now();
     console.error(
-      `Making ${SIGNALS.toLocaleString('en')} signals in ${dataDir}; it is kept for the next run.`,
+      `Creating ${SIGNALS.toLocaleString('en')} signals in ${dataDir}, which is kept for the next run.`,
     );
     rmSync(dataDir, { recursive: true, force: true });
     mkdirSync(dataDir, { recursive: true });
     const data = await makeData(dataDir);
     writeFileSync(`${about}.new`, JSON.stringify(data));
     renameSync(`${about}.new`, about);
-    console.error(`Made in ${Math.round((performance.now() - started) / 1000)} s.`);
+    console.error(`Created in ${Math.round((performance.now() - started) / 1000)} s.`);
   }
   return JSON.parse(readFileSync(about, 'utf8')) as BenchData;
 }
 
-/** Changes with the schema and with everything that decides what the rows look like. */
+/** Changes with the schema, and with all code that determines the rows. */
 function versionOf(): string {
   const hash = createHash('sha256').update(`${SIGNALS} ${TENANTS}`);
   const root = join(import.meta.dirname, '../..');
@@ -103,7 +103,7 @@ async function makeData(dataDir: string): Promise<BenchData> {
 
   const db = openDatabase(file);
   migrate(db);
-  // What is lost in a crash is made again: nothing is written twice, and nothing waits for the disk.
+  // After a crash, everything is created again, so there is no journal and no waiting for the disk.
   db.pragma('journal_mode = MEMORY');
   db.pragma('synchronous = OFF');
   db.pragma(`cache_size = -${512 * 1024}`);
@@ -169,7 +169,7 @@ async function makeTenants(store: Store) {
   return made;
 }
 
-/** Posts scored as a post that comes in is; the million are copies of them, as scoring each would take minutes. */
+/** Posts scored like incoming ones; the million are copies of them, because scoring each would take minutes. */
 async function makeTemplates(store: Store, tenantId: string): Promise<NewSignal[]> {
   const deps = {
     store,
@@ -226,7 +226,7 @@ function copyOf(
   };
 }
 
-/** The made posts are cold: some copies are told as hot or warm, of whatever text. */
+/** The generated posts are cold: some copies are marked as hot or warm, regardless of their text. */
 function scoreOf(place: number, { score, classification }: NewSignal) {
   if (place % HOT_EVERY === 0) return { score: 70 + (place % 31), classification: 'hot' as const };
   if (place % WARM_EVERY === 0) return { score: 40 + (place % 30), classification: 'warm' as const };

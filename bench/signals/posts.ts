@@ -1,4 +1,4 @@
-/** Chance that comes out the same in every run (mulberry32). */
+/** Reproducible random numbers (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -48,7 +48,7 @@ const SYLLABLES = [
 ];
 const VOCABULARY = 30_000;
 
-/** The word of a rank: 0 is the commonest. */
+/** The word of a rank: 0 is the most common. */
 export function wordOf(rank: number): string {
   let rest = rank + SYLLABLES.length;
   let word = '';
@@ -59,7 +59,7 @@ export function wordOf(rank: number): string {
   return word;
 }
 
-/** Ranks as often as words of a language: the rank's share falls with the rank (Zipf). */
+/** Random ranks, distributed like the words of a language (Zipf). */
 function createRanks(random: () => number): () => number {
   const sums: number[] = [];
   let sum = 0;
@@ -80,7 +80,7 @@ function createRanks(random: () => number): () => number {
   };
 }
 
-/** Bodies of `POST /v1/signals`: about 300 characters, a third with a company, a fifth asking for something. */
+/** Bodies of `POST /v1/signals`: about 300 characters, a third with a company, a fifth with a request. */
 export function createPosts(seed: number): (n: number) => Record<string, unknown> {
   const random = seededRandom(seed);
   const rank = createRanks(random);

@@ -1,9 +1,9 @@
--- The schema of a database that several processes share. Other than in a file of SQLite:
--- - Text is compared by its bytes (COLLATE "C"), so that ids, cursors and lists have one order on every server.
--- - `json` keeps the text that was written, and is never looked into by SQL: what people write may hold escapes that PostgreSQL
+-- The schema of a database that several processes share. Differences from SQLite:
+-- - Text is compared by its bytes (COLLATE "C"), so that IDs, cursors and lists have the same order on every server.
+-- - `json` keeps the text as written, and SQL never looks into it: texts from users may contain escapes that PostgreSQL
 --   refuses to decode.
--- - What every delivery writes has no foreign keys: each would lock the tenant's and the endpoint's row, for all nodes.
---   The changes, which are the same on every engine, keep these references.
+-- - Tables that every delivery writes have no foreign keys: each would lock the tenant's and the endpoint's row, for all nodes.
+--   The changes, which are the same on every engine, maintain these references.
 
 CREATE TABLE tenants (
   id text COLLATE "C" PRIMARY KEY,
@@ -74,9 +74,9 @@ CREATE TABLE tenant_settings (
   digest_hour bigint NOT NULL DEFAULT 8,
   -- When the next one is due; 0: not planned yet.
   digest_due_at bigint NOT NULL DEFAULT 0,
-  -- Up to when signals are told of; null: not told of any yet, and of none from before it is planned.
+  -- The time up to which signals were included; null: none yet. Signals from before the digest was planned are not included.
   digest_since bigint,
-  -- When the last one was made; null: none yet.
+  -- When the last one was created; null: none yet.
   digest_made_at bigint,
   digest_position bigint NOT NULL DEFAULT 0,
   digest_frequency text COLLATE "C" NOT NULL DEFAULT 'daily',
@@ -84,7 +84,7 @@ CREATE TABLE tenant_settings (
 ) WITH (fillfactor = 70);
 CREATE INDEX tenant_settings_due ON tenant_settings (digest_due_at) WHERE digest_enabled;
 
--- Counted by triggers. `position` numbers what a tenant stores in the order of commits: the row stays locked until the commit.
+-- Counted by triggers. `position` numbers a tenant's rows in the order of commits: the row stays locked until the commit.
 CREATE TABLE stored_rows (
   tenant_id text COLLATE "C" PRIMARY KEY REFERENCES tenants (id),
   signals bigint NOT NULL DEFAULT 0,
@@ -103,7 +103,7 @@ CREATE TABLE processes (
   seen_at bigint NOT NULL DEFAULT 0
 );
 
--- Who does what one of all nodes is to do, until when by the server's clock.
+-- The node that does a job that only one of them may do at a time, and the end of its lease by the server's clock.
 CREATE TABLE duties (
   name text COLLATE "C" PRIMARY KEY,
   process text COLLATE "C" NOT NULL,
@@ -137,9 +137,9 @@ CREATE TABLE idempotency_keys (
   key text COLLATE "C" NOT NULL,
   fingerprint text COLLATE "C" NOT NULL,
   token text COLLATE "C" NOT NULL,
-  -- Until then an unanswered request counts as running; later its process must have died.
+  -- Until this time an unfinished request counts as running; later, its process must have died.
   expires_at bigint NOT NULL,
-  -- Null until it is answered.
+  -- Null until it is completed.
   status bigint,
   location text COLLATE "C",
   body text COLLATE "C",
@@ -160,11 +160,11 @@ CREATE TABLE jobs (
   processed bigint NOT NULL,
   created_at bigint NOT NULL,
   finished_at bigint,
-  -- JSON {code, detail}; null: nothing went wrong.
+  -- JSON {code, detail}; null: no error.
   error json,
-  -- JSON: an array of results, as far as it is.
+  -- JSON: an array of the results so far.
   results json NOT NULL,
-  -- JSON: what is to be done; null once it is done.
+  -- JSON: the remaining input; null once it is done.
   items text COLLATE "C"
 );
 CREATE INDEX jobs_open ON jobs (created_at, id) WHERE finished_at IS NULL;
@@ -175,20 +175,20 @@ CREATE TABLE mail_outbox (
   id text COLLATE "C" PRIMARY KEY,
   tenant_id text COLLATE "C" NOT NULL REFERENCES tenants (id),
   kind text COLLATE "C" NOT NULL,
-  -- What its text is made of, as JSON.
+  -- The data of its text, as JSON.
   facts json NOT NULL,
   created_at bigint NOT NULL,
   tries bigint NOT NULL DEFAULT 0,
-  -- Null once it was sent or given up.
+  -- Null after it was sent or given up.
   next_try_at bigint,
   sent_at bigint,
-  -- Set once the log has said that it waits for want of a mail server.
+  -- Set after the log has reported that it waits because no mail server is configured.
   announced boolean NOT NULL DEFAULT false
 );
 CREATE INDEX mail_outbox_due ON mail_outbox (next_try_at) WHERE next_try_at IS NOT NULL;
 CREATE INDEX mail_outbox_of_tenant ON mail_outbox (tenant_id, created_at, id);
 
--- Mail that people had sent, for as long as its limits look back: by tenant, or by a hash of the address.
+-- Mail that people requested, for as long as the limits look back: by tenant, or by a hash of the address.
 CREATE TABLE mail_counts (
   key text COLLATE "C" NOT NULL,
   sent_at bigint NOT NULL
@@ -205,7 +205,7 @@ CREATE TABLE icp_profiles (
   id text COLLATE "C" PRIMARY KEY,
   tenant_id text COLLATE "C" NOT NULL REFERENCES tenants (id),
   name text COLLATE "C" NOT NULL,
-  -- What the profile looks for, as JSON: read whole, never searched.
+  -- The profile's criteria as JSON: read whole, never searched.
   settings json NOT NULL,
   active boolean NOT NULL,
   created_at bigint NOT NULL,
@@ -218,8 +218,8 @@ CREATE INDEX icp_profiles_by_tenant ON icp_profiles (tenant_id, created_at);
 CREATE UNIQUE INDEX icp_profiles_by_name ON icp_profiles (tenant_id, name_key) WHERE deleted_at IS NULL;
 CREATE INDEX icp_profiles_by_version ON icp_profiles (tenant_id, version, deleted_at);
 
--- What profiles learned from the feedback on their signals. `asked` grows with each judgement and each change of the profile;
--- `learned` is the one that the lesson follows from. `lesson` is JSON, null until there is one.
+-- What profiles learned from the feedback on their signals. `asked` increases with each rating and each change of the profile;
+-- `learned` is the value that the lesson is based on. `lesson` is JSON, null until there is one.
 CREATE TABLE profile_lessons (
   profile_id text COLLATE "C" PRIMARY KEY,
   tenant_id text COLLATE "C" NOT NULL,
@@ -242,7 +242,7 @@ CREATE TABLE suggestion_decisions (
 );
 
 CREATE TABLE signals (
-  -- (timestamp << 21) + (place in that millisecond << 7) + score: what every list is in the order of.
+  -- (timestamp << 21) + (place within that millisecond << 7) + score: the order of every list.
   seq bigint PRIMARY KEY CHECK (seq >> 21 = timestamp AND seq & 127 = score),
   id text COLLATE "C" NOT NULL UNIQUE,
   tenant_id text COLLATE "C" NOT NULL REFERENCES tenants (id),
@@ -264,38 +264,38 @@ CREATE UNIQUE INDEX signals_known_by_external_id ON signals (tenant_id, profile_
 CREATE INDEX signals_by_time ON signals (tenant_id, seq);
 CREATE INDEX signals_by_score ON signals (tenant_id, score, seq);
 CREATE INDEX signals_by_domain ON signals (tenant_id, company_domain, timestamp, id, score) WHERE company_domain <> '';
--- By its hash: an address may be longer than an entry of an index.
+-- By its hash: an address may be longer than an index entry.
 CREATE INDEX signals_known_by_url ON signals (tenant_id, profile_id, platform, md5(canonical_url))
   WHERE canonical_url IS NOT NULL;
 CREATE INDEX signals_by_external_id ON signals (tenant_id, external_id) WHERE external_id IS NOT NULL;
--- The id that is shown, which of a feed's item is not the stored one, as a hash of its JSON: no escapes are decoded.
+-- The displayed ID, which for a feed's item is not the stored one, as a hash of its JSON: no escapes are decoded.
 CREATE FUNCTION shown_id(wire text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT md5(substring(wire FROM '"external_id":("(?:[^"\\]|\\.)*")'))
 $$;
 CREATE INDEX signals_by_shown_id ON signals (tenant_id, shown_id(wire)) WHERE external_id IS NOT NULL;
 
--- The words of a signal, cut by the program. Each begins with its tenant's id, so that a search reads nothing of other tenants.
+-- The words of a signal, extracted by the program. Each starts with its tenant's ID, so that a search reads no rows of other tenants.
 CREATE TABLE signal_search (
   seq bigint PRIMARY KEY REFERENCES signals (seq) ON UPDATE CASCADE ON DELETE CASCADE,
   terms tsvector NOT NULL
 );
 CREATE INDEX signal_search_by_term ON signal_search USING gin (terms);
 
--- The order by commit: a signal's `seq` says when it was made, up to minutes before its commit makes it visible.
+-- The commit order: a signal's `seq` shows when it was created, up to minutes before its commit makes it visible.
 CREATE TABLE signal_positions (
   seq bigint PRIMARY KEY REFERENCES signals (seq) ON UPDATE CASCADE ON DELETE CASCADE,
   tenant_id text COLLATE "C" NOT NULL,
   position bigint NOT NULL,
-  -- When a signal was last moved to the end, Unix milliseconds: set it in the change that alters what the signal says, and
-  -- clients that have read past it read it again. Null: it never was.
+  -- When a signal was last moved to the end, Unix milliseconds. Set by the change that alters the signal's content, so that
+  -- clients that have read past it read it again. Null: never.
   moved_at bigint,
-  -- Where one that was moved stood first.
+  -- The first position of a signal that was moved.
   first_position bigint
 );
 CREATE UNIQUE INDEX signal_positions_in_order ON signal_positions (tenant_id, position);
 
--- How many signals were detected on each day (since the epoch, UTC), by profile, class and score in steps of five: what charts
--- are drawn of. Made-up ones are not among them.
+-- The number of signals detected on each day (since the epoch, UTC), by profile, class and score in steps of five, for
+-- charts. Sample signals are excluded.
 CREATE TABLE signal_days (
   tenant_id text COLLATE "C" NOT NULL,
   day bigint NOT NULL,
@@ -352,7 +352,7 @@ CREATE TABLE signal_triage (
   tenant_id text COLLATE "C" NOT NULL,
   is_judged boolean NOT NULL DEFAULT false,
   is_lead boolean NOT NULL DEFAULT false,
-  -- E-mail address of a member of the team; empty: nobody.
+  -- Email address of a member; empty: nobody.
   assignee text COLLATE "C" NOT NULL DEFAULT '',
   -- Unix milliseconds.
   snoozed_until bigint,
@@ -380,13 +380,13 @@ CREATE TABLE companies (
   id text COLLATE "C" PRIMARY KEY,
   tenant_id text COLLATE "C" NOT NULL REFERENCES tenants (id),
   domain text COLLATE "C" NOT NULL,
-  -- Name and domain, folded: what "q" is looked for in.
+  -- Name and domain, folded: the text that "q" searches.
   search text COLLATE "C" NOT NULL,
-  -- The industry in force, folded; empty where it is not known.
+  -- The current industry, folded; empty if unknown.
   industry text COLLATE "C" NOT NULL,
-  -- What is known by whom, as JSON: read whole, never searched.
+  -- The known facts and their sources as JSON: read whole, never searched.
   facts json NOT NULL,
-  -- When its last signal came, to the hour, so that a burst of signals moves the row once; 0: none came.
+  -- The time of the last signal, to the hour, so that a burst of signals updates the row once; 0: no signals.
   active_at bigint NOT NULL,
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
@@ -399,11 +399,11 @@ CREATE INDEX companies_by_industry ON companies (tenant_id, industry, created_at
 
 CREATE TABLE leads (
   id text COLLATE "C" PRIMARY KEY,
-  -- The order in which they came, for walks that go on where they stopped.
+  -- The order of insertion, for scans that continue where they stopped.
   place bigint NOT NULL GENERATED BY DEFAULT AS IDENTITY,
   tenant_id text COLLATE "C" NOT NULL REFERENCES tenants (id),
   stage text COLLATE "C" NOT NULL,
-  -- Of the best attached signal; -1 and '' where there is none.
+  -- Of the best attached signal; -1 and '' if there is none.
   score bigint NOT NULL,
   classification text COLLATE "C" NOT NULL,
   company_domain text COLLATE "C" NOT NULL,
@@ -411,7 +411,7 @@ CREATE TABLE leads (
   deal_currency text COLLATE "C",
   deal_amount bigint,
   created_at bigint NOT NULL,
-  -- Grows with each change: a change applies only to the version it was decided on.
+  -- Increases with each change: a change applies only to the version it was based on.
   version bigint NOT NULL,
   wire text COLLATE "C" NOT NULL,
   owner text COLLATE "C" NOT NULL DEFAULT '',
@@ -469,21 +469,21 @@ CREATE TABLE stage_moves (
   actor_id text COLLATE "C" NOT NULL,
   actor_name text COLLATE "C" NOT NULL,
   moved_at bigint NOT NULL,
-  -- How long the lead was in the previous stage; null for its first.
+  -- Time the lead spent in the previous stage; null for its first.
   stayed_ms bigint,
   PRIMARY KEY (lead_id, position)
 );
 
--- An erasure that was begun: the lead is gone, and what else is to be erased is done piece by piece, also after a crash.
+-- An erasure in progress: the lead is deleted, and the other data is erased step by step, also after a crash.
 CREATE TABLE erasures (
   lead_id text COLLATE "C" PRIMARY KEY,
   tenant_id text COLLATE "C" NOT NULL REFERENCES tenants (id),
-  -- JSON: what no kept answer may hold, and what is blacked out where others mention it.
+  -- JSON: texts that no stored response may contain, and texts that are redacted where others mention them.
   texts text COLLATE "C" NOT NULL,
   mentions text COLLATE "C" NOT NULL
 );
 
--- What is left of it, in the order of its pieces; each goes with the commit that has done it.
+-- Its remaining steps, in order; each is deleted in the commit that completes it.
 CREATE TABLE erasure_steps (
   position bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
   lead_id text COLLATE "C" NOT NULL REFERENCES erasures (lead_id),
@@ -504,9 +504,9 @@ CREATE TABLE campaigns (
   status_changed_at bigint NOT NULL,
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
-  -- Grows with each change that a caller makes: a change applies only to the version it was decided on.
+  -- Increases with each change by a caller: a change applies only to the version it was based on.
   version bigint NOT NULL,
-  -- How many recipient numbers were given out.
+  -- The number of recipient numbers assigned.
   recipient_count bigint NOT NULL DEFAULT 0
 );
 CREATE INDEX campaigns_by_time ON campaigns (tenant_id, created_at, id);
@@ -524,14 +524,14 @@ CREATE INDEX campaign_recipients_by_alias ON campaign_recipients (tenant_id, ali
 CREATE TABLE campaign_events (
   campaign_id text COLLATE "C" NOT NULL REFERENCES campaigns (id),
   occurred_at bigint NOT NULL,
-  -- Hash of the caller's event id: all that is asked of it is whether it was seen, and callers put addresses in it.
+  -- Hash of the caller's event ID: it is only compared, and callers may put addresses in it.
   event_key text COLLATE "C" NOT NULL,
   type text COLLATE "C" NOT NULL,
   recipient bigint NOT NULL,
   step bigint,
   reply_class text COLLATE "C",
   auto boolean NOT NULL,
-  -- What was told of a reply: the one thing beside the aliases that names the person.
+  -- The event that reported a reply: the only other column, besides the aliases, that identifies the person.
   told_id text COLLATE "C",
   PRIMARY KEY (campaign_id, occurred_at, event_key)
 );
@@ -543,15 +543,15 @@ CREATE TABLE sources (
   tenant_id text COLLATE "C" NOT NULL REFERENCES tenants (id),
   kind text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,
-  -- The name as it is compared: no two of a tenant are called the same, in whatever case.
+  -- The name in its comparable form: unique per tenant, regardless of case.
   name_key text COLLATE "C" NOT NULL,
-  -- What its kind asks for (address, query, tags, board) and the profiles it is matched with, as JSON: read whole, never searched.
+  -- The settings of its kind (address, query, tags, board) and its profiles as JSON: read whole, never searched.
   settings json NOT NULL,
   profile_ids json NOT NULL,
   interval_seconds bigint NOT NULL,
   status text COLLATE "C" NOT NULL,
   next_poll_at bigint NOT NULL,
-  -- The source asked not to be read before then: no wish of a caller goes below it.
+  -- The source asked not to be read before this time, which callers cannot override.
   not_before bigint NOT NULL DEFAULT 0,
   last_run_at bigint,
   last_success_at bigint,
@@ -559,17 +559,17 @@ CREATE TABLE sources (
   failures bigint NOT NULL DEFAULT 0,
   items_seen bigint NOT NULL DEFAULT 0,
   signals_made bigint NOT NULL DEFAULT 0,
-  -- How far it was read, as JSON; written together with the signals that were read on the way there.
+  -- The position up to which it was read, as JSON; written together with the signals found on the way.
   position json NOT NULL,
-  -- Whose run it is, until when: a run is stored only by the token it was claimed with.
+  -- The holder of its run and the end of the lease: a run is stored only with the token it was claimed with.
   lease_token text COLLATE "C",
   lease_until bigint NOT NULL DEFAULT 0,
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
-  -- Grows with each change that a caller makes: a change applies only to the version it was decided on.
+  -- Increases with each change by a caller: a change applies only to the version it was based on.
   version bigint NOT NULL,
   due_at bigint GENERATED ALWAYS AS (CASE status WHEN 'active' THEN greatest(next_poll_at, lease_until) END) STORED,
-  -- Whose requests it counts among: the host of its address, or its kind.
+  -- The host that limits its requests: that of its address, or its kind.
   host text COLLATE "C" NOT NULL,
   max_age_days bigint NOT NULL DEFAULT 7,
   secrets json NOT NULL DEFAULT '{}',
@@ -619,7 +619,7 @@ CREATE TABLE webhook_endpoints (
   status text COLLATE "C" NOT NULL,
   paused_reason text COLLATE "C",
   consecutive_failures bigint NOT NULL,
-  -- Grows with each change of what the dispatcher must know; not with consecutive_failures.
+  -- Increases when the dispatcher's view of the endpoint changes; not with consecutive_failures.
   version bigint NOT NULL,
   created_at bigint NOT NULL,
   deleted_at bigint,
@@ -661,7 +661,7 @@ CREATE TABLE endpoint_notices (
   tenant_id text COLLATE "C" NOT NULL REFERENCES tenants (id),
   type text COLLATE "C" NOT NULL,
   endpoint_id text COLLATE "C" NOT NULL,
-  -- JSON: what the event's data says besides the endpoint.
+  -- JSON: the event's data, except for the endpoint.
   facts json NOT NULL
 );
 
@@ -672,12 +672,12 @@ CREATE TABLE test_sends (
 );
 CREATE INDEX test_sends_by_time ON test_sends (started_at);
 
--- Who sends to an endpoint, until when.
+-- The process that sends to an endpoint, and the end of its lease.
 CREATE TABLE lane_leases (
   endpoint_id text COLLATE "C" PRIMARY KEY,
   token text COLLATE "C" NOT NULL,
   until bigint NOT NULL,
-  -- {delivery id: number of the attempt it is held for}
+  -- {delivery ID: number of the attempt it is held for}
   held text COLLATE "C" NOT NULL,
   process text COLLATE "C" NOT NULL DEFAULT ''
 ) WITH (fillfactor = 50);
@@ -705,7 +705,7 @@ CREATE TABLE event_positions (
 CREATE TABLE event_skips (
   event_id text COLLATE "C" NOT NULL,
   reason text COLLATE "C" NOT NULL,
-  -- JSON: an array of ids.
+  -- JSON: an array of IDs.
   endpoint_ids text COLLATE "C" NOT NULL,
   PRIMARY KEY (event_id, reason)
 );
@@ -713,14 +713,14 @@ CREATE TABLE event_skips (
 CREATE TABLE batched_events (
   event_id text COLLATE "C" NOT NULL,
   endpoint_id text COLLATE "C" NOT NULL,
-  -- Null: waits.
+  -- Null: waiting.
   delivery_id text COLLATE "C",
   PRIMARY KEY (event_id, endpoint_id)
 );
 CREATE INDEX batched_events_waiting ON batched_events (endpoint_id, event_id) WHERE delivery_id IS NULL;
 CREATE INDEX batched_events_sent ON batched_events (delivery_id) WHERE delivery_id IS NOT NULL;
 
--- What many bodies end in, stored once.
+-- The ends that many bodies share, stored once.
 CREATE TABLE body_tails (
   id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
   tenant_id text COLLATE "C" NOT NULL REFERENCES tenants (id),
@@ -732,7 +732,7 @@ CREATE TABLE body_tails (
 -- One body for all deliveries of an event that send the same bytes.
 CREATE TABLE delivery_bodies (
   id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
-  -- Up to the tail, where there is one.
+  -- Up to the tail, if there is one.
   body text COLLATE "C" NOT NULL,
   tail_id bigint
 );
@@ -746,9 +746,9 @@ CREATE TABLE deliveries (
   status text COLLATE "C" NOT NULL,
   next_attempt_at bigint,
   attempt_count bigint NOT NULL DEFAULT 0,
-  -- attempt_count at the moment the delivery (last) became pending.
+  -- The value of attempt_count when the delivery (last) became pending.
   cycle_start bigint NOT NULL DEFAULT 0,
-  -- When a dead delivery leaves the dead-letter queue.
+  -- When a dead delivery is removed from the dead-letter queue.
   expires_at bigint,
   created_at bigint NOT NULL,
   event_type text COLLATE "C" NOT NULL DEFAULT '',
@@ -790,18 +790,18 @@ CREATE TABLE dead_letter_positions (
 CREATE TABLE attempts (
   id text COLLATE "C" PRIMARY KEY,
   delivery_id text COLLATE "C" NOT NULL,
-  -- An attempt that came too late and the one that counted in its place carry the same number: both are kept.
+  -- An attempt that ended too late and the one that counted instead have the same number: both are stored.
   attempt bigint NOT NULL,
   started_at bigint NOT NULL,
   duration_ms double precision NOT NULL,
-  -- What was sent (without the body and what follows from the rest), response, error and timings as JSON.
+  -- The request (without the body and derived values), response, error and timings as JSON.
   detail text COLLATE "C" NOT NULL
 ) PARTITION BY RANGE (id);
 CREATE TABLE attempts_other PARTITION OF attempts DEFAULT;
 CREATE INDEX attempts_by_delivery ON attempts (delivery_id);
 
--- How attempts to an endpoint went, by hour (since the epoch) and speed (src/rules/latency.ts); -1: they failed. Hours that are days
--- past are merged into the first of their day.
+-- Results of attempts to an endpoint, by hour (since the epoch) and speed (src/rules/deliveries.ts); -1: they failed. Hours of past
+-- days are merged into the first hour of their day.
 CREATE TABLE endpoint_hours (
   endpoint_id text COLLATE "C" NOT NULL,
   hour bigint NOT NULL,
@@ -810,12 +810,12 @@ CREATE TABLE endpoint_hours (
   PRIMARY KEY (endpoint_id, hour, speed)
 );
 
--- Gives signals their place within a millisecond. Read from what is stored, two nodes would take the same one.
+-- Assigns signals their place within a millisecond. If it were derived from stored rows, two nodes would take the same one.
 CREATE SEQUENCE signal_order MINVALUE 0 MAXVALUE 16383 START 0 CYCLE;
 
 INSERT INTO probe (id, at) VALUES (1, 0);
 
--- What is read of a tenant once and kept is as old as its revision.
+-- Cached reads of a tenant are valid for one revision.
 CREATE FUNCTION revise_tenant() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'DELETE' THEN
@@ -831,7 +831,7 @@ CREATE TRIGGER icp_profiles_revised AFTER INSERT OR UPDATE OR DELETE ON icp_prof
   FOR EACH ROW EXECUTE FUNCTION revise_tenant();
 CREATE TRIGGER webhook_endpoints_revised AFTER INSERT OR UPDATE OR DELETE ON webhook_endpoints
   FOR EACH ROW EXECUTE FUNCTION revise_tenant();
--- Posts are judged with another lesson: what was read of the tenant before is read again.
+-- Posts are scored with another lesson: cached reads of the tenant are no longer valid.
 CREATE TRIGGER profile_lessons_revised AFTER UPDATE OF version ON profile_lessons
   FOR EACH ROW WHEN (NEW.version <> OLD.version) EXECUTE FUNCTION revise_tenant();
 
@@ -875,9 +875,9 @@ END $$;
 CREATE TRIGGER campaign_events_counted AFTER INSERT OR DELETE ON campaign_events
   FOR EACH ROW EXECUTE FUNCTION count_campaign_event();
 
--- The order by commit. One counter a tenant, so that no number comes twice when the newest rows are deleted; it does not fall
--- behind the clock (milliseconds << 10) either: after a backup is put back, new rows still get numbers above those of every
--- cursor that was handed out before.
+-- The commit order. One counter per tenant, so that no number repeats when the newest rows are deleted; it does not fall
+-- behind the clock (milliseconds << 10) either: after a backup is restored, new rows still get numbers above those of every
+-- cursor issued before.
 CREATE FUNCTION next_position(tenant text, at bigint) RETURNS bigint LANGUAGE sql AS $$
   UPDATE stored_rows SET position = greatest(position + 1, at << 10) WHERE tenant_id = tenant RETURNING position
 $$;
@@ -939,7 +939,7 @@ END $$;
 CREATE TRIGGER deliveries_dead AFTER UPDATE OF status ON deliveries
   FOR EACH ROW WHEN (NEW.status = 'dead' AND OLD.status <> 'dead') EXECUTE FUNCTION place_dead();
 
--- What was judged, or given to a lead, is done.
+-- A signal that was rated, or added to a lead, is done.
 CREATE FUNCTION triage_judged() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN

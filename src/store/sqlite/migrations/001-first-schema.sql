@@ -1,4 +1,4 @@
--- Ids are text made in code, times integer Unix milliseconds, structures JSON text: the same in every driver.
+-- IDs are text generated in code, times are integer Unix milliseconds, structures are JSON text: the same in every driver.
 
 CREATE TABLE tenants (
   id            TEXT    NOT NULL PRIMARY KEY,
@@ -37,14 +37,14 @@ CREATE TABLE icp_profiles (
   id         TEXT    NOT NULL PRIMARY KEY,
   tenant_id  TEXT    NOT NULL REFERENCES tenants (id),
   name       TEXT    NOT NULL,
-  -- What the profile looks for, as JSON: read whole, never searched.
+  -- The profile's criteria as JSON: read whole, never searched.
   settings   TEXT    NOT NULL,
   active     INTEGER NOT NULL,
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX icp_profiles_by_tenant ON icp_profiles (tenant_id, created_at);
 
--- A table with rowids, as its rows are wide. The long columns stand last: a list never reads past `explanation`.
+-- A table with rowids, because its rows are wide. The long columns come last: a list never reads past `explanation`.
 CREATE TABLE signals (
   id             TEXT    NOT NULL PRIMARY KEY,
   tenant_id      TEXT    NOT NULL REFERENCES tenants (id),
@@ -61,13 +61,13 @@ CREATE TABLE signals (
   explanation    TEXT    NOT NULL,
   text           TEXT    NOT NULL
 ) STRICT;
--- A post is known again by either of these.
+-- Either of these identifies a post that is received again.
 CREATE UNIQUE INDEX signals_known_by_external_id ON signals (tenant_id, profile_id, platform, external_id)
   WHERE external_id IS NOT NULL;
 CREATE UNIQUE INDEX signals_known_by_url ON signals (tenant_id, profile_id, platform, canonical_url)
   WHERE canonical_url IS NOT NULL;
--- One index a filter, each in the order of a page: a filtered page is a walk, not a sort. What follows `id` are the
--- other filters, so that the rows that do not fit are passed by in the index alone: 50 ns each instead of 2.4 us.
+-- One index per filter, each in the order of a page: a filtered page is an index scan, not a sort. The columns after `id` are
+-- the other filters, so that rows that do not match are skipped within the index: 50 ns each instead of 2.4 us.
 CREATE INDEX signals_by_time
   ON signals (tenant_id, timestamp, id, score, classification, platform, signal_type, profile_id);
 CREATE INDEX signals_by_score
@@ -76,7 +76,7 @@ CREATE INDEX signals_by_platform ON signals (tenant_id, platform, timestamp, id,
 CREATE INDEX signals_by_profile ON signals (tenant_id, profile_id, timestamp, id, score, classification);
 CREATE INDEX signals_by_classification ON signals (tenant_id, classification, timestamp, id, score);
 CREATE INDEX signals_by_type ON signals (tenant_id, signal_type, timestamp, id, score, classification);
--- Most posts name no company: without them the index stays small.
+-- Most posts name no company: leaving them out keeps the index small.
 CREATE INDEX signals_by_domain ON signals (tenant_id, company_domain, timestamp, id) WHERE company_domain <> '';
 
 CREATE TABLE webhook_endpoints (
@@ -88,7 +88,7 @@ CREATE TABLE webhook_endpoints (
   status               TEXT    NOT NULL,
   paused_reason        TEXT,
   consecutive_failures INTEGER NOT NULL,
-  -- Grows with each change of what the dispatcher must know; not with consecutive_failures.
+  -- Increases when the dispatcher's view of the endpoint changes; not with consecutive_failures.
   version              INTEGER NOT NULL,
   created_at           INTEGER NOT NULL,
   deleted_at           INTEGER
@@ -105,7 +105,7 @@ CREATE TABLE events (
 ) STRICT;
 CREATE INDEX events_by_time ON events (tenant_id, created_at, id);
 
--- Why an endpoint was not sent an event.
+-- The reason for which an event was not sent to an endpoint.
 CREATE TABLE event_skips (
   event_id    TEXT NOT NULL REFERENCES events (id),
   endpoint_id TEXT NOT NULL,
@@ -113,7 +113,7 @@ CREATE TABLE event_skips (
   PRIMARY KEY (event_id, endpoint_id)
 ) STRICT, WITHOUT ROWID;
 
--- Written at insert, claim and outcome, so its rows are narrow; the body stands apart and is written once.
+-- Written at insert, claim and outcome, so rows are narrow; the body is stored separately and written once.
 CREATE TABLE deliveries (
   id              TEXT    NOT NULL PRIMARY KEY,
   tenant_id       TEXT    NOT NULL REFERENCES tenants (id),
@@ -122,9 +122,9 @@ CREATE TABLE deliveries (
   status          TEXT    NOT NULL,
   next_attempt_at INTEGER,
   attempt_count   INTEGER NOT NULL DEFAULT 0,
-  -- attempt_count at the moment the delivery (last) became pending.
+  -- The value of attempt_count when the delivery (last) became pending.
   cycle_start     INTEGER NOT NULL DEFAULT 0,
-  -- When a dead delivery leaves the dead-letter queue.
+  -- When a dead delivery is removed from the dead-letter queue.
   expires_at      INTEGER,
   created_at      INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -137,30 +137,30 @@ CREATE TABLE delivery_bodies (
   body        TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Which process sends an endpoint's deliveries, until when, and which of them it holds. A row an endpoint instead of a
--- mark on each delivery: a claim of dozens writes one row and moves no entry of an index.
+-- The process that sends an endpoint's deliveries, the end of its lease, and the deliveries it holds. One row per endpoint instead
+-- of a mark on each delivery: a claim of dozens writes one row and moves no index entry.
 CREATE TABLE lane_leases (
   endpoint_id TEXT    NOT NULL PRIMARY KEY,
   token       TEXT    NOT NULL,
   until       INTEGER NOT NULL,
-  -- {delivery id: number of the attempt it is held for}
+  -- {delivery ID: number of the attempt it is held for}
   held        TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Ids sort by time, so that rows are appended, and found by time without an index for it.
+-- IDs sort by time, so rows are appended, and found by time without another index.
 CREATE TABLE attempts (
   id          TEXT    NOT NULL PRIMARY KEY,
   delivery_id TEXT    NOT NULL REFERENCES deliveries (id),
-  -- An attempt that came too late and the one that counted in its place carry the same number: both are kept.
+  -- An attempt that ended too late and the one that counted instead have the same number: both are stored.
   attempt     INTEGER NOT NULL,
   started_at  INTEGER NOT NULL,
   duration_ms REAL    NOT NULL,
-  -- What was sent (without the body and what follows from the rest), response, error and timings as JSON.
+  -- The request (without the body and derived values), response, error and timings as JSON.
   detail      TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attempts_by_delivery ON attempts (delivery_id);
 
--- What the health probe writes to.
+-- The row that the health probe writes.
 CREATE TABLE probe (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   at INTEGER NOT NULL

@@ -10,16 +10,16 @@ CREATE TABLE campaigns (
   status_changed_at INTEGER NOT NULL,
   created_at        INTEGER NOT NULL,
   updated_at        INTEGER NOT NULL,
-  -- Grows with each change that a caller makes: a change applies only to the version it was decided on.
+  -- Increases with each change by a caller: a change applies only to the version it was based on.
   version           INTEGER NOT NULL,
-  -- How many recipient numbers were given out.
+  -- The number of recipient numbers assigned.
   recipient_count   INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX campaigns_by_time ON campaigns (tenant_id, created_at, id);
 CREATE INDEX campaigns_by_status ON campaigns (tenant_id, status, created_at, id);
 
--- Who a recipient number is: a lead's id, an e-mail address ("email:…"), or both. Events hold the number alone, so that erasing a
--- person is deleting these rows, and what was counted stays counted.
+-- Maps a recipient number to a lead's ID, an email address ("email:…"), or both. Events contain only the number, so that erasing a
+-- person means deleting these rows, and counts stay correct.
 CREATE TABLE campaign_recipients (
   campaign_id TEXT    NOT NULL REFERENCES campaigns (id),
   alias       TEXT    NOT NULL,
@@ -29,18 +29,18 @@ CREATE TABLE campaign_recipients (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX campaign_recipients_by_alias ON campaign_recipients (tenant_id, alias);
 
--- In the order that statistics are counted in: a range is one walk along the table itself.
+-- In the order in which statistics are counted: a range is one scan of the table.
 CREATE TABLE campaign_events (
   campaign_id TEXT    NOT NULL REFERENCES campaigns (id),
   occurred_at INTEGER NOT NULL,
-  -- Hash of the caller's event id: all that is asked of it is whether it was seen, and callers put addresses in it.
+  -- Hash of the caller's event ID: it is only compared, and callers may put addresses in it.
   event_key   TEXT    NOT NULL,
   type        TEXT    NOT NULL,
   recipient   INTEGER NOT NULL,
   step        INTEGER,
   reply_class TEXT,
   auto        INTEGER NOT NULL,
-  -- What was told of a reply: the one thing beside the aliases that names the person.
+  -- The event that reported a reply: the only other column, besides the aliases, that identifies the person.
   told_id     TEXT REFERENCES events (id),
   PRIMARY KEY (campaign_id, occurred_at, event_key)
 ) STRICT, WITHOUT ROWID;

@@ -2,13 +2,13 @@ CREATE TABLE companies (
   id         TEXT    NOT NULL PRIMARY KEY,
   tenant_id  TEXT    NOT NULL REFERENCES tenants (id),
   domain     TEXT    NOT NULL,
-  -- Name and domain, folded: what "q" is looked for in.
+  -- Name and domain, folded: the text that "q" searches.
   search     TEXT    NOT NULL,
-  -- The industry in force, folded; empty where it is not known.
+  -- The current industry, folded; empty if unknown.
   industry   TEXT    NOT NULL,
-  -- What is known by whom, as JSON: read whole, never searched.
+  -- The known facts and their sources as JSON: read whole, never searched.
   facts      TEXT    NOT NULL,
-  -- When its last signal came, to the hour, so that a burst of signals moves the row once; 0: none came.
+  -- The time of the last signal, to the hour, so that a burst of signals updates the row once; 0: no signals.
   active_at  INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
@@ -19,11 +19,11 @@ CREATE INDEX companies_by_time ON companies (tenant_id, created_at, id, search);
 CREATE INDEX companies_by_activity ON companies (tenant_id, active_at, id, search);
 CREATE INDEX companies_by_industry ON companies (tenant_id, industry, created_at, id) WHERE industry <> '';
 
--- With the score at its end a company's counts and its best signals are read from the index alone.
+-- Ends in the score, so that a company's counts and best signals are read from the index alone.
 DROP INDEX signals_by_domain;
 CREATE INDEX signals_by_domain ON signals (tenant_id, company_domain, timestamp, id, score) WHERE company_domain <> '';
 
--- The companies of signals that were stored before; beside max() the other columns are those of the newest signal.
+-- The companies of existing signals; beside max(), the other columns are those of the newest signal.
 INSERT INTO companies
   (id, tenant_id, domain, search, industry, facts, active_at, created_at, updated_at, version)
 SELECT

@@ -1,14 +1,14 @@
--- A POST that carried an Idempotency-Key: reserved before it runs, answered when it has succeeded (store/idempotency-store.ts).
+-- A POST with an Idempotency-Key: reserved before it runs, completed when it has succeeded (store/request-store.ts).
 CREATE TABLE idempotency_keys (
   tenant_id   TEXT    NOT NULL REFERENCES tenants (id),
   route       TEXT    NOT NULL,
   key         TEXT    NOT NULL,
   fingerprint TEXT    NOT NULL,
   token       TEXT    NOT NULL,
-  -- Until then an unanswered request counts as running; later its process must have died.
+  -- Until this time an unfinished request counts as running; later, its process must have died.
   lease_until INTEGER NOT NULL,
   expires_at  INTEGER NOT NULL,
-  -- Null until it is answered.
+  -- Null until it is completed.
   status      INTEGER,
   location    TEXT,
   body        TEXT,

@@ -1,5 +1,5 @@
--- The words that a lead is found by; a range of them is every word that begins alike, which a full-text index would not
--- give in a page's order either. Leads that were there before are found again from their next change on.
+-- The words by which a lead is found; a range contains every word with the same prefix, which a full-text index would not
+-- return in the order of a page. Existing leads are found again after their next change.
 CREATE TABLE lead_words (
   tenant_id TEXT NOT NULL REFERENCES tenants (id),
   word      TEXT NOT NULL,

@@ -1,5 +1,5 @@
--- With all that a claim wants to know of a delivery, so that it need not look for the delivery itself: `status` too, which
--- the condition already tells, as SQLite takes no index for complete that lacks a column of its own condition.
+-- Contains all columns that a claim needs, so that it does not look up the delivery itself: also `status`, although the
+-- condition implies it, because SQLite considers an index covering only if it has all columns of its condition.
 DROP INDEX deliveries_due;
 CREATE INDEX deliveries_due ON deliveries (endpoint_id, next_attempt_at, id, attempt_count, cycle_start, status)
   WHERE status IN ('pending', 'retrying');

@@ -1,4 +1,4 @@
--- What the database's master key is known by: one that was encrypted with another key is not opened.
+-- Identifies the database's master key: a database encrypted with another key is not opened.
 CREATE TABLE master_key (
   id    INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   proof TEXT    NOT NULL

@@ -1,11 +1,11 @@
--- A keyed request's changes are kept with it in their own commits (store/idempotency-store.ts), and which process runs it
--- is known, so that one whose process died is told from one that runs. `token` is its holder's; '' in `process`: nobody's.
+-- The changes of a keyed request are stored with it in their own commits (store/request-store.ts), and so is the process that
+-- runs it, which distinguishes a request whose process died from a running one. `token` is its holder's; '' in `process`: none.
 ALTER TABLE idempotency_keys ADD COLUMN process TEXT NOT NULL DEFAULT '';
--- What ids and secrets of the request follow from, and its time: the same in each run of it.
+-- The seed of the request's IDs and secrets, and its time: the same in each run.
 ALTER TABLE idempotency_keys ADD COLUMN seed TEXT NOT NULL DEFAULT '';
 ALTER TABLE idempotency_keys ADD COLUMN started_at INTEGER NOT NULL DEFAULT 0;
--- A line of JSON for each change that took effect; empty again once it is answered.
+-- One line of JSON for each change that took effect; empty again once the request is completed.
 ALTER TABLE idempotency_keys ADD COLUMN steps TEXT NOT NULL DEFAULT '';
 ALTER TABLE idempotency_keys DROP COLUMN lease_until;
--- Of what an earlier release began and did not answer nothing is known.
+-- Unfinished requests of an earlier release have no steps.
 DELETE FROM idempotency_keys WHERE status IS NULL;

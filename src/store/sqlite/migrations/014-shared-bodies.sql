@@ -1,7 +1,7 @@
--- A body is stored once for all deliveries of an event that send the same bytes, and what a payload format adds at its end
--- once for all bodies that end in it: nine formats of 250 KB made 125 MB of 40 posts.
+-- A body is stored once for all deliveries of an event that send the same bytes, and the end added by a payload format is stored
+-- once for all bodies with it: nine formats of 250 KB turned 40 posts into 125 MB.
 
--- Text that bodies end in. Content decides: a format that is changed and changed back is the same text again.
+-- The ends of bodies. Identified by content: a format that is changed and changed back has the same text again.
 CREATE TABLE body_tails (
   id        INTEGER NOT NULL PRIMARY KEY,
   tenant_id TEXT    NOT NULL REFERENCES tenants (id),
@@ -10,7 +10,7 @@ CREATE TABLE body_tails (
   UNIQUE (tenant_id, hash)
 ) STRICT;
 
--- Null: not kept any more. No foreign key: it would need an index on this column, which every delivery would pay for.
+-- Null: no longer stored. No foreign key: it would need an index on this column, at a cost for every delivery.
 ALTER TABLE deliveries ADD COLUMN body_id INTEGER;
 
 CREATE TABLE body_places (delivery_id TEXT NOT NULL PRIMARY KEY, id INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -18,7 +18,7 @@ INSERT INTO body_places SELECT delivery_id, row_number() OVER (ORDER BY delivery
 ALTER TABLE delivery_bodies RENAME TO single_bodies;
 CREATE TABLE delivery_bodies (
   id      INTEGER NOT NULL PRIMARY KEY,
-  -- Up to the tail, where there is one.
+  -- Up to the tail, if there is one.
   body    TEXT    NOT NULL,
   tail_id INTEGER REFERENCES body_tails (id)
 ) STRICT;
@@ -29,11 +29,11 @@ DROP TABLE single_bodies;
 DROP TABLE body_places;
 CREATE INDEX delivery_bodies_by_tail ON delivery_bodies (tail_id) WHERE tail_id IS NOT NULL;
 
--- With the place of the body, so that a claim still need not look for the delivery itself.
+-- Includes the ID of the body, so that a claim still need not look up the delivery itself.
 DROP INDEX deliveries_due;
 CREATE INDEX deliveries_due
   ON deliveries (endpoint_id, next_attempt_at, id, attempt_count, cycle_start, body_id, status)
   WHERE status IN ('pending', 'retrying');
 
--- What is asked of endpoints for each event, apart from their settings, which may be large: rows are read from their start.
+-- The columns of endpoints that each event needs, apart from their settings, which may be large: rows are read from their start.
 CREATE INDEX webhook_endpoints_live ON webhook_endpoints (tenant_id, id, version) WHERE deleted_at IS NULL;

@@ -1,10 +1,10 @@
--- Two posts are not one for having the same page: with both external ids known the id decides, so that an address may
--- stand at several signals.
+-- Two posts with the same page are not necessarily the same: if both external IDs are known, they decide, so several signals
+-- may have the same address.
 DROP INDEX signals_known_by_url;
 CREATE INDEX signals_known_by_url ON signals (tenant_id, profile_id, platform, canonical_url)
   WHERE canonical_url IS NOT NULL;
 
--- Where else the post of a signal was seen: what it is known by there. The places themselves stand in the signal's JSON.
+-- Other places at which a signal's post was seen, by their identity. The places themselves are in the signal's JSON.
 CREATE TABLE signal_places (
   signal_id     TEXT    NOT NULL REFERENCES signals (id),
   position      INTEGER NOT NULL,
@@ -20,11 +20,11 @@ CREATE INDEX signal_places_by_external_id ON signal_places (tenant_id, profile_i
 CREATE INDEX signal_places_by_url ON signal_places (tenant_id, profile_id, platform, canonical_url)
   WHERE canonical_url IS NOT NULL;
 
--- Whoever posted at any of its places is its author: whom erasing it concerns.
+-- The author at any of a signal's places counts as its author: erasing that person concerns it.
 CREATE INDEX signal_people_by_signal ON signal_people (signal_id);
 
--- Keys of texts (lib/near-text.ts), mixed with their profile: signals with a key in common may be one post. `seq` is that
--- of the signal, so that the newest stand last.
+-- Keys of texts (lib/near-text.ts), mixed with their profile: signals that share a key may be the same post. `seq` is the
+-- signal's, so that the newest come last.
 CREATE TABLE signal_near_keys (
   key INTEGER NOT NULL,
   seq INTEGER NOT NULL,

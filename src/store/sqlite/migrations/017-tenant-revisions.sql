@@ -1,5 +1,5 @@
--- Counts the changes of a tenant's account, keys, profiles and endpoints: what was read of them is good until it moves.
--- By triggers, so that no change of any process can forget it.
+-- Counts the changes of a tenant's account, keys, profiles and endpoints: cached reads are valid until it increases.
+-- Maintained by triggers, so that no change of any process can omit it.
 ALTER TABLE tenants ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
 
 CREATE TRIGGER tenants_revised AFTER UPDATE OF id, name, plan, trial_ends_at, created_at ON tenants BEGIN

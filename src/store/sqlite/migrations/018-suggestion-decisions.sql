@@ -1,4 +1,4 @@
--- What was decided of the changes that feedback suggests, so that each can be undone.
+-- The decisions on changes suggested from feedback, so that each can be undone.
 CREATE TABLE suggestion_decisions (
   profile_id TEXT    NOT NULL REFERENCES icp_profiles (id),
   suggestion TEXT    NOT NULL,

@@ -1,5 +1,5 @@
--- Whom a source asks: the host of its address, and of those that have none the service, which is its kind. At most one
--- source of a host is read at a time.
+-- The host that a source's requests go to: that of its address, or the service, which is its kind, if it has no address. At most
+-- one source per host is read at a time.
 ALTER TABLE sources ADD COLUMN host TEXT GENERATED ALWAYS AS (
   CASE
     WHEN json_extract(settings, '$.url') IS NULL THEN replace(kind, 'hackernews_hiring', 'hackernews')

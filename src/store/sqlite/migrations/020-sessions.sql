@@ -1,4 +1,4 @@
--- Who signs in to the dashboard. An owner who has used the set-up link has a password; the link is then empty.
+-- Users of the dashboard. An owner who has used the set-up link has a password; the link is then empty.
 ALTER TABLE owners ADD COLUMN role TEXT NOT NULL DEFAULT 'owner';
 ALTER TABLE owners ADD COLUMN password_hash TEXT;
 CREATE INDEX owners_by_email ON owners (lower(email));

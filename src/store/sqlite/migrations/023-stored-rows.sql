@@ -1,4 +1,4 @@
--- How many rows of each kind a tenant has: plans have a ceiling on them, and counting a million of them takes a second.
+-- The number of rows of each kind that a tenant has: plans limit them, and counting a million takes a second.
 CREATE TABLE stored_rows (
   tenant_id       TEXT    NOT NULL PRIMARY KEY REFERENCES tenants (id),
   signals         INTEGER NOT NULL DEFAULT 0,

@@ -1,9 +1,9 @@
--- People of a tenant beside its owner. Nobody is in the same tenant twice.
+-- Members of a tenant besides its owner. Nobody is in the same tenant twice.
 CREATE UNIQUE INDEX owners_by_address ON owners (tenant_id, lower(email));
--- Second factors: the secret under the master key; not in force while `totp_since` is null.
+-- Second factors: the secret, encrypted with the master key; not active while `totp_since` is null.
 ALTER TABLE owners ADD COLUMN totp_box BLOB;
 ALTER TABLE owners ADD COLUMN totp_since INTEGER;
--- The time step of the last code that was taken, so that none counts twice (RFC 6238, section 5.2).
+-- The time step of the last accepted code, so that none is accepted twice (RFC 6238, section 5.2).
 ALTER TABLE owners ADD COLUMN totp_step INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE recovery_codes (
   user_id   TEXT NOT NULL REFERENCES owners (id),
@@ -11,12 +11,12 @@ CREATE TABLE recovery_codes (
   PRIMARY KEY (user_id, code_hash)
 ) STRICT, WITHOUT ROWID;
 
--- What a session is called where it is listed, and which kind of browser it is in.
+-- The ID of a session in lists, and its kind of browser.
 ALTER TABLE sessions ADD COLUMN id TEXT NOT NULL DEFAULT '';
 ALTER TABLE sessions ADD COLUMN client TEXT NOT NULL DEFAULT '';
 UPDATE sessions SET id = lower(hex(randomblob(12)));
 
--- Who changed what. What comes in bulk is gathered in one row for each actor and hour (`gathered`), which counts.
+-- The audit log. Bulk changes are combined in one row with a count for each actor and hour (`gathered`).
 CREATE TABLE audit (
   position  INTEGER NOT NULL PRIMARY KEY,
   tenant_id TEXT    NOT NULL REFERENCES tenants (id),

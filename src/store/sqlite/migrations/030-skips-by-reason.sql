@@ -1,9 +1,9 @@
--- Why endpoints were not sent an event: a row a reason. With a row an endpoint the writer spent 3 us more on
--- each delivery of an event that fifty endpoints are asked about.
+-- Why events were not sent to endpoints: one row per reason. With one row per endpoint, the writer spent 3 us more on
+-- each delivery of an event that is routed to fifty endpoints.
 CREATE TABLE event_skips_by_reason (
   event_id     TEXT NOT NULL REFERENCES events (id),
   reason       TEXT NOT NULL,
-  -- JSON: an array of ids.
+  -- JSON: an array of IDs.
   endpoint_ids TEXT NOT NULL,
   PRIMARY KEY (event_id, reason)
 ) STRICT, WITHOUT ROWID;

@@ -1,8 +1,8 @@
--- Processes that deliver or read sources, and which of them holds a lease: only those of a dead one are ended.
+-- Processes that send deliveries or read sources. A lease is ended only if the process that holds it is dead.
 CREATE TABLE processes (
   name TEXT NOT NULL PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
--- Leases from before name no process. None of those processes has this schema, so none of them lives.
+-- Earlier leases name no process. None of those processes has this schema, so none of them is alive.
 INSERT INTO processes (name) VALUES ('');
 ALTER TABLE lane_leases ADD COLUMN process TEXT NOT NULL DEFAULT '';
 ALTER TABLE sources ADD COLUMN lease_process TEXT NOT NULL DEFAULT '';

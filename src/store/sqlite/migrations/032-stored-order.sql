@@ -1,25 +1,25 @@
--- The order by commit. A signal's `seq` and an event's id say when it was made, up to minutes before its commit makes it
--- visible; a client that reads on from the newest one it has seen would miss those. SQLite's writers take turns, so that a
--- number taken within the transaction follows every number that was visible before.
+-- The commit order. A signal's `seq` and an event's ID show when it was created, up to minutes before its commit makes it
+-- visible; a client that continues from the newest one it has seen would miss those. SQLite's writers take turns, so a number
+-- assigned within the transaction is greater than every number that was visible before.
 --
--- One counter a tenant, kept in its own row, so that no number comes twice when the newest rows are deleted. It does not
--- fall behind the clock (milliseconds << 10) either: after a backup is put back, new rows still get numbers above those of
--- every cursor that was handed out before.
+-- One counter per tenant, in a row of its own, so that no number repeats when the newest rows are deleted. It does not fall
+-- behind the clock (milliseconds << 10) either: after a backup is restored, new rows still get numbers above those of
+-- every cursor issued before.
 ALTER TABLE stored_rows ADD COLUMN position INTEGER NOT NULL DEFAULT 0;
 
--- Beside the signals and not in them: a column would have had every row, text included, written anew by this migration.
+-- A separate table: a column of `signals` would make this migration rewrite every row, including its text.
 CREATE TABLE signal_positions (
   seq            INTEGER NOT NULL PRIMARY KEY REFERENCES signals (seq) ON UPDATE CASCADE ON DELETE CASCADE,
   tenant_id      TEXT    NOT NULL,
   position       INTEGER NOT NULL,
-  -- When a signal was last moved to the end, Unix milliseconds: set it in the change that alters what the signal says, and
-  -- clients that have read past it read it again. Null: it never was.
+  -- When a signal was last moved to the end, Unix milliseconds. Set by the change that alters the signal's content, so that
+  -- clients that have read past it read it again. Null: never.
   moved_at       INTEGER,
-  -- Where one that was moved stood first.
+  -- The first position of a signal that was moved.
   first_position INTEGER
 ) STRICT;
 
--- Ids of events never come again, and events are not moved: a number of one that is gone is passed by.
+-- IDs of events never repeat, and events are not moved: the number of a deleted one is skipped.
 CREATE TABLE event_positions (
   tenant_id TEXT    NOT NULL,
   position  INTEGER NOT NULL,
@@ -54,7 +54,7 @@ CREATE TRIGGER events_added AFTER INSERT ON events BEGIN
   INSERT INTO event_positions SELECT tenant_id, position, NEW.id FROM stored_rows WHERE tenant_id = NEW.tenant_id;
 END;
 
--- Up to which place in that order the daily digest has told of signals.
+-- The position in that order up to which the daily digest has included signals.
 ALTER TABLE tenant_settings ADD COLUMN digest_position INTEGER NOT NULL DEFAULT 0;
 UPDATE tenant_settings SET digest_position = ifnull((
   SELECT max(p.position) FROM signals s JOIN signal_positions p ON p.seq = s.seq

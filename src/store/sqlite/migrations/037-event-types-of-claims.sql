@@ -1,4 +1,4 @@
--- With the event's type, which goes out as a header: a claim still need not look for the delivery itself.
+-- Includes the event's type, which is sent as a header: a claim still need not look up the delivery itself.
 DROP INDEX deliveries_due;
 CREATE INDEX deliveries_due
   ON deliveries (endpoint_id, next_attempt_at, id, attempt_count, cycle_start, body_id, status, event_type)

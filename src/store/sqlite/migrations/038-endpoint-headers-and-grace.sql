@@ -1,6 +1,6 @@
--- The secret before, and until when it counts beside the new one.
+-- The previous secret, and the time until which it is valid along with the new one.
 ALTER TABLE webhook_endpoints ADD COLUMN previous_secret_box BLOB;
 ALTER TABLE webhook_endpoints ADD COLUMN previous_secret_until INTEGER;
--- Headers of an endpoint's own: what is shown of them, as JSON, and their box.
+-- An endpoint's custom headers: the displayed part as JSON, and the encrypted values.
 ALTER TABLE webhook_endpoints ADD COLUMN headers TEXT NOT NULL DEFAULT '{}';
 ALTER TABLE webhook_endpoints ADD COLUMN headers_box BLOB;

@@ -1,8 +1,8 @@
 -- Whether an endpoint is called (`push`) or read (`pull`).
 ALTER TABLE webhook_endpoints ADD COLUMN mode TEXT NOT NULL DEFAULT 'push';
 
--- A delivery stands in the order by commit where its event does, as both are stored in one commit. Those that are stored after
--- their event (messages of several) have a place of their own here, of the same counter.
+-- A delivery's position in the commit order is that of its event, because both are stored in one commit. Deliveries stored after
+-- their event (messages of several) have a position of their own here, from the same counter.
 CREATE TABLE late_deliveries (
   tenant_id   TEXT    NOT NULL,
   position    INTEGER NOT NULL,

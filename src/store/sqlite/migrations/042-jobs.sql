@@ -1,4 +1,4 @@
--- Work that was taken on and is done after the answer: batches of posts, a piece at a time.
+-- Work that is accepted at once and done after the response: batches of posts, part by part.
 CREATE TABLE jobs (
   id          TEXT    NOT NULL PRIMARY KEY,
   tenant_id   TEXT    NOT NULL REFERENCES tenants (id),
@@ -8,11 +8,11 @@ CREATE TABLE jobs (
   processed   INTEGER NOT NULL,
   created_at  INTEGER NOT NULL,
   finished_at INTEGER,
-  -- JSON {code, detail}; null: nothing went wrong.
+  -- JSON {code, detail}; null: no error.
   error       TEXT,
-  -- JSON: an array of results, as far as it is.
+  -- JSON: an array of the results so far.
   results     TEXT    NOT NULL,
-  -- JSON: what is to be done; null once it is done.
+  -- JSON: the remaining input; null once it is done.
   items       TEXT
 ) STRICT;
 CREATE INDEX jobs_open ON jobs (created_at, id) WHERE finished_at IS NULL;

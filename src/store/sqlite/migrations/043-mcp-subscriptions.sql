@@ -1,4 +1,4 @@
--- What MCP clients subscribed to (SEP-3415). Each has an endpoint of its own, of the mode `mcp`, which is deleted with it.
+-- Subscriptions of MCP clients (SEP-3415). Each has an endpoint with the mode `mcp`, which is deleted with it.
 CREATE TABLE mcp_subscriptions (
   id          TEXT    NOT NULL PRIMARY KEY,
   tenant_id   TEXT    NOT NULL REFERENCES tenants (id),

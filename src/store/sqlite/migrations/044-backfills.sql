@@ -1,5 +1,5 @@
--- Events from before an endpoint was made that it asked for: from when on, and up to which place of the order by commit it has
--- got them. Null: it asked for none, or has them all.
+-- Backfill of events from before an endpoint was created: the time it starts at, and the position in the commit order up to which
+-- it is done. Null: not requested, or complete.
 ALTER TABLE webhook_endpoints ADD COLUMN backfill_from INTEGER;
 ALTER TABLE webhook_endpoints ADD COLUMN backfill_position INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX webhook_endpoints_backfilled ON webhook_endpoints (created_at)

@@ -1,4 +1,4 @@
--- Who follows a lead up, and the day of its next step while it is open.
+-- The owner of a lead, and the date of its next step while it is open.
 ALTER TABLE leads ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 ALTER TABLE leads ADD COLUMN next_due TEXT;
 CREATE INDEX leads_by_owner ON leads (tenant_id, owner, created_at, id) WHERE owner <> '';
@@ -6,8 +6,8 @@ CREATE INDEX leads_by_next_due ON leads (tenant_id, next_due, id) WHERE next_due
 UPDATE leads SET version = version + 1,
   wire = json_set(wire, '$.owner', '', '$.notes', '', '$.next_step', json('null'));
 
--- A deal is won or lost exactly where its lead is. One that was closed while its lead stood in an open stage moves the lead;
--- where both were closed, or the lead alone was, the stage holds.
+-- A deal is won or lost exactly if its lead is. A deal that was closed while its lead was in an open stage moves the lead;
+-- if both were closed, or only the lead was, the stage decides.
 INSERT INTO stage_moves (lead_id, position, previous, current, reason, actor_id, actor_name, moved_at, stayed_ms)
   SELECT l.id, (SELECT ifnull(max(m.position), 0) + 1 FROM stage_moves m WHERE m.lead_id = l.id), l.stage,
          json_extract(l.wire, '$.deal.status'), 'The deal was closed before its lead.', 'system', 'Signalpost',

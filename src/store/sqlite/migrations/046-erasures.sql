@@ -1,12 +1,12 @@
--- An erasure that was begun: the lead is gone, and what else is to be erased is done piece by piece, also after a crash.
+-- An erasure in progress: the lead is deleted, and the other data is erased step by step, also after a crash.
 CREATE TABLE erasures (
   lead_id   TEXT NOT NULL PRIMARY KEY,
   tenant_id TEXT NOT NULL REFERENCES tenants (id),
-  -- JSON: what no kept answer may hold, and what is blacked out where others mention it.
+  -- JSON: texts that no stored response may contain, and texts that are redacted where others mention them.
   texts     TEXT NOT NULL,
   mentions  TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
--- What is left of it, in the order of its pieces; each goes with the commit that has done it.
+-- Its remaining steps, in order; each is deleted in the commit that completes it.
 CREATE TABLE erasure_steps (
   position  INTEGER NOT NULL PRIMARY KEY,
   lead_id   TEXT    NOT NULL REFERENCES erasures (lead_id),

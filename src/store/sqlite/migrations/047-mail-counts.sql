@@ -1,4 +1,4 @@
--- Mail that people had sent, for as long as its limits look back: by tenant, or by a hash of the address.
+-- Mail that people requested, for as long as the limits look back: by tenant, or by a hash of the address.
 CREATE TABLE mail_counts (
   key     TEXT    NOT NULL,
   sent_at INTEGER NOT NULL

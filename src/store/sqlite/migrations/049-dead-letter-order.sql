@@ -1,4 +1,4 @@
--- Dead letters in the order of the commits that made them dead: a place of the counter of migration 032 each time.
+-- Dead letters in the order of the commits that made them dead: each has a position from the counter of migration 032.
 CREATE TABLE dead_letter_positions (
   tenant_id   TEXT    NOT NULL,
   position    INTEGER NOT NULL,

@@ -1,11 +1,11 @@
--- What people did with a signal, which lists are narrowed by. Beside the signals and not in them: a column would have every row,
--- text included, written anew; and by `seq`, so that the walk along an index needs no row to pass one by.
+-- Triage of signals, by which lists are filtered. A separate table: a column of `signals` would make this migration rewrite every
+-- row, including its text. Its key is `seq`, so that an index scan skips a signal without reading its row.
 CREATE TABLE signal_triage (
   seq           INTEGER NOT NULL PRIMARY KEY REFERENCES signals (seq) ON UPDATE CASCADE ON DELETE CASCADE,
   tenant_id     TEXT    NOT NULL,
   is_judged     INTEGER NOT NULL DEFAULT 0,
   is_lead       INTEGER NOT NULL DEFAULT 0,
-  -- E-mail address of a member of the team; empty: nobody.
+  -- Email address of a member; empty: nobody.
   assignee      TEXT    NOT NULL DEFAULT '',
   -- Unix milliseconds.
   snoozed_until INTEGER,
@@ -22,7 +22,7 @@ INSERT INTO signal_triage (seq, tenant_id, is_judged, is_lead)
   LEFT JOIN signal_feedback f ON f.signal_id = s.id
   LEFT JOIN lead_signals l ON l.signal_id = s.id;
 
--- Feedback and leads come by many ways; none of them can forget this.
+-- Feedback and leads are created in many ways; with triggers, none of them can omit this.
 CREATE TRIGGER signals_judged AFTER INSERT ON signal_feedback BEGIN
   INSERT INTO signal_triage (seq, tenant_id, is_judged)
     SELECT seq, tenant_id, 1 FROM signals WHERE id = NEW.signal_id
@@ -40,7 +40,7 @@ CREATE TRIGGER signals_taken_from_lead AFTER DELETE ON lead_signals BEGIN
   UPDATE signal_triage SET is_lead = 0 WHERE seq = (SELECT seq FROM signals WHERE id = OLD.signal_id);
 END;
 
--- Filters of the list that a team has given a name; `query` is the part of the address behind the question mark.
+-- Filters of the list, saved by a team under a name; `query` is the query string of the address.
 CREATE TABLE signal_views (
   id         TEXT    NOT NULL PRIMARY KEY,
   tenant_id  TEXT    NOT NULL REFERENCES tenants (id),
@@ -50,7 +50,7 @@ CREATE TABLE signal_views (
   UNIQUE (tenant_id, name)
 ) STRICT, WITHOUT ROWID;
 
--- What a reply to a post is drafted from; no row: the house's own words.
+-- The template for drafts of replies to a post; no row: the default text.
 CREATE TABLE reply_templates (
   tenant_id TEXT NOT NULL PRIMARY KEY REFERENCES tenants (id),
   template  TEXT NOT NULL

@@ -1,5 +1,5 @@
--- How many signals were detected on each day (since the epoch, UTC), by profile, class and score in steps of five: what charts
--- are drawn of. Counting a month's million of signals took a tenth of a second. Made-up ones are not among them.
+-- The number of signals detected on each day (since the epoch, UTC), by profile, class and score in steps of five, for
+-- charts. Counting a month's million signals took a tenth of a second. Sample signals are excluded.
 CREATE TABLE signal_days (
   tenant_id      TEXT    NOT NULL,
   day            INTEGER NOT NULL,
@@ -10,7 +10,7 @@ CREATE TABLE signal_days (
   PRIMARY KEY (tenant_id, day, profile_id, scores, classification)
 ) STRICT, WITHOUT ROWID;
 
--- No chart reaches further back.
+-- Charts reach no further back.
 INSERT INTO signal_days
   SELECT tenant_id, timestamp / 86400000, profile_id, score / 5, classification, count(*)
   FROM signals WHERE seq > (SELECT ifnull(max(seq), 0) FROM signals) - (100 * 86400000 << 21) AND platform <> 'sample'

@@ -1,5 +1,5 @@
--- How attempts to an endpoint went, by hour (since the epoch) and speed (src/rules/latency.ts); -1: they failed. Hours that are days
--- past are merged into the first of their day. Counting an endpoint's attempts of a month took seconds.
+-- Results of attempts to an endpoint, by hour (since the epoch) and speed (src/rules/deliveries.ts); -1: they failed. Hours of past
+-- days are merged into the first hour of their day. Counting an endpoint's attempts of a month took seconds.
 CREATE TABLE endpoint_hours (
   endpoint_id TEXT    NOT NULL,
   hour        INTEGER NOT NULL,

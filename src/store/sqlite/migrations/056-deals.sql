@@ -1,2 +1,2 @@
--- What the open deals are worth, without a look at all leads that have none.
+-- The value of the open deals, without reading leads that have no deal.
 CREATE INDEX leads_with_deals ON leads (tenant_id, stage, deal_currency, deal_amount) WHERE deal_currency IS NOT NULL;
