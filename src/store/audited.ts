@@ -2,7 +2,7 @@ import type { AuditAction } from '../model/audit.ts';
 import type { Store } from './store.ts';
 
 /** The entry of a change in the audit log. */
-export interface Act {
+export interface AuditedAction {
   action: AuditAction;
   subject: string;
   /** The number of such changes. Default: 1. */
@@ -24,7 +24,7 @@ export function keepsClient(action: AuditAction): boolean {
 
 type Acts = {
   [K in keyof Store]?: Store[K] extends (...args: infer A) => Promise<infer R>
-    ? (args: A, result: R) => Act | null
+    ? (args: A, result: R) => AuditedAction | null
     : never;
 };
 
@@ -151,9 +151,9 @@ export function isAudited(name: string): boolean {
 }
 
 /** The audit-log entry of a change, from its name, arguments and result; null: none. */
-export function actOf(name: string, args: readonly unknown[], result: unknown): Act | null {
+export function actOf(name: string, args: readonly unknown[], result: unknown): AuditedAction | null {
   const tell = ACTS[name as keyof Store] as
-    | ((args: readonly unknown[], result: unknown) => Act | null)
+    | ((args: readonly unknown[], result: unknown) => AuditedAction | null)
     | undefined;
   return tell?.(args, result) ?? null;
 }
