@@ -4,63 +4,57 @@ import { dirname } from 'node:path';
 import { exportFaults } from './export-faults.ts';
 
 const MAX_LINES = 500;
-/** A file that serves one neighbour alone is part of it, unless it has this many lines or a test of its own. */
+/** A file with one importer in its own folder needs this many lines or a test of its own. */
 const MIN_LINES_OF_A_PART = 80;
 
-/** Rooms that still have such parts. The list only gets shorter. */
-const STILL_IN_PARTS: readonly string[] = ['store/postgres'];
-
-/** The part of dependency-cruiser's JSON report that is read here. */
+/** The part of dependency-cruiser's JSON report that this check uses. */
 interface CruiseReport {
   modules: { source: string; dependents: string[] }[];
   summary: { violations: { from: string; to: string; rule: { name: string } }[] };
 }
 
-/** Imports that point the wrong way, and sources that the tool did not read at all. */
+/** Imports in the wrong direction, and sources that the tool did not read. */
 function directionFaults(sources: string[], report: CruiseReport): string[] {
   const read = new Set(report.modules.map((module) => module.source));
-  // Without a parser that it knows, dependency-cruiser reads nothing and reports success: so the sources are counted.
+  // Without a supported parser, dependency-cruiser reads nothing and reports success, so the sources are counted.
   const unread = sources.filter((file) => !read.has(file));
   return [
-    ...unread.map((file) => `${file}: dependency-cruiser did not read it, so its imports are unchecked.`),
+    ...unread.map((file) => `${file}: dependency-cruiser did not read it, so its imports were not checked.`),
     ...report.summary.violations.map(({ from, to, rule }) => `${from}: may not import ${to} (${rule.name}).`),
   ];
 }
 
-/** Reads src alone, which every rule speaks of: the tool cannot read the `using` declarations of the tests. */
+/** Reads only src, to which all rules apply: the tool cannot parse the `using` declarations of the tests. */
 function cruise(): CruiseReport {
   const args = ['--config', '.dependency-cruiser.json', '--output-type', 'json', 'src'];
   const options = { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 } as const;
   const { stdout, stderr } = spawnSync(process.execPath, ['node_modules/.bin/depcruise', ...args], options);
-  if (stdout === '') throw new Error(`dependency-cruiser gave no report:\n${stderr}`);
+  if (stdout === '') throw new Error(`dependency-cruiser wrote no report:\n${stderr}`);
   return JSON.parse(stdout);
 }
 
 function lengthFaults(sources: string[]): string[] {
   return sources.flatMap((file) => {
     const lines = linesOf(file);
-    return lines > MAX_LINES ? [`${file}: ${lines} lines; split it, the maximum is ${MAX_LINES}.`] : [];
+    return lines > MAX_LINES ? [`${file}: ${lines} lines. Split it: the maximum is ${MAX_LINES}.`] : [];
   });
 }
 
-/** Short files with one importer, which is in their own folder: to follow the code there, a reader opens two files for one thing. */
+/** Short files with one importer in their own folder, for which a reader has to open two files to understand one thing. */
 function partFaults({ modules }: CruiseReport): string[] {
   return modules.flatMap(({ source, dependents }) => {
     if (!source.endsWith('.ts')) return [];
     const [importer] = dependents;
     if (dependents.length !== 1 || importer === undefined || dirname(importer) !== dirname(source)) return [];
     if (dirname(source) === 'src') return []; // composition: not a room
-    if (STILL_IN_PARTS.some((room) => source.startsWith(`src/${room}/`))) return [];
     if (isThread(source)) return [];
     const test = source.replace(/^src/, 'test').replace(/\.ts$/, '.test.ts');
     if (linesOf(source) >= MIN_LINES_OF_A_PART || existsSync(test)) return [];
-    return [
-      `${source}: only ${importer} imports it; make it part of that file, or give it a test of its own.`,
-    ];
+    return [`${source}: only ${importer} imports it. Make it part of that file, or add a test for it.`];
   });
 }
 
-/** What a thread is started with has to be a file of its own. */
+/** The entry point of a thread has to be a separate file. */
 function isThread(file: string): boolean {
   return readFileSync(file, 'utf8').includes('if (parentPort !== null)');
 }
@@ -69,23 +63,23 @@ function linesOf(file: string): number {
   return readFileSync(file, 'utf8').trimEnd().split('\n').length;
 }
 
-/** What is written otherwise in this house, because the usual way fails on texts and lists that others choose. */
+/** Usual constructs that fail on texts or lists from outside, and their replacements. */
 const FORBIDDEN: { pattern: RegExp; allowedIn: string; instead: string }[] = [
   {
     pattern:
       /(?:\.(?:push|unshift)|Math\.(?:max|min)|\.from(?:CharCode|CodePoint))\(\s*(?:[^(){}[\]]*,\s*)?\.\.\./gu,
     allowedIn: '',
-    instead: 'a long list overflows the stack; use addAll, largestOf or smallestOf of src/lib/lists.ts',
+    instead: 'a long list overflows the stack; use addAll, largestOf or smallestOf from src/lib/lists.ts',
   },
   {
     pattern: /\.normalize\(['"]NF|\.normalize\(form/gu,
     allowedIn: 'src/lib/text.ts',
-    instead: 'a run of combining marks takes seconds; use normalised of src/lib/text.ts',
+    instead: 'a run of combining marks takes seconds; use normalised from src/lib/text.ts',
   },
   {
     pattern: /new URL\('[^']+\.ts'|package\.json' with/gu,
     allowedIn: '',
-    instead: 'dist has no .ts file and no package.json; use moduleBeside or PACKAGE of src/lib/package.ts',
+    instead: 'dist has no .ts file and no package.json; use moduleBeside or PACKAGE from src/lib/package.ts',
   },
 ];
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { temporaryFolder } from './cli/process.ts';
 import { exportFaults } from './export-faults.ts';
 
-test('exports without a reader are told, and those that anybody takes in any way are not', () => {
+test('reports exports that no other file uses, however they are imported', () => {
   using folder = temporaryFolder();
   const file = (name: string, text: string) => writeFileSync(join(folder.path, name), text);
   mkdirSync(join(folder.path, 'inner'));
@@ -25,8 +25,8 @@ test('exports without a reader are told, and those that anybody takes in any way
   file('src/f.ts', 'export function forTests() {}\nexport function used() {}\nconst own = used();\n');
   file('g.ts', "import { forTests, used } from './src/f.ts';\n");
   expect(exportFaults([folder.path])).toEqual([
-    expect.stringMatching(/a\.ts: nobody else imports "own"/),
-    expect.stringMatching(/a\.ts: the type "Dead" stands nowhere else/),
-    expect.stringMatching(/src\/f\.ts: the program never uses "forTests"/),
+    expect.stringMatching(/a\.ts: no other file imports "own"/),
+    expect.stringMatching(/a\.ts: the type "Dead" is not used/),
+    expect.stringMatching(/src\/f\.ts: only tests use "forTests"/),
   ]);
 });

@@ -6,20 +6,18 @@ const TYPE = /^export (?:interface|type) (\w+)/gm;
 /** `import { a, type B as C } from './x.ts'`, `export { a } from './x.ts'` and `const { a } = await import('./x.ts')`. */
 const BY_NAME =
   /(?:(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s+from|\{([^{}]*)\}\s*=\s*await import\()\s*'(\.[^']+)'/g;
-/** `import * as x`, `export *`, and an `import()` whose result is handed on: none of them says which names. */
+/** `import * as x`, `export *`, and an `import()` whose result is passed on: none of them states the names. */
 const WHOLE = /(?:\*(?: as \w+)? from |(?<!\}\s*=\s*await )import\()'(\.[^']+)'/g;
 
-/** What the package offers to other programs: they are who uses it. */
+/** The package's interface for other programs, which use its exports. */
 const OFFERED = 'src/client/client.ts';
-/** A driver that no setting opens yet: its tests alone use it. */
-const UNOPENED = 'src/store/postgres/';
 
 /**
- * Exports of these folders that have no reader: functions, constants and classes that no other file imports, and types that
- * stand nowhere else, in their own file neither (one in the signature of an exported function is part of what is offered).
- * They make a file look as if others leant on it, and hide what is dead: the compiler tells of a name that is not used only
- * where it is not exported. What the program itself never uses is no part of it: it belongs to the tests that do.
- * Text alone is read, which takes a tenth of a second and needs the form that the formatter gives.
+ * Unused exports of these folders: functions, constants and classes that no other file imports, and types that are used
+ * nowhere, not even in their own file (a type in the signature of an exported function is part of the interface).
+ * They make a file look as if others depended on it, and hide dead code: the compiler reports an unused name only
+ * if it is not exported. Exports of the program that only tests use belong to those tests.
+ * This check reads only text, which takes a tenth of a second, and relies on the formatter's layout.
  */
 export function exportFaults(folders: readonly string[]): string[] {
   const files = folders.flatMap((folder) => globSync(`${folder}/**/*.ts`)).sort();
@@ -37,18 +35,17 @@ export function exportFaults(folders: readonly string[]): string[] {
       (name) =>
         isProgram(file) &&
         file !== OFFERED &&
-        !file.startsWith(UNOPENED) &&
         isIn(taken, name) &&
         !isIn(takenByProgram, name) &&
-        !standsTwice(text, name),
+        !isUsedInOwnFile(text, name),
     );
-    const types = namesOf(text, TYPE).filter((name) => !isIn(taken, name) && !standsTwice(text, name));
+    const types = namesOf(text, TYPE).filter((name) => !isIn(taken, name) && !isUsedInOwnFile(text, name));
     return [
       ...unread.map(
-        (name) => `${file}: nobody else imports "${name}"; take its "export" away, or it itself.`,
+        (name) => `${file}: no other file imports "${name}". Remove its "export", or the declaration.`,
       ),
-      ...forTests.map((name) => `${file}: the program never uses "${name}"; move it to those who do.`),
-      ...types.map((name) => `${file}: the type "${name}" stands nowhere else; take it away.`),
+      ...forTests.map((name) => `${file}: only tests use "${name}". Move it to them.`),
+      ...types.map((name) => `${file}: the type "${name}" is not used. Remove it.`),
     ];
   });
 }
@@ -57,11 +54,11 @@ function namesOf(text: string, declared: RegExp): string[] {
   return [...text.matchAll(declared)].map(([, name = '']) => name);
 }
 
-function standsTwice(text: string, name: string): boolean {
+function isUsedInOwnFile(text: string, name: string): boolean {
   return [...text.matchAll(new RegExp(`\\b${name}\\b`, 'g'))].length > 1;
 }
 
-/** `file name` of everything that a file takes from others; the name is `*` where it takes all. */
+/** `file name` of everything that a file imports; the name is `*` if it imports all. */
 function takenBy(file: string, text: string): string[] {
   const pathOf = (specifier: string) => join(file, '..', specifier);
   const named = [...text.matchAll(BY_NAME)].flatMap(([, imported, unpacked, specifier = '']) =>

@@ -1,5 +1,6 @@
 import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
 import type { KeyProof } from '../../lib/secret-box.ts';
+import { translateFault } from '../commit-batch.ts';
 import { createCommitMeter } from '../commit-meter.ts';
 import { StoreOpenError } from '../errors.ts';
 import { createMethods } from '../methods.ts';
@@ -13,10 +14,9 @@ import { createWriter } from '../writer.ts';
 import { dropAttemptDays, makeAttemptDays } from './attempt-days.ts';
 import { createCommitter } from './commit.ts';
 import { type Connection, type ConnectionConfig, connect, connectLater } from './connection.ts';
-import { connectionRefusalOf, faultOfPostgres } from './faults.ts';
+import { connectionRefusalOf, faultOfPostgres, isConnectionLost } from './faults.ts';
 import { migrate } from './migrate.ts';
 import { createNodes, type Nodes } from './nodes.ts';
-import { createReadPool } from './pool.ts';
 import { createReceiverCache } from './reads/endpoints.ts';
 import { createNewestStored } from './reads/events.ts';
 import { createReads } from './reads.ts';
@@ -34,11 +34,11 @@ export interface PostgresStoreOptions {
 }
 
 const OLDEST_SERVER = 15;
-/** A server that suspends, or a network that drops everything, closes no connection: what is not answered in time has failed. */
+/** A suspended server, or a network that drops everything, does not close connections: a read without a response in time has failed. */
 const READ_LIMIT_MS = 30_000;
-/** Longer, as changes of one tenant wait for each other. A migration has no limit. */
+/** Longer, because changes of one tenant wait for each other. A migration has no limit. */
 const CHANGE_LIMIT_MS = 60_000;
-/** Retention asks in parts: once is enough for all of them. */
+/** Retention works in parts: one call is enough for all of them. */
 const DAYS_KEPT_MS = 10 * MINUTE_MS;
 
 const readServer = prepared(
@@ -275,4 +275,75 @@ function explained(error: unknown): unknown {
     `The PostgreSQL server cannot be reached${code === '' ? '' : ` (${code})`}. Start it, or correct host and port in DATABASE_URL.`,
     error,
   );
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a read takes what its own type says
+type Reads = Record<string, (...args: any[]) => Promise<unknown>>;
+
+/** The maximum number of connections that reads share. A further one is opened only if all others are busy. */
+const MOST_CONNECTIONS = 8;
+
+interface Line {
+  db: Connection;
+  reads: Reads;
+  busy: number;
+}
+
+/** Reads over several connections. */
+interface ReadPool<R> {
+  reads: R;
+  close(): Promise<void>;
+}
+
+/**
+ * Runs each read on the least busy connection. A read whose connection is lost is retried, at most once per possible
+ * connection: a restart of the server closes all idle ones. A server that refuses connections ends the retries.
+ */
+function createReadPool<R extends object>(
+  config: ConnectionConfig,
+  createReads: (db: Connection) => R,
+): ReadPool<R> {
+  const lines: Line[] = [addLine()];
+
+  function addLine(): Line {
+    const db = connectLater(config);
+    return { db, reads: createReads(db) as Reads, busy: 0 };
+  }
+
+  function leastBusy(): Line {
+    const least = lines.reduce((best, line) => (line.busy < best.busy ? line : best));
+    if (least.busy === 0 || lines.length === MOST_CONNECTIONS) return least;
+    const added = addLine();
+    lines.push(added);
+    return added;
+  }
+
+  async function ask(name: string, args: unknown[]): Promise<unknown> {
+    const line = leastBusy();
+    line.busy++;
+    try {
+      return await line.reads[name]?.(...args);
+    } finally {
+      line.busy--;
+    }
+  }
+
+  async function read(name: string, args: unknown[]): Promise<unknown> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await ask(name, args);
+      } catch (error) {
+        if (!isConnectionLost(error) || tries > MOST_CONNECTIONS)
+          throw translateFault(error, faultOfPostgres);
+      }
+    }
+  }
+
+  const names = Object.keys(lines[0]?.reads ?? {});
+  return {
+    reads: Object.fromEntries(
+      names.map((name) => [name, (...args: unknown[]) => read(name, args)]),
+    ) as unknown as R,
+    close: async () => void (await Promise.all(lines.map(({ db }) => db.close()))),
+  };
 }
