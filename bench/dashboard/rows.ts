@@ -40,6 +40,15 @@ function addDeliveries(db: Database, tenantId: string): void {
     `INSERT INTO events (id, tenant_id, type, subject_id, created_at, data)
      SELECT 'evt_' || substr(s.id, 5), s.tenant_id, 'signal.detected', s.id, s.timestamp, json_object('signal_id', s.id) ${bodies}`,
   ).run({ tenantId });
+  db.prepare(
+    `INSERT INTO event_positions (tenant_id, position, event_id)
+     SELECT r.tenant_id, r.position + row_number() OVER (ORDER BY e.id), e.id
+     FROM stored_rows r JOIN events e ON e.tenant_id = r.tenant_id WHERE r.tenant_id = :tenantId`,
+  ).run({ tenantId });
+  db.prepare(
+    `UPDATE stored_rows SET position = (SELECT max(position) FROM event_positions WHERE tenant_id = :tenantId)
+     WHERE tenant_id = :tenantId`,
+  ).run({ tenantId });
   db.prepare(`INSERT INTO delivery_bodies (id, body) SELECT s.seq, s.wire ${bodies}`).run({ tenantId });
   // Every fiftieth each, by the signal's time in units of 10 s.
   db.prepare(

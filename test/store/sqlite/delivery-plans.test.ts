@@ -5,6 +5,8 @@ import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createDeliveryWalk } from '../../../src/store/sqlite/reads/deliveries.ts';
 import { deliveriesSql } from '../../../src/store/sqlite/sql/deliveries.ts';
+import { eventsSql } from '../../../src/store/sqlite/sql/events.ts';
+import { signalsSql } from '../../../src/store/sqlite/sql/signals.ts';
 
 const ANY: WalkTerms = {
   tenantId: 'ten_a',
@@ -94,36 +96,101 @@ test('filters covered by an index are checked in the index alone', () => {
   }
 });
 
-test('storing a delivered outcome runs no trigger and needs no statement journal', () => {
+/** SQLite's program for each statement that `work` runs, in order; every statement changes a row, and returns 1. */
+function programsOf(work: (db: Database) => void): string[][] {
   const db = openDatabase(':memory:');
   migrate(db);
-  /** SQLite's program for each statement of the outcome, in order. */
   const programs: string[][] = [];
   const watched: Database = new Proxy(db, {
     get(target, name) {
       if (name !== 'prepare') return Reflect.get(target, name);
-      return (sql: string) => ({
-        run(...values: unknown[]) {
+      return (sql: string) => {
+        const explained = (...values: unknown[]) => {
           const explain = db.prepare<unknown[], { opcode: string }>(`EXPLAIN ${sql}`);
           programs.push(explain.all(...values).map(({ opcode }) => opcode));
-          return { changes: 1 };
-        },
-        pluck() {
-          return this;
-        },
-      });
+        };
+        const statement = {
+          run(...values: unknown[]) {
+            explained(...values);
+            return { changes: 1 };
+          },
+          get(...values: unknown[]) {
+            explained(...values);
+            return 1;
+          },
+          pluck: () => statement,
+        };
+        return statement;
+      };
     },
   });
-  const statements = deliveriesSql(watched);
-  statements.insertAttempt('att_1', 'dlv_1', 1, 0, 5, '{}');
-  statements.finishDelivered(1, 'dlv_1', 0);
-  statements.countAttempt('whk_1', 0, 9);
+  work(watched);
   db.close();
-  expect(programs).toHaveLength(3);
+  return programs;
+}
+
+/** A statement with a trigger, or one that writes what it reads from a query, needs a journal of its pages. */
+function expectNoJournal(programs: readonly string[][]): void {
   for (const program of programs) {
-    expect(program).toContain('IdxInsert');
     expect(program).not.toContain('Program');
-    // A statement that writes what it reads from a query needs a journal of its pages, in case it fails half-way.
     expect(program).not.toContain('InitCoroutine');
   }
+}
+
+test('storing a delivered outcome runs no trigger and needs no statement journal', () => {
+  const programs = programsOf((db) => {
+    const statements = deliveriesSql(db);
+    statements.insertAttempt('att_1', 'dlv_1', 1, 0, 5, '{}');
+    statements.finishDelivered(1, 'dlv_1', 0);
+    statements.countAttempt('whk_1', 0, 9); // searches for its row
+    statements.countAttempt('whk_1', 0, 9); // knows it
+  });
+  expect(programs.map((program) => program.includes('IdxInsert'))).toEqual([true, true, true, false]);
+  expectNoJournal(programs);
+});
+
+test('storing a signal or an event runs no trigger and needs no statement journal', () => {
+  const signal = {
+    timestamp: 1,
+    score: 50,
+    id: 'sig_1',
+    tenantId: 'ten_a',
+    profileId: 'icp_1',
+    platform: 'x',
+  };
+  const rest = { signalType: 'review', classification: 'warm', companyDomain: '', externalId: null };
+  const texts = { canonicalUrl: null, wire: '{}', explanation: '{}', text: '' };
+  const programs = programsOf((db) => {
+    signalsSql(db).insert({ ...signal, ...rest, ...texts });
+    eventsSql(db).insertEvent('evt_1', 'ten_a', 'signal.detected', 'sig_1', 1, '{}', null);
+  });
+  expect(programs).toHaveLength(7);
+  expectNoJournal(programs);
+});
+
+test('a count whose row was rolled back or merged is found again', () => {
+  const db = openDatabase(':memory:');
+  migrate(db);
+  const { countAttempt, mergeHours, deleteMergedHours } = deliveriesSql(db);
+  const counts = () =>
+    db.prepare('SELECT endpoint_id, hour, speed, count FROM endpoint_hours ORDER BY 1, 2').raw().all();
+  db.exec('BEGIN');
+  countAttempt('whk_a', 25, 9);
+  db.exec('ROLLBACK');
+  countAttempt('whk_b', 25, 9); // gets the number of the row that was rolled back
+  countAttempt('whk_a', 25, 9);
+  countAttempt('whk_a', 25, 9);
+  expect(counts()).toEqual([
+    ['whk_a', 25, 9, 2],
+    ['whk_b', 25, 9, 1],
+  ]);
+  mergeHours('', 'whk_z', 100);
+  deleteMergedHours('', 'whk_z', 100);
+  countAttempt('whk_a', 25, 9);
+  expect(counts()).toEqual([
+    ['whk_a', 24, 9, 2],
+    ['whk_a', 25, 9, 1],
+    ['whk_b', 24, 9, 1],
+  ]);
+  db.close();
 });

@@ -19,6 +19,20 @@ export function eventsSql(db: Database): EventStatements['events'] {
         urgent)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
+  const insertEvent = run<(string | number | null)[]>(
+    db,
+    'INSERT INTO events (id, tenant_id, type, subject_id, created_at, data, trace) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  );
+  // The order by commit (migration 032). The cast is needed because numbers are bound as floating point.
+  const nextPosition = value<[now: number, tenantId: string], number>(
+    db,
+    `UPDATE stored_rows SET position = max(position + 1, CAST(? AS INTEGER) << 10) WHERE tenant_id = ?
+     RETURNING position`,
+  );
+  const insertPosition = run<[tenantId: string, position: number | undefined, eventId: string]>(
+    db,
+    'INSERT INTO event_positions (tenant_id, position, event_id) VALUES (?, ?, ?)',
+  );
   return {
     insertBody: inserted(db, 'INSERT INTO delivery_bodies (body, tail_id) VALUES (?, ?)'),
     selectTail: value(db, 'SELECT id FROM body_tails WHERE tenant_id = ? AND hash = ?'),
@@ -44,10 +58,10 @@ export function eventsSql(db: Database): EventStatements['events'] {
        SELECT t.id FROM body_tails t
        WHERE NOT EXISTS (SELECT 1 FROM delivery_bodies b WHERE b.tail_id = t.id) LIMIT ?)`,
     ),
-    insertEvent: run(
-      db,
-      'INSERT INTO events (id, tenant_id, type, subject_id, created_at, data, trace) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    ),
+    insertEvent(id, tenantId, type, subjectId, createdAt, data, trace) {
+      insertEvent(id, tenantId, type, subjectId, createdAt, data, trace);
+      insertPosition(tenantId, nextPosition(createdAt, tenantId), id);
+    },
     insertSkip: run(db, 'INSERT INTO event_skips (event_id, reason, endpoint_ids) VALUES (?, ?, ?)'),
     insertBatched: run(db, 'INSERT INTO batched_events (event_id, endpoint_id) VALUES (?, ?)'),
     selectReceivers: (tenantId, endpointIds) =>
@@ -86,12 +100,7 @@ export function eventsSql(db: Database): EventStatements['events'] {
       'SELECT count(*) FROM endpoint_notices WHERE id IN (SELECT value FROM json_each(?)) AND tenant_id = ?',
     ),
     removeNotices: run(db, 'DELETE FROM endpoint_notices WHERE id IN (SELECT value FROM json_each(?))'),
-    // Like the triggers of migration 032 for events. The cast is needed because numbers are bound as floating point.
-    nextPosition: value(
-      db,
-      `UPDATE stored_rows SET position = max(position + 1, CAST(? AS INTEGER) << 10) WHERE tenant_id = ?
-       RETURNING position`,
-    ),
+    nextPosition,
     insertLateDelivery: run(
       db,
       'INSERT INTO late_deliveries (tenant_id, position, delivery_id) VALUES (?, ?, ?)',

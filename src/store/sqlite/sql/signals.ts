@@ -9,6 +9,37 @@ import { changed, count, row, rows, run, value, values } from './prepared.ts';
 
 export function signalsSql(db: Database): SignalStatements['signals'] {
   const index = createSignalIndex(db);
+  // `seq` takes the next free number of its millisecond; if there is none, the table's CHECK fails instead of changing the
+  // order of others. The cast is needed because numbers are bound as floating point, which would round the sum.
+  const insertRow = run<[Record<string, unknown>]>(
+    db,
+    `INSERT INTO signals
+       (seq, id, tenant_id, profile_id, platform, signal_type, classification, score, timestamp, company_domain,
+        external_id, canonical_url, wire, explanation, text)
+     VALUES
+       ((:timestamp << 21)
+          + (ifnull((SELECT (max(seq) >> 7) & 16383 FROM signals
+                     WHERE seq >= :timestamp << 21 AND seq < (:timestamp + 1) << 21) + 1, 0) << 7)
+          + CAST(:score AS INTEGER),
+        :id, :tenantId, :profileId, :platform, :signalType, :classification, :score, :timestamp, :companyDomain,
+        :externalId, :canonicalUrl, :wire, :explanation, :text)`,
+  );
+  const countRow = value<[Record<string, unknown>], number>(
+    db,
+    `UPDATE stored_rows SET signals = signals + 1, position = max(position + 1, CAST(:timestamp AS INTEGER) << 10)
+     WHERE tenant_id = :tenantId RETURNING position`,
+  );
+  // Its `seq` does not fit a JavaScript number, and is the rowid of both tables.
+  const insertPosition = run<[tenantId: string, position: number | undefined]>(
+    db,
+    'INSERT INTO signal_positions (seq, tenant_id, position) VALUES (last_insert_rowid(), ?, ?)',
+  );
+  const countDay = run<[Record<string, unknown>]>(
+    db,
+    `INSERT INTO signal_days (tenant_id, day, profile_id, scores, classification, count)
+     VALUES (:tenantId, CAST(:timestamp AS INTEGER) / 86400000, :profileId, CAST(:score AS INTEGER) / 5, :classification, 1)
+     ON CONFLICT DO UPDATE SET count = count + 1`,
+  );
   return {
     askForLesson: run(
       db,
@@ -60,22 +91,11 @@ export function signalsSql(db: Database): SignalStatements['signals'] {
        SELECT key, seq FROM signal_near_keys INDEXED BY signal_near_keys_by_seq
        WHERE seq < CAST(? AS INTEGER) << 21 ORDER BY seq LIMIT ?)`,
     ),
-    // `seq` takes the next free number of its millisecond; if there is none, the table's CHECK fails instead of
-    // changing the order of others. The cast is needed because numbers are bound as floating point, which would round
-    // the sum.
-    insert: run(
-      db,
-      `INSERT INTO signals
-       (seq, id, tenant_id, profile_id, platform, signal_type, classification, score, timestamp, company_domain,
-        external_id, canonical_url, wire, explanation, text)
-     VALUES
-       ((:timestamp << 21)
-          + (ifnull((SELECT (max(seq) >> 7) & 16383 FROM signals
-                     WHERE seq >= :timestamp << 21 AND seq < (:timestamp + 1) << 21) + 1, 0) << 7)
-          + CAST(:score AS INTEGER),
-        :id, :tenantId, :profileId, :platform, :signalType, :classification, :score, :timestamp, :companyDomain,
-        :externalId, :canonicalUrl, :wire, :explanation, :text)`,
-    ),
+    insert(signal) {
+      insertRow(signal);
+      insertPosition(String(signal.tenantId), countRow(signal));
+      if (signal.platform !== 'sample') countDay(signal); // charts do not show samples
+    },
     insertAuthor: run(db, 'INSERT INTO signal_people (tenant_id, key, signal_id) VALUES (?, ?, ?)'),
     // For items of feeds, the stored ID differs from the shown one: their edits are other posts of the feed.
     selectOutdated: rows(
