@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { Client, type Dispatcher as Undici } from 'undici';
 import type { Clock } from '../lib/clock.ts';
 import { type Connect, ConnectError, type Dial } from '../webhooks/connect.ts';
-import { heldBytes } from '../webhooks/replies-in-turns.ts';
+import { readingOf } from '../webhooks/replies-in-turns.ts';
 
 /** Idle time after which a connection is closed; receivers and undici close most of them sooner. */
 const IDLE_MS = 90_000;
@@ -153,6 +153,7 @@ class Connection implements Undici.DispatchHandler {
   #handler: RequestHandler | null = null;
   #dial: Dial | null = null;
   #socket: Socket | null = null;
+  #reading: ReturnType<typeof readingOf>;
   readonly #lines = new ResponseLines();
   #readBefore = 0;
   #gone = false;
@@ -192,7 +193,7 @@ class Connection implements Undici.DispatchHandler {
    * the response to the next request.
    */
   get #hasMore(): boolean {
-    return this.#socket !== null && heldBytes(this.#socket) > 0;
+    return this.#reading !== undefined && this.#reading.heldBytes > 0;
   }
 
   dispatch(request: Undici.DispatchOptions, handler: RequestHandler): void {
@@ -215,6 +216,7 @@ class Connection implements Undici.DispatchHandler {
 
   #watch(socket: Socket): void {
     this.#socket = socket;
+    this.#reading = readingOf(socket);
     this.#readBefore = socket.bytesRead;
     socket.on('readable', () => {
       if (socket.bytesRead - this.#readBefore > MAX_REPLY_BYTES)

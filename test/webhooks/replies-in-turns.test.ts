@@ -3,7 +3,7 @@ import { connect, createServer, type Server, Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Client } from 'undici';
 import { afterEach, expect, test } from 'vitest';
-import { createReplyTurns, heldBytes } from '../../src/webhooks/replies-in-turns.ts';
+import { createReplyTurns, readingOf } from '../../src/webhooks/replies-in-turns.ts';
 
 /** A clock in which a slice takes a millisecond: a turn has room for two. */
 function slowClock() {
@@ -30,7 +30,7 @@ function aSocket() {
   };
 }
 
-/** Two slices by the slow clock, the first of the next turn, and the sixteen small pieces that always pass. */
+/** Two slices by the slow clock, the first of the next turn, and the small pieces that always pass. */
 const MOST_A_TURN = (3 + 16) * 1_024;
 
 const servers: Server[] = [];
@@ -43,7 +43,7 @@ test('a small response passes immediately', async () => {
   createReplyTurns(slowClock())(socket);
   listen();
   socket.push(Buffer.from('small'));
-  expect(heldBytes(socket)).toBe(0);
+  expect(readingOf(socket)?.heldBytes).toBe(0);
   await new Promise(process.nextTick);
   expect(pieces).toEqual(['small']);
 });
@@ -59,7 +59,7 @@ test('a large response arrives in slices, complete and in order, followed by its
   const before = reads();
   await nextTurn();
   await nextTurn();
-  expect(heldBytes(socket)).toBeGreaterThan(10_000);
+  expect(readingOf(socket)?.heldBytes).toBeGreaterThan(10_000);
   expect(reads()).toBe(before);
   await ended;
   expect(pieces.length).toBeGreaterThan(15);
@@ -92,7 +92,7 @@ test('data of a closed connection is dropped', async () => {
   socket.push(Buffer.alloc(60_000));
   socket.destroy();
   await once(socket, 'close');
-  expect(heldBytes(socket)).toBe(0);
+  expect(readingOf(socket)?.heldBytes).toBe(0);
 });
 
 test.each([
