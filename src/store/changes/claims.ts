@@ -17,7 +17,9 @@ export interface ClaimStatements extends EndpointStatements {
     ): void;
     deleteLeases(leaseToken: string): void;
     selectDue(endpointId: string, now: number, held: string, limit: number): DueRow | undefined;
+    /** Urgent ones, and those that are not. */
     selectUrgent(endpointId: string, now: number, held: string, limit: number): DueRow | undefined;
+    selectOther(endpointId: string, now: number, held: string, limit: number): DueRow | undefined;
     selectOldest(endpointId: string, held: string, limit: number): DueRow | undefined;
     selectOneDue(endpointId: string, id: string, limit: number): DueRow | undefined;
     selectFirstRetried(endpointId: string): HeadRow | undefined;
@@ -40,7 +42,7 @@ export interface ClaimStatements extends EndpointStatements {
 const MOST_BYTES = 4_194_304;
 
 /** Deliveries of one endpoint, oldest first, as one row: passing one row each costs several times as much. */
-interface DueRow {
+export interface DueRow {
   count: number;
   /** {@link StoredDeliveries.list} without its brackets; null if nothing is due. */
   list: string | null;
@@ -95,7 +97,7 @@ export interface StoredProbeClaim extends LeaseTerms {
 }
 
 /** The next delivery to an endpoint with ordered delivery. */
-interface HeadRow {
+export interface HeadRow {
   id: string;
   dueAt: number;
 }
@@ -187,12 +189,17 @@ export function claimChanges(ask: Asks<ClaimStatements>) {
     if (lease !== undefined && lease.token !== leaseToken && lease.until > now) {
       return { deliveries: null, nextDueAt: lease.until };
     }
-    const urgent = yield* ask.claims.selectUrgent(endpointId, now, held, limit - oldest);
+    const mostUrgent = limit - oldest;
+    const urgent = yield* ask.claims.selectUrgent(endpointId, now, held, mostUrgent);
     const withUrgent = heldWith(held, urgent?.held ?? null);
-    const others = yield* ask.claims.selectDue(endpointId, now, withUrgent, limit - (urgent?.count ?? 0));
+    const count = urgent?.count ?? 0;
+    // If there was room for all urgent ones, the rest are others; if not, the rest are the oldest of both.
+    const select = count < mostUrgent ? ask.claims.selectOther : ask.claims.selectDue;
+    const others = count < limit ? yield* select(endpointId, now, withUrgent, limit - count) : undefined;
     const given = heldWith(withUrgent, others?.held ?? null);
     const row = together(urgent, others);
-    const left = row?.count === limit ? yield* ask.claims.selectLeftDue(endpointId, now, given) : undefined;
+    const isFull = count + (others?.count ?? 0) === limit;
+    const left = isFull ? yield* ask.claims.selectLeftDue(endpointId, now, given) : undefined;
     const nextDueAt = left ?? (yield* ask.claims.selectNextDue(endpointId, now)) ?? null;
     if (given !== held || lease !== undefined) {
       yield* ask.claims.writeLease(endpointId, leaseToken, leaseUntil, given, process);

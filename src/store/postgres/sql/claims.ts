@@ -30,6 +30,10 @@ export function claimsSql(db: Connection): Async<ClaimStatements['claims']> {
     db,
     'AND d.urgent AND d.next_attempt_at <= ? AND d.id <> ALL (?::text[])',
   );
+  const selectOther = gathered<[string, number, string[], number]>(
+    db,
+    'AND NOT d.urgent AND d.next_attempt_at <= ? AND d.id <> ALL (?::text[])',
+  );
   const selectOldest = gathered<[string, string[], number]>(db, 'AND d.id <> ALL (?::text[])');
   const selectLeftDue = value<[string, number, string[]], number>(
     db,
@@ -68,6 +72,7 @@ export function claimsSql(db: Connection): Async<ClaimStatements['claims']> {
     deleteLeases: run(db, 'DELETE FROM lane_leases WHERE token = ?'),
     selectDue: (endpointId, now, held, limit) => selectDue(endpointId, now, idsOf(held), limit),
     selectUrgent: (endpointId, now, held, limit) => selectUrgent(endpointId, now, idsOf(held), limit),
+    selectOther: (endpointId, now, held, limit) => selectOther(endpointId, now, idsOf(held), limit),
     selectOldest: (endpointId, held, limit) => selectOldest(endpointId, idsOf(held), limit),
     selectOneDue: gathered(db, 'AND d.id = ?'),
     selectFirstRetried: row(

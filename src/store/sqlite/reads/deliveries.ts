@@ -383,14 +383,15 @@ const REPEATED = '"repeated":true';
 
 /** Endpoints with waiting deliveries and their recent attempts: what the dispatcher starts with. */
 export function laneReads(db: Database) {
-  // One index seek per endpoint: the cost does not grow with the backlog.
+  // Two index seeks per endpoint: the cost does not grow with the backlog.
+  const firstDue = (urgent: 0 | 1) =>
+    `(SELECT d.next_attempt_at FROM deliveries d INDEXED BY deliveries_due
+      WHERE d.endpoint_id = e.id AND d.urgent = ${urgent} AND d.${WAITING} ORDER BY d.next_attempt_at LIMIT 1)`;
   const selectLanes = db.prepare<[], DueLane>(
-    `SELECT * FROM (
-       SELECT id AS endpointId, tenant_id AS tenantId,
-              (SELECT d.next_attempt_at FROM deliveries d INDEXED BY deliveries_due
-               WHERE d.endpoint_id = e.id AND d.${WAITING} ORDER BY d.next_attempt_at LIMIT 1) AS nextDueAt
+    `SELECT endpointId, tenantId, min(ifnull(urgent, other), ifnull(other, urgent)) AS nextDueAt FROM (
+       SELECT id AS endpointId, tenant_id AS tenantId, ${firstDue(1)} AS urgent, ${firstDue(0)} AS other
        FROM webhook_endpoints e WHERE status = 'active' AND deleted_at IS NULL)
-     WHERE nextDueAt IS NOT NULL ORDER BY nextDueAt, endpointId`,
+     WHERE urgent IS NOT NULL OR other IS NOT NULL ORDER BY nextDueAt, endpointId`,
   );
   const selectDue = db.prepare<[number, number], { endpointId: string; tenantId: string }>(
     `SELECT e.id AS endpointId, e.tenant_id AS tenantId FROM webhook_endpoints e
@@ -416,7 +417,7 @@ export function laneReads(db: Database) {
     `SELECT l.endpoint_id AS endpointId, h.key AS id, h.value AS attempt FROM lane_leases l, json_each(l.held) h
      UNION
      SELECT d.endpoint_id, d.id, 1 FROM lane_leases l CROSS JOIN deliveries d INDEXED BY deliveries_due
-       ON d.endpoint_id = l.endpoint_id AND d.${WAITING} AND d.next_attempt_at > ?
+       ON d.endpoint_id = l.endpoint_id AND d.urgent IN (0, 1) AND d.${WAITING} AND d.next_attempt_at > ?
      WHERE d.in_hand AND d.attempt_count = 0`,
   );
   const selectWaiting = db

@@ -1,11 +1,32 @@
 import type { Database } from 'better-sqlite3';
-import type { ClaimStatements } from '../../changes/claims.ts';
+import type { ClaimStatements, DueRow, HeadRow } from '../../changes/claims.ts';
 import { ENDPOINTS } from '../reads/endpoints.ts';
 import { BODY_JOINS, WAITING, WHOLE_BODY } from '../reads/shown-state.ts';
 import { row, rows, run, value } from './prepared.ts';
 
 export function claimsSql(db: Database): ClaimStatements['claims'] {
   const waitingIds = `SELECT id FROM deliveries INDEXED BY deliveries_due WHERE ${WAITING}`;
+  const selectDue = row<(string | number)[], DueRow>(db, gathered('w', eitherInOrder(DUE)));
+  const selectOldest = row<(string | number)[], DueRow>(db, gathered('w', eitherInOrder(NOT_HELD)));
+  const firstOf = (terms: string) =>
+    either(
+      (
+        urgency,
+      ) => `SELECT d.id, d.next_attempt_at AS dueAt, d.body_id FROM deliveries d INDEXED BY deliveries_due
+       WHERE d.endpoint_id = +? AND ${urgency} AND d.${WAITING} ${terms} ORDER BY d.next_attempt_at, d.body_id LIMIT 1`,
+    );
+  const selectFirstPending = row<[string, string], HeadRow>(
+    db,
+    `SELECT id, dueAt FROM (${firstOf('')}) ORDER BY dueAt, body_id LIMIT 1`,
+  );
+  const selectLeftDue = value<(string | number)[], number>(
+    db,
+    `SELECT dueAt FROM (${firstOf(DUE)}) ORDER BY dueAt LIMIT 1`,
+  );
+  const selectNextDue = value<(string | number)[], number>(
+    db,
+    `SELECT dueAt FROM (${firstOf('AND d.next_attempt_at > ?')}) ORDER BY dueAt LIMIT 1`,
+  );
   return {
     selectLease: row(db, 'SELECT * FROM lane_leases WHERE endpoint_id = ?'),
     writeLease: run(
@@ -15,41 +36,27 @@ export function claimsSql(db: Database): ClaimStatements['claims'] {
        token = excluded.token, until = excluded.until, held = excluded.held, process = excluded.process`,
     ),
     deleteLeases: run(db, 'DELETE FROM lane_leases WHERE token = ?'),
-    selectDue: row(
-      db,
-      gathered('deliveries_due', 'AND d.next_attempt_at <= ? AND d.id NOT IN (SELECT key FROM json_each(?))'),
-    ),
-    selectUrgent: row(
+    selectDue: (endpointId, now, held, limit) =>
+      selectDue(endpointId, now, held, limit, endpointId, now, held, limit, limit),
+    selectUrgent: row(db, gathered('d', waiting('d.urgent = 1', DUE, BODY_JOINS))),
+    selectOther: row(db, gathered('d', waiting('d.urgent = 0', DUE, BODY_JOINS))),
+    selectOldest: (endpointId, held, limit) =>
+      selectOldest(endpointId, held, limit, endpointId, held, limit, limit),
+    selectOneDue: row(
       db,
       gathered(
-        'deliveries_urgent',
-        'AND d.urgent = 1 AND d.next_attempt_at <= ? AND d.id NOT IN (SELECT key FROM json_each(?))',
+        'd',
+        `deliveries d ${BODY_JOINS} WHERE d.endpoint_id = +? AND d.${WAITING} AND d.id = ? LIMIT +?`,
       ),
     ),
-    selectOldest: row(db, gathered('deliveries_due', 'AND d.id NOT IN (SELECT key FROM json_each(?))')),
-    selectOneDue: row(db, gathered(null, 'AND d.id = ?')),
     selectFirstRetried: row(
       db,
       `SELECT id, next_attempt_at AS dueAt FROM deliveries INDEXED BY deliveries_retrying
      WHERE endpoint_id = ? AND status = 'retrying' ORDER BY body_id LIMIT 1`,
     ),
-    selectFirstPending: row(
-      db,
-      `SELECT id, next_attempt_at AS dueAt FROM deliveries INDEXED BY deliveries_due
-     WHERE endpoint_id = ? AND ${WAITING} ORDER BY next_attempt_at, body_id LIMIT 1`,
-    ),
-    selectLeftDue: value(
-      db,
-      `SELECT d.next_attempt_at FROM deliveries d INDEXED BY deliveries_due
-       WHERE d.endpoint_id = +? AND d.${WAITING} AND d.next_attempt_at <= ?
-         AND d.id NOT IN (SELECT key FROM json_each(?))
-       ORDER BY d.next_attempt_at LIMIT 1`,
-    ),
-    selectNextDue: value(
-      db,
-      `SELECT next_attempt_at FROM deliveries INDEXED BY deliveries_due
-       WHERE endpoint_id = +? AND ${WAITING} AND next_attempt_at > ? ORDER BY next_attempt_at LIMIT 1`,
-    ),
+    selectFirstPending: (endpointId) => selectFirstPending(endpointId, endpointId),
+    selectLeftDue: (endpointId, now, held) => selectLeftDue(endpointId, now, held, endpointId, now, held),
+    selectNextDue: (endpointId, now) => selectNextDue(endpointId, now, endpointId, now),
     shiftRetries: run(
       db,
       `UPDATE deliveries SET next_attempt_at = next_attempt_at + ? WHERE id IN (${waitingIds} AND status = 'retrying')`,
@@ -87,20 +94,44 @@ export function claimsSql(db: Database): ClaimStatements['claims'] {
   };
 }
 
+/** Columns in the index of waiting deliveries. */
+const COVERED = 'd.id, d.event_type, d.attempt_count, d.cycle_start, d.next_attempt_at, d.body_id';
+
+/** Not held by the caller: its deliveries as a JSON object, `{delivery id: attempt}`. */
+const NOT_HELD = 'AND d.id NOT IN (SELECT key FROM json_each(?))';
+const DUE = `AND d.next_attempt_at <= ? ${NOT_HELD}`;
+
 /**
- * The waiting deliveries of one endpoint that match `terms`, up to a number, as one row. Values with a unary plus are
- * hidden from the planner (docs/decisions/frequent-statements-hide-parameters-from-the-planner.md).
+ * The waiting deliveries of one endpoint that match `urgency` and `terms`, oldest first, up to a number: one range of the
+ * index. Values with a unary plus are hidden from the planner
+ * (docs/decisions/frequent-statements-hide-parameters-from-the-planner.md).
  */
-function gathered(index: 'deliveries_due' | 'deliveries_urgent' | null, terms: string): string {
-  const by = index === null ? '' : `INDEXED BY ${index}`;
+function waiting(urgency: Urgency, terms: string, joins = ''): string {
+  return `deliveries d INDEXED BY deliveries_due ${joins}
+    WHERE d.endpoint_id = +? AND ${urgency} AND d.${WAITING} ${terms} ORDER BY d.next_attempt_at, d.id LIMIT +?`;
+}
+
+type Urgency = 'd.urgent = 0' | 'd.urgent = 1';
+
+/** Both ranges of an endpoint in the index; the parameters of `range` are passed for each. */
+function either(range: (urgency: Urgency) => string): string {
+  return `SELECT * FROM (${range('d.urgent = 0')}) UNION ALL SELECT * FROM (${range('d.urgent = 1')})`;
+}
+
+/** Like {@link waiting} with its bodies, urgent or not, as `w`. */
+function eitherInOrder(terms: string): string {
+  return `(${either((urgency) => `SELECT ${COVERED} FROM ${waiting(urgency, terms)}`)}) w
+    LEFT JOIN delivery_bodies b ON b.id = w.body_id LEFT JOIN body_tails t ON t.id = b.tail_id
+    ORDER BY w.next_attempt_at, w.id LIMIT +?`;
+}
+
+/** The deliveries of `source`, where they are `alias` and their bodies are joined, as one row. */
+function gathered(alias: string, source: string): string {
   return `SELECT count(*) AS count,
       group_concat('"' || id || '","' || event_type || '",' || (attempt_count + 1) || ','
         || (attempt_count - cycle_start) || ',' || octet_length(body)) AS list,
       group_concat('"' || id || '":' || (attempt_count + 1)) AS held,
       CAST(group_concat(body, '') AS BLOB) AS bodies
-    FROM (
-      SELECT d.id, d.event_type, d.attempt_count, d.cycle_start, coalesce(${WHOLE_BODY}, '') AS body
-      FROM deliveries d ${by} ${BODY_JOINS}
-      WHERE d.endpoint_id = +? AND d.${WAITING} ${terms}
-      ORDER BY d.next_attempt_at, d.id LIMIT +?)`;
+    FROM (SELECT ${alias}.id, ${alias}.event_type, ${alias}.attempt_count, ${alias}.cycle_start,
+        coalesce(${WHOLE_BODY}, '') AS body FROM ${source})`;
 }

@@ -64,7 +64,7 @@ export function deliveriesSql(db: Database): DeliveryStatements['deliveries'] {
       db,
       `UPDATE deliveries SET status = ?, next_attempt_at = NULL, expires_at = ? WHERE id IN (
        SELECT id FROM deliveries INDEXED BY deliveries_due
-       WHERE endpoint_id = ? AND ${WAITING} AND next_attempt_at <= ? ORDER BY next_attempt_at LIMIT ?)
+       WHERE endpoint_id = ? AND urgent IN (0, 1) AND ${WAITING} AND next_attempt_at <= ? LIMIT ?)
      RETURNING id`,
     ),
     selectExpired: values(
@@ -114,17 +114,23 @@ function createAttemptCount(db: Database): DeliveryStatements['deliveries']['cou
     db,
     'UPDATE endpoint_hours SET count = count + 1 WHERE id = ? AND +endpoint_id = ? AND +hour = ? AND +speed = ?',
   );
-  const addOrInsert = value<[endpointId: string, hour: number, speed: number], number>(
+  // RETURNING would make SQLite copy each page that the statement changes.
+  const addOrInsert = run<[endpointId: string, hour: number, speed: number]>(
     db,
     `INSERT INTO endpoint_hours (endpoint_id, hour, speed, count) VALUES (?, ?, ?, 1)
-     ON CONFLICT DO UPDATE SET count = count + 1 RETURNING id`,
+     ON CONFLICT DO UPDATE SET count = count + 1`,
+  );
+  const selectRow = value<[endpointId: string, hour: number, speed: number], number>(
+    db,
+    'SELECT id FROM endpoint_hours WHERE endpoint_id = ? AND hour = ? AND speed = ?',
   );
   const remembered = new LRUCache<string, number>({ max: MAX_REMEMBERED });
   return (endpointId, hour, speed) => {
     const key = `${endpointId} ${hour} ${speed}`;
     const id = remembered.get(key);
     if (id !== undefined && add(id, endpointId, hour, speed)) return;
-    const row = addOrInsert(endpointId, hour, speed);
+    addOrInsert(endpointId, hour, speed);
+    const row = selectRow(endpointId, hour, speed);
     if (row !== undefined) remembered.set(key, row);
   };
 }

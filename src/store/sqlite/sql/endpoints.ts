@@ -36,8 +36,7 @@ export function endpointsSql(db: Database): EndpointStatements['endpoints'] {
       db,
       `UPDATE deliveries SET next_attempt_at = ? WHERE id IN (
        SELECT id FROM deliveries INDEXED BY deliveries_due
-       WHERE endpoint_id = ? AND status IN ('pending', 'retrying') AND next_attempt_at > ?
-       ORDER BY next_attempt_at LIMIT ?)`,
+       WHERE endpoint_id = ? AND urgent IN (0, 1) AND ${WAITING} AND next_attempt_at > ? LIMIT ?)`,
     ),
     isProbeDue: value(
       db,

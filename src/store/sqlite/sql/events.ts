@@ -23,16 +23,24 @@ export function eventsSql(db: Database): EventStatements['events'] {
     db,
     'INSERT INTO events (id, tenant_id, type, subject_id, created_at, data, trace) VALUES (?, ?, ?, ?, ?, ?, ?)',
   );
-  // The order by commit (migration 032). The cast is needed because numbers are bound as floating point.
-  const nextPosition = value<[now: number, tenantId: string], number>(
+  // The order by commit (migration 032). Without RETURNING, which would make SQLite copy each page that the statement changes.
+  // The cast is needed because numbers are bound as floating point.
+  const movePosition = run<[now: number, tenantId: string]>(
     db,
-    `UPDATE stored_rows SET position = max(position + 1, CAST(? AS INTEGER) << 10) WHERE tenant_id = ?
-     RETURNING position`,
+    'UPDATE stored_rows SET position = max(position + 1, CAST(? AS INTEGER) << 10) WHERE tenant_id = ?',
+  );
+  const selectPosition = value<[tenantId: string], number>(
+    db,
+    'SELECT position FROM stored_rows WHERE tenant_id = ?',
   );
   const insertPosition = run<[tenantId: string, position: number | undefined, eventId: string]>(
     db,
     'INSERT INTO event_positions (tenant_id, position, event_id) VALUES (?, ?, ?)',
   );
+  function nextPosition(now: number, tenantId: string): number | undefined {
+    movePosition(now, tenantId);
+    return selectPosition(tenantId);
+  }
   return {
     insertBody: inserted(db, 'INSERT INTO delivery_bodies (body, tail_id) VALUES (?, ?)'),
     selectTail: value(db, 'SELECT id FROM body_tails WHERE tenant_id = ? AND hash = ?'),

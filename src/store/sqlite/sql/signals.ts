@@ -24,15 +24,17 @@ export function signalsSql(db: Database): SignalStatements['signals'] {
         :id, :tenantId, :profileId, :platform, :signalType, :classification, :score, :timestamp, :companyDomain,
         :externalId, :canonicalUrl, :wire, :explanation, :text)`,
   );
-  const countRow = value<[Record<string, unknown>], number>(
+  // Without RETURNING, which would make SQLite copy each page that the statement changes.
+  const countRow = run<[Record<string, unknown>]>(
     db,
     `UPDATE stored_rows SET signals = signals + 1, position = max(position + 1, CAST(:timestamp AS INTEGER) << 10)
-     WHERE tenant_id = :tenantId RETURNING position`,
+     WHERE tenant_id = :tenantId`,
   );
   // Its `seq` does not fit a JavaScript number, and is the rowid of both tables.
-  const insertPosition = run<[tenantId: string, position: number | undefined]>(
+  const insertPosition = run<[Record<string, unknown>]>(
     db,
-    'INSERT INTO signal_positions (seq, tenant_id, position) VALUES (last_insert_rowid(), ?, ?)',
+    `INSERT INTO signal_positions (seq, tenant_id, position)
+     VALUES (last_insert_rowid(), :tenantId, (SELECT position FROM stored_rows WHERE tenant_id = :tenantId))`,
   );
   const countDay = run<[Record<string, unknown>]>(
     db,
@@ -93,7 +95,8 @@ export function signalsSql(db: Database): SignalStatements['signals'] {
     ),
     insert(signal) {
       insertRow(signal);
-      insertPosition(String(signal.tenantId), countRow(signal));
+      countRow(signal);
+      insertPosition(signal);
       if (signal.platform !== 'sample') countDay(signal); // charts do not show samples
     },
     insertAuthor: run(db, 'INSERT INTO signal_people (tenant_id, key, signal_id) VALUES (?, ?, ?)'),

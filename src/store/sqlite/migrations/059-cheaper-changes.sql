@@ -17,3 +17,11 @@ INSERT INTO endpoint_hours_by_row (endpoint_id, hour, speed, count)
   SELECT endpoint_id, hour, speed, count FROM endpoint_hours;
 DROP TABLE endpoint_hours;
 ALTER TABLE endpoint_hours_by_row RENAME TO endpoint_hours;
+
+-- Urgent deliveries were in an index of their own besides: two more changes of an index for each, 3.5 us when it was delivered.
+-- Now one index has both, apart from each other: the urgent ones of an endpoint are one range of it, and the others another.
+DROP INDEX deliveries_urgent;
+DROP INDEX deliveries_due;
+CREATE INDEX deliveries_due
+  ON deliveries (endpoint_id, urgent, next_attempt_at, id, attempt_count, cycle_start, body_id, status, event_type)
+  WHERE status IN ('pending', 'retrying');
