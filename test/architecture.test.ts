@@ -16,7 +16,7 @@ import { aSite } from './support/site-content.ts';
 
 const SRC = fileURLToPath(new URL('../src/', import.meta.url));
 
-/** A step of a way through the house: its file, and a function of it where one is named. */
+/** A step of a documented code path: its file, and its function if one is named. */
 interface Hop {
   file: string;
   fn: string | null;
@@ -38,13 +38,13 @@ function hopsOf(way: string): Hop[] {
   );
 }
 
-/** Names of the functions that are called while `work` runs, by file; methods and functions without a name are ''. */
+/** Names of the functions called while `work` runs, by file; methods and unnamed functions are ''. */
 async function callsOf(work: () => Promise<unknown>): Promise<Map<string, Set<string>>> {
   const session = new Session();
   session.connect();
   await session.post('Profiler.enable');
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-  await session.post('Profiler.takePreciseCoverage'); // counts from here on
+  await session.post('Profiler.takePreciseCoverage'); // starts counting
   await work();
   const { result } = await session.post('Profiler.takePreciseCoverage');
   session.disconnect();
@@ -58,7 +58,7 @@ async function callsOf(work: () => Promise<unknown>): Promise<Map<string, Set<st
   return calls;
 }
 
-test('the ways through the house are the calls that one post and its delivery make', async () => {
+test('the documented code paths match the calls that one post and its delivery make', async () => {
   const receiver = await startReceiver();
   const folder = mkdtempSync(join(tmpdir(), 'signalpost-ways-'));
   const config = loadConfig({

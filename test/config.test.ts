@@ -34,7 +34,7 @@ test('the base URL follows the port and loses its trailing slash', () => {
   expect(loadConfig({ BASE_URL: 'https://volt.example/' }).baseUrl).toBe('https://volt.example');
 });
 
-test('every fault is listed at once, each with its variable', () => {
+test('all errors are listed at once, each with its variable', () => {
   const faults = faultsOf({
     PORT: '99999',
     LOG_LEVEL: 'loud',
@@ -47,7 +47,7 @@ test('every fault is listed at once, each with its variable', () => {
   }
 });
 
-test('authorization servers are kept as they are written, and are addresses that tokens can name', () => {
+test('authorization servers are kept exactly as written, and must be URLs that tokens can name', () => {
   const MCP_AUTHORIZATION_SERVERS = 'https://id.example.com/, http://127.0.0.1:8080/realms/a';
   expect(loadConfig({ MCP_AUTHORIZATION_SERVERS }).mcpAuthorizationServers).toEqual([
     'https://id.example.com/',
@@ -63,11 +63,11 @@ test('authorization servers are kept as they are written, and are addresses that
   }
 });
 
-test('numbers are whole and in range', () => {
+test('numbers must be integers in range', () => {
   for (const port of ['-1', '1.5', '0x50', '65536', 'http']) expect(faultsOf({ PORT: port })).toHaveLength(1);
 });
 
-test('address ranges of both families are read, and a bare address is a range of one', () => {
+test('address ranges of both families are accepted, and a bare address is a range of one', () => {
   const { webhookAllowTargets } = loadConfig({ WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8, ::1/128,192.0.2.7' });
   expect(webhookAllowTargets.map((cidr) => [cidr.address, cidr.prefix])).toEqual([
     ['127.0.0.0', 8],
@@ -76,7 +76,7 @@ test('address ranges of both families are read, and a bare address is a range of
   ]);
 });
 
-test('a key of 32 bytes is taken, and a wrong one is not repeated in the fault', () => {
+test('a key of 32 bytes is accepted, and an invalid one is not repeated in the error', () => {
   const key = Buffer.alloc(32, 9).toString('base64');
   expect(loadConfig({ SECRETS_KEY: key }).secretsKey?.newest.length).toBe(32);
   const two = loadConfig({ SECRETS_KEY: `${key}, ${key}` }).secretsKey;
@@ -85,7 +85,7 @@ test('a key of 32 bytes is taken, and a wrong one is not repeated in the fault',
   expect(faultsOf({ SECRETS_KEY: 'hunter2' }).join()).not.toContain('hunter2');
 });
 
-test('DATABASE_URL names a database of PostgreSQL, and its password stays out of the fault', () => {
+test('DATABASE_URL names a PostgreSQL database, and its password is not part of the error', () => {
   const socket = 'postgresql:///signals?host=/run/postgresql&user=u';
   expect(loadConfig({}).databaseUrl).toBe(null);
   for (const url of ['postgres://u:hunter2@db:5432/x', socket])
@@ -102,11 +102,11 @@ test('DATABASE_URL names a database of PostgreSQL, and its password stays out of
   }
 });
 
-test('mail needs a sender', () => {
+test('mail requires a sender', () => {
   expect(faultsOf({ SMTP_URL: 'smtp://localhost' })).toEqual([expect.stringContaining('MAIL_FROM')]);
 });
 
-test('a host that nobody can listen at, and a base or a sender that makes broken links and mail, are faults', () => {
+test('an unusable host, and a base URL or sender that would break links or mail, are errors', () => {
   for (const host of ['two words', '999.1.1.1', '[::1]', 'host:80', '-a', 'a..b']) {
     expect(faultsOf({ HOST: host }), host).toEqual([expect.stringContaining('HOST:')]);
   }
@@ -129,19 +129,19 @@ test('a host that nobody can listen at, and a base or a sender that makes broken
     expect(faultsOf({ MAIL_FROM: sender })).toEqual([]);
 });
 
-test('deliveries leave from an address of this machine, or the server does not start', () => {
+test('the source address of deliveries must belong to this machine, or the server does not start', () => {
   const at = (address: string) => loadConfig({ WEBHOOK_LOCAL_ADDRESS: address }, ownAddresses());
   const found = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   for (const { address } of found) expect(at(address).webhookLocalAddress).toBe(address);
   expect(at('127.0.0.1').webhookLocalAddress).toBe('127.0.0.1');
-  // Addresses of documentation (RFC 5737, RFC 3849) are nobody's.
+  // Addresses for documentation (RFC 5737, RFC 3849) belong to no machine.
   for (const address of ['192.0.2.77', '2001:db8::77', '0.0.0.0', 'eth0'])
     expect(() => at(address), address).toThrow(
       'WEBHOOK_LOCAL_ADDRESS: must be an IP address of this machine',
     );
 });
 
-test('without CONTENT_DIR the pages are those of the package, wherever the process was started', () => {
+test('without CONTENT_DIR, the pages are those of the package, wherever the process was started', () => {
   const { contentDir } = loadConfig({});
   expect(contentDir).toBe(fileURLToPath(new URL('../content', import.meta.url)));
 });

@@ -4,12 +4,12 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { closeDataFolder } from '../src/data-folder.ts';
 import { run, start, temporaryFolder } from './cli/process.ts';
 
-// A server's first start highlights the portal's code, which takes its time on a busy machine.
+// A server's first start highlights the portal's code, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-/** A data folder as releases before made it under a usual umask. */
+/** A data folder as created by earlier releases under a common umask. */
 function anOpenFolder() {
   const folder = temporaryFolder();
   onTestFinished(() => folder[Symbol.dispose]());
@@ -24,7 +24,7 @@ function anOpenFolder() {
   return path;
 }
 
-test('a folder that is open to others is closed, with what is ours in it', () => {
+test('a folder accessible to others is restricted, including our files in it', () => {
   const path = anOpenFolder();
   expect(closeDataFolder(path)).toEqual([]);
   const modes = ['', 'signalpost.db', 'signalpost.db-wal', 'signalpost.db-shm', 'secrets.key', 'cache'].map(
@@ -35,7 +35,7 @@ test('a folder that is open to others is closed, with what is ours in it', () =>
   expect(modeOf(join(path, 'a-note.txt'))).toBe('644');
 });
 
-test('what belongs to somebody else is told with the way out, and the rest is closed all the same', () => {
+test('files of another user are reported with a way to fix them, and the rest is restricted anyway', () => {
   const path = anOpenFolder();
   const refused = closeDataFolder(path, (file, mode) => {
     if (file === path) throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
@@ -51,7 +51,7 @@ test('what belongs to somebody else is told with the way out, and the rest is cl
 });
 
 test.runIf(process.platform === 'linux')(
-  'where no folder can be made a command ends and says so',
+  'if the folder cannot be created, a command reports it and exits',
   async () => {
     const { code, stderr } = await run(['migrate'], { DATA_DIR: '/proc/no/such/data' });
     expect(stderr).toContain('The data folder /proc/no/such/data cannot be used (ENOENT). Make it writable');
@@ -59,7 +59,7 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
-/** Runs `work` under a umask that takes nothing away, which child processes inherit. */
+/** Runs `work` under a umask that removes no permissions, which child processes inherit. */
 async function withoutUmask<T>(work: () => Promise<T>): Promise<T> {
   const before = process.umask(0);
   try {
@@ -69,7 +69,7 @@ async function withoutUmask<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-test('a running server keeps folder, database, log and key to itself, whatever the umask', async () => {
+test('a running server keeps folder, database, log and key private, whatever the umask', async () => {
   const folder = temporaryFolder();
   onTestFinished(() => folder[Symbol.dispose]());
   const path = join(folder.path, 'new');
@@ -89,7 +89,7 @@ test('a running server keeps folder, database, log and key to itself, whatever t
   });
 });
 
-test('an existing folder of a server is closed when it starts', async () => {
+test('a server restricts its existing folder when it starts', async () => {
   const folder = temporaryFolder();
   onTestFinished(() => folder[Symbol.dispose]());
   const env = { DATA_DIR: folder.path };

@@ -9,7 +9,7 @@ import { ROUTES_FILE, withRouteTable } from './support/route-table.ts';
 const FILES = ['README.md', ...globSync('docs/**/*.md')];
 const read = (file: string) => readFileSync(file, 'utf8');
 
-test('the table of routes has every operation of /v1; npm run openapi writes it', async () => {
+test('the route table lists every operation of /v1; npm run openapi writes it', async () => {
   const { app } = await buildTestApp();
   const { data } = (await app.inject('/v1/operations')).json();
   await app.close();
@@ -18,7 +18,7 @@ test('the table of routes has every operation of /v1; npm run openapi writes it'
   expect(text).toBe(withRouteTable(text, data));
 });
 
-test.each(FILES)('every link of %s to another file leads to one, and to a heading of it', (file) => {
+test.each(FILES)('every link in %s to another file leads to an existing file and heading', (file) => {
   const prose = read(file).replace(/^( {4}|```).*$|`[^`\n]*`/gm, '');
   for (const [, target = ''] of prose.matchAll(/\]\(((?!https?:)[^)\s]+)\)/g)) {
     const [path = '', anchor] = target.split('#');
@@ -35,7 +35,7 @@ test.each(FILES)('every link of %s to another file leads to one, and to a headin
   }
 });
 
-test('the two ways through the house have at most 12 hops each, and name files that are there', () => {
+test('the two documented code paths have at most 12 hops each, and name existing files', () => {
   const text = read('docs/architecture.md');
   const named = [...text.matchAll(/`([\w/-]+\.ts)`/g)].map(([, file = '']) => join('src', file));
   expect(named.length).toBeGreaterThan(25);
@@ -48,7 +48,7 @@ test('the two ways through the house have at most 12 hops each, and name files t
   }
 });
 
-test('the notes on upgrading name the model that scores', () => {
+test('the upgrade notes name the current scoring model', () => {
   const { version } = JSON.parse(read('src/signals/weights.json'));
   expect(read('docs/operation/upgrade.md')).toContain(`Scores come from model ${version},`);
 });
@@ -71,7 +71,7 @@ test('the glossary lists terms that the code uses', () => {
   expect(unused.filter((term) => !['room', 'aim'].includes(term))).toEqual([]);
 });
 
-test('every command and option of the command line stands on its page', async () => {
+test('every command and option of the command line is documented', async () => {
   const page = read('docs/command-line.md');
   const { stdout } = await runInProcess(['--help']);
   const commands = [...stdout.matchAll(/^ {2}([a-z]+)[ \n]/gm)].map(([, name = '']) => name);
@@ -79,7 +79,7 @@ test('every command and option of the command line stands on its page', async ()
   for (const command of commands.filter((name) => name !== 'help')) expect(page).toContain(`\`${command}`);
 });
 
-test('every setting stands on its page', () => {
+test('every setting is documented', () => {
   const asked = new Set<string>();
   const env = new Proxy({}, { get: (_target, name) => void asked.add(String(name)) });
   loadConfig(env);
@@ -88,7 +88,7 @@ test('every setting stands on its page', () => {
   for (const name of asked) expect(page).toContain(`\`${name}\``);
 });
 
-test('the README is short and promises nothing that is not there', () => {
+test('the README is short and describes nothing that does not exist', () => {
   const lines = read('README.md').trimEnd().split('\n');
   expect(lines.length).toBeLessThanOrEqual(140);
   for (const file of FILES.filter((name) => !name.includes('decisions'))) {

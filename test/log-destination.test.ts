@@ -9,7 +9,7 @@ const HEAD = `
   const log = createLogDestination(systemClock);
 `;
 
-/** What a process that writes through the destination leaves on stdout. */
+/** The stdout of a process that writes through the destination. */
 function outputOf(script: string): string[] {
   const { stdout, status, stderr } = spawnSync(process.execPath, [...ARGS, HEAD + script], {
     encoding: 'utf8',
@@ -18,16 +18,16 @@ function outputOf(script: string): string[] {
   return stdout.split('\n').slice(0, -1);
 }
 
-test('every line is written, in order, however many are gathered', () => {
+test('every line is written, in order, however many are buffered', () => {
   const lines = outputOf(`for (let i = 0; i < 5_000; i++) log.write('line ' + i + '\\n');`);
   expect(lines).toEqual(Array.from({ length: 5_000 }, (_, i) => `line ${i}`));
 });
 
-test('lines that are waiting are written when the process is ended', () => {
+test('buffered lines are written when the process exits', () => {
   expect(outputOf(`log.write('last\\n'); process.exit(0);`)).toEqual(['last']);
 });
 
-test('a flush ends when the lines before it are written', () => {
+test('a flush completes once the lines before it are written', () => {
   const script = `
     import { writeSync } from 'node:fs';
     log.write('before\\n');

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The part of vitest's JSON report that is read here. */
+/** The part of vitest's JSON report used here. */
 interface Report {
   numPassedTests: number;
   numFailedTests: number;
@@ -13,8 +13,8 @@ interface Report {
 }
 
 /**
- * Runs vitest with the arguments given, and closes with one line that counts: `N passed, N failed`. Fails where
- * vitest does, where no test ran, and in CI where one was skipped: a suite that shrinks must not look like one that passes.
+ * Runs vitest with the given arguments, and prints a final line with the counts: `N passed, N failed`. Fails if
+ * vitest does, if no test ran, or in CI if one was skipped: a shrinking suite must not look like a pass.
  */
 function run(args: string[]): number {
   const folder = mkdtempSync(join(tmpdir(), 'signalpost-test-'));

@@ -5,11 +5,11 @@ import { CLIENT_FILE, clientTypes } from './support/client-types.ts';
 import { OPENAPI_FILES, servedOpenApi } from './support/openapi-files.ts';
 import { ROUTES_FILE, withRouteTable } from './support/route-table.ts';
 
-// First what the description of /v1 shows: real answers, always the same.
+// First the examples in the description of /v1: real responses, always the same.
 writeFileSync(EXAMPLES_FILE, `${JSON.stringify(await makeExamples(), null, 2)}\n`);
 console.log(`${EXAMPLES_FILE} holds the examples.`);
 
-// Keeps the descriptions that the server serves in the repository, so that a change of an API is read in its review.
+// Keeps the served descriptions in the repository, so that API changes are visible in reviews.
 for (const { file, path } of OPENAPI_FILES) {
   writeFileSync(file, await servedOpenApi(path));
   console.log(`${file} holds what ${path} serves.`);

@@ -28,7 +28,7 @@ async function comeIn(tenant: TestApp['tenant'], email: string, password: string
   if (statusCode !== 303) throw new Error(`${email} did not come in: ${statusCode}`);
 }
 
-/** What a log-in is answered with, and how many password hashes it computed. */
+/** Returns the status of a login and how many password hashes it computed. */
 async function logIn(email: string, password: string): Promise<{ status: number; computed: number }> {
   const browser = new TestBrowser(made.app);
   const _csrf = csrfOf((await browser.get('/dashboard/login')).body);
@@ -46,7 +46,7 @@ test.each([
   expect(await logIn(email, 'not the password')).toEqual({ status: 401, computed: 1 });
 });
 
-test('the right password computes one hash, of whichever tenant it is, and after it was changed too', async () => {
+test('the right password of any tenant computes one hash, even after a change', async () => {
   expect(await logIn('owner@example.com', PASSWORD)).toEqual({ status: 303, computed: 1 });
   const passwords = ['a password of the first', 'a password of the second', 'a password of the third'];
   for (const password of passwords) {

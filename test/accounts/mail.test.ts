@@ -52,8 +52,8 @@ const fails: SendMail = async () => {
   });
 };
 
-describe('mail on a paused endpoint', () => {
-  test('goes to the owner, and says what happened, that nothing is lost, and how to go on', async () => {
+describe('mail about a paused endpoint', () => {
+  test('goes to the owner and explains what happened, that nothing is lost, and how to resume', async () => {
     await add();
     await work();
     expect(sent).toEqual([
@@ -72,14 +72,14 @@ describe('mail on a paused endpoint', () => {
     );
   });
 
-  test('names the host of an endpoint without a label, and the reason that it is gone', async () => {
+  test('names the host of an endpoint without a label, and the 410 that paused it', async () => {
     await add('mal_1', { ...PAUSED, label: '', reason: 'gone' });
     await work();
     expect(sent[0]?.subject).toBe('Webhook paused: crm.example.com');
     expect(sent[0]?.text).toContain('410 Gone');
   });
 
-  test('about a plan names the endpoints that it has no room for', async () => {
+  test('about a plan lists the endpoints that exceed it', async () => {
     await add('mal_1', {
       kind: 'endpoints_over_plan',
       plan: 'starter',
@@ -101,7 +101,7 @@ describe('the outbox', () => {
     expect(await store.listMail('ten_a', 10)).toMatchObject([{ sentAt: clock.now(), tries: 1 }]);
   });
 
-  test('tries again with growing waits, and gives up after two days', async () => {
+  test('retries with increasing delays and gives up after two days', async () => {
     await add();
     const waits: number[] = [];
     for (let i = 0; i < 20; i++) {
@@ -111,14 +111,14 @@ describe('the outbox', () => {
       waits.push((mail.nextTryAt - clock.now()) / 60_000);
       clock.advance(mail.nextTryAt - clock.now() - 1);
       await work();
-      expect(sent).toEqual([]); // not a moment early
+      expect(sent).toEqual([]); // not a moment too early
       clock.advance(1);
     }
     expect(waits).toEqual([1, 5, 30, 120, 360, 720, 1_440]);
     expect(await store.listMail('ten_a', 10)).toMatchObject([{ tries: 8, nextTryAt: null, sentAt: null }]);
   });
 
-  test('sends what failed once the server takes it', async () => {
+  test('sends failed mail once the server accepts it', async () => {
     await add();
     await work(fails);
     clock.advance(60_000);
@@ -126,7 +126,7 @@ describe('the outbox', () => {
     expect(sent.map((mail) => mail.messageId)).toEqual(['mal_1']);
   });
 
-  test('one mail that fails does not hold up the next', async () => {
+  test('does not hold up the next mail when one fails', async () => {
     await add('mal_1');
     await add('mal_2');
     await work(async (mail) => {
@@ -136,7 +136,7 @@ describe('the outbox', () => {
     expect(sent.map((mail) => mail.messageId)).toEqual(['mal_2']);
   });
 
-  test('sends nothing that waited a week for a mail server to be set up', async () => {
+  test('drops mail that waited a week for a mail server to be configured', async () => {
     await add();
     clock.advance(7 * 86_400_000 + 1);
     await work();
@@ -144,7 +144,7 @@ describe('the outbox', () => {
     expect(await store.dueMail(Number.MAX_SAFE_INTEGER, 10)).toEqual([]);
   });
 
-  test('without a mail server keeps the mail, and says so once', async () => {
+  test('keeps mail when there is no mail server, and logs that once', async () => {
     await add();
     await work(null);
     await work(null);
@@ -157,7 +157,7 @@ describe('the outbox', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('tells the log nothing of a person, be it sent, kept or refused', async () => {
+  test('logs no personal data, whether mail is sent, kept or rejected', async () => {
     await add('mal_1');
     await work(null);
     await work(fails);
@@ -178,7 +178,7 @@ describe('over SMTP', () => {
     writtenAt: T0,
   };
 
-  test('a mail arrives with its sender, recipient, subject and id', async () => {
+  test('mail arrives with its sender, recipient, subject and id', async () => {
     await using server = await startSmtpServer();
     await createSmtpSender(server.url, 'Signalpost <post@signals.example.com>')(mail);
     const [received] = server.received;
@@ -189,7 +189,7 @@ describe('over SMTP', () => {
     expect(received?.source).toContain('line three');
   });
 
-  test('a refusal and a server that is not there are failures', async () => {
+  test('a rejection and an unreachable server both count as failures', async () => {
     const server = await startSmtpServer();
     server.refuseWith('550 no such user');
     const send = createSmtpSender(server.url, 'post@signals.example.com');
@@ -199,12 +199,12 @@ describe('over SMTP', () => {
   });
 });
 
-test('mail with a one-time link goes to the person it is for, and is the only place where the link stands', async () => {
+test('a one-time link is mailed to its recipient and appears nowhere else', async () => {
   const userId = 'own_ten_a';
   const box = sealToken(BOX, userId, 'the-token');
   await add('mal_1', { kind: 'password_reset', userId, box });
   await add('mal_2', { kind: 'invitation', userId, tenant: 'Acme', role: 'reader', box });
-  // Sealed for somebody else: it must not open, and is tried again like whatever fails.
+  // Sealed for somebody else: it must not open, and is retried like any other failure.
   await add('mal_3', { kind: 'password_reset', userId, box: sealToken(BOX, 'own_other', 'the-token') });
   await work();
   expect(sent.map(({ to, text }) => [to, /https:\S+/.exec(text)?.[0]])).toEqual([

@@ -12,10 +12,10 @@ beforeEach(() => {
   vi.mocked(crypto.argon2).mockClear();
 });
 
-/** Marks in the wrong order: putting 60,000 of them in order took 6 s. */
+/** Combining marks in the wrong order: sorting 60,000 of them took 6 s. */
 const MARKS = `a${'\u0300'.repeat(50_000)}${'\u0334'.repeat(50_000)}`;
 
-test('a password of 100,000 combining marks is wrong at the cost of one hash', async () => {
+test('checking a password of 100,000 combining marks fails at the cost of one hash', async () => {
   const passwords = createPasswords(systemRandom);
   const hash = await passwords.hash('correct horse battery');
   for (const hashes of [[], [hash]]) {
@@ -33,7 +33,7 @@ test('a password of 100,000 combining marks cannot be set', async () => {
   expect(performance.now() - began).toBeLessThan(500);
 });
 
-test('200 characters are the longest password, however they are written, and one more never fits', async () => {
+test('200 characters are the maximum, however encoded, and a longer password never matches', async () => {
   const passwords = createPasswords(systemRandom);
   const longest = '\u{1f600}'.repeat(200);
   const hash = await passwords.hash(longest);
@@ -44,13 +44,13 @@ test('200 characters are the longest password, however they are written, and one
   expect(await passwords.find([empty], 'a'.repeat(201))).toBeNull();
 });
 
-test('the same characters, composed in another way, are the same password', async () => {
+test('the same characters in another composition are the same password', async () => {
   const passwords = createPasswords(systemRandom);
   expect(await passwords.find([await passwords.hash('caf\u00e9 au lait')], 'cafe\u0301 au lait')).toBe(0);
 });
 
 test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
-  'two hashes are computed at a time, also where a caller comes %i steps after another one ended',
+  'two hashes are computed at a time, even when a caller arrives %i steps after another has finished',
   async (steps) => {
     const running: (() => void)[] = [];
     let most = 0;

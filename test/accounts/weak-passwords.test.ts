@@ -5,7 +5,7 @@ import { cpuMsOf } from '../support/cpu-time.ts';
 const OWNER = { email: 'rita.marlowe@harbour-tools.example', firm: 'Harbour & Sons Tools Ltd' };
 const refuseWeak = createRefuseWeak();
 
-/** What is said of a password; empty where it is taken. */
+/** Why a password is rejected; empty when it is accepted. */
 function faultOf(password: string): string {
   try {
     refuseWeak(password, OWNER);
@@ -36,13 +36,13 @@ test.each([
     'Welcome2026',
     'ｐａｓｓｗｏｒｄ１２',
   ],
-])('%s is among the most used, or near one of them', (password) => {
+])('%s is one of the most common passwords, or close to one', (password) => {
   expect(faultOf(password)).toMatch(/most common|too easy/);
 });
 
 test.each([
   ...['abcdabcdab', 'aaaaaaaaaa', '0123456789', '9876543210', 'abcdefghijklm', 'aaaabbbbcccc', '1212121212'],
-])('%s is tried by counting up', (password) => {
+])('%s can be guessed by counting up', (password) => {
   expect(faultOf(password)).toMatch(/most common|too easy/);
 });
 
@@ -73,13 +73,13 @@ test.each([
     '我喜欢吃苹果和香蕉',
     '\u{1f600}\u{1f680}\u{1f355}\u{1f40d}\u{1f3b8}\u{26f5}\u{1f341}\u{1f9ca}\u{1f52d}\u{1f9e9}',
   ],
-])('%s is taken, if it is long enough', (password) => {
+])('%s is accepted if it is long enough', (password) => {
   expect(faultOf(password)).toBe(
     [...password].length < 10 ? 'Choose a password of at least 10 characters.' : '',
   );
 });
 
-test('the longest and oddest passwords take no time to be refused', () => {
+test('the longest and oddest passwords are rejected quickly', () => {
   const odd = [
     'a'.repeat(200),
     'ab'.repeat(100),

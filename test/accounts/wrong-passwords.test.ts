@@ -11,13 +11,13 @@ beforeEach(() => {
 
 const ME = '127.0.0.9';
 
-/** How many of `count` tries at a name are let through. */
+/** Returns how many of `count` attempts for an address are allowed. */
 function letThrough(count: number, email = 'rita@example.com', client = ME): number {
   return Array.from({ length: count }, () => tries.take(email, client)).filter((wait) => wait === null)
     .length;
 }
 
-test('tries at 100,000 other names free no name that was tried too often', () => {
+test('attempts for 100,000 other addresses do not unblock a blocked address', () => {
   expect(letThrough(6)).toBe(5);
   for (let i = 0; i < 100_000; i++) tries.take(`r${i}@example.com`, ME);
   expect(letThrough(5)).toBe(0);
@@ -25,7 +25,7 @@ test('tries at 100,000 other names free no name that was tried too often', () =>
   expect(letThrough(6)).toBe(5);
 });
 
-test('a thousand clients together free no name either, and it stays within fifty tries', () => {
+test('a thousand clients together cannot unblock an address, and get at most fifty attempts at it', () => {
   let through = 0;
   for (let client = 0; client < 1_000; client++) {
     for (let i = 0; i < 60; i++)
@@ -35,14 +35,14 @@ test('a thousand clients together free no name either, and it stays within fifty
   expect(through).toBe(50);
 });
 
-test('links for a new password are counted the same way', () => {
+test('password reset links are limited the same way', () => {
   tries = createWrongPasswords(clock, RESET_TRIES);
   expect(letThrough(9)).toBe(3);
   for (let i = 0; i < 50_000; i++) tries.take(`r${i}@example.com`, ME);
   expect(letThrough(3)).toBe(0);
 });
 
-test('two nodes count together what is tried, and what was right after all; names are not sent', () => {
+test('two nodes share attempts and successful logins without sending addresses', () => {
   const onCounted: ((key: string, count: number) => void)[] = [];
   const said: string[] = [];
   const nodes = [0, 1].map((node) =>
@@ -71,7 +71,7 @@ test('two nodes count together what is tried, and what was right after all; name
   expect(through(12)).toBe(5);
 });
 
-test('the first refusal of a window says so, and none after it', () => {
+test('only the first rejection of a window is marked as the first', () => {
   letThrough(5);
   const refused = Array.from({ length: 3 }, () => tries.take('rita@example.com', ME)?.isFirst);
   expect(refused).toEqual([true, false, false]);
@@ -80,12 +80,12 @@ test('the first refusal of a window says so, and none after it', () => {
   expect(tries.take('rita@example.com', ME)?.isFirst).toBe(true);
 });
 
-test('a right password takes back what was counted, and no more than that', () => {
+test('a correct password takes back only its own attempt', () => {
   letThrough(4);
   tries.take('rita@example.com', ME);
   tries.forgive('rita@example.com', ME);
   expect(letThrough(6)).toBe(5);
-  // Of 50 tries that a client has, one was right.
+  // A client has 50 attempts, of which one succeeded.
   for (let i = 0; i < 39; i++) tries.take(`r${i}@example.com`, ME);
   expect(letThrough(9, 'last@example.com')).toBe(2);
 });

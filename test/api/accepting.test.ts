@@ -9,7 +9,7 @@ import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
 
 let t: WebhookApp;
 let path: string;
-/** The storage's file, behind the server's back. */
+/** Direct access to the database file, bypassing the server. */
 let file: Database.Database;
 let leadId: string;
 let campaignId: string;
@@ -40,7 +40,7 @@ const REPLY = {
 };
 
 test.each(CHANGES)(
-  '%s whose delivery cannot be stored is not stored either, nor is its event; later all of it is',
+  '%s whose delivery cannot be stored is not stored either, nor is its event; a retry stores all',
   async (_, change) => {
     const before = readRows(path);
     file.exec("CREATE TRIGGER broken BEFORE INSERT ON deliveries BEGIN SELECT RAISE(ABORT, 'broken'); END");

@@ -5,7 +5,7 @@ import { visitEverything } from '../support/api-visits.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 import { sendTestToNobody } from '../support/fake-receiver.ts';
 
-/** They change nothing: what is tried is not stored, and the test of the tour is sent by a stand-in. */
+/** These change nothing: drafts and previews are not stored, and the test delivery goes to a stand-in. */
 const NO_CHANGES = ['draftIcp', 'previewIcp', 'previewPayloadFormat', 'testWebhook'];
 
 let t: TestApp;
@@ -19,7 +19,7 @@ async function entries(): Promise<AuditEntry[]> {
   return (await t.store.pageAudit(t.tenant.id, query)).rows;
 }
 
-test('every change by a key stands in the audit list, with the key, the moment and what was changed', async () => {
+test('every change made with a key is audited with the key, the time and the subject', async () => {
   const guide = createGuide(t);
   const told = new Set<string>();
   const untold = new Set<string>();
@@ -50,7 +50,7 @@ test('every change by a key stands in the audit list, with the key, the moment a
   expect((await entries()).every(({ subject }) => /^[a-z]{3}_\w{25}$/.test(subject))).toBe(true);
 });
 
-test('posts that come in bulk are one entry an hour; a keyed request that comes twice is told once', async () => {
+test('bulk posts make one entry an hour, and a replayed request makes no further entry', async () => {
   const { auth, id } = await t.addKey({ scopes: ['signals:write'] });
   const headers = { ...auth, 'idempotency-key': 'once' };
   const signals = [1, 2, 3].map((n) => aPost({ text: `Looking for a CRM, budget ${n}00 dollars a month.` }));

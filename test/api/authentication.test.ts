@@ -13,7 +13,7 @@ function me(headers: Record<string, string>) {
   return t.app.inject({ url: '/v1/me', headers });
 }
 
-test('GET /v1/me tells who the key is and what it may do', async () => {
+test('GET /v1/me returns the identity and permissions of the key', async () => {
   const answer = await me(t.auth);
   expect(answer.statusCode).toBe(200);
   expect(answer.json().data).toMatchObject({
@@ -27,7 +27,7 @@ test('GET /v1/me tells who the key is and what it may do', async () => {
   });
 });
 
-test('a trial that has ended shows as starter, with its limits', async () => {
+test('an expired trial is shown as starter with the limits of starter', async () => {
   await t.app.close();
   t = await buildTestApp({ plan: 'trial' });
   expect((await me(t.auth)).json().data).toMatchObject({
@@ -43,7 +43,7 @@ test.each([
   ['another scheme', { authorization: 'Basic YTpi' }],
   ['a mistyped one', { authorization: 'Bearer sp_live_abc' }],
   ['one that was never made', bearer(generateApiKey(systemRandom))],
-])('%s as a key is refused with 401 and how to send one', async (_name, headers) => {
+])('%s as a key is rejected with 401 and how to send one', async (_name, headers) => {
   const answer = await me(headers as Record<string, string>);
   expect(answer.statusCode).toBe(401);
   expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
@@ -55,7 +55,7 @@ test.each([
   expect(answer.json()).toMatchObject({ code: 'UNAUTHENTICATED', status: 401 });
 });
 
-test('a typo is refused without asking the store', async () => {
+test('a mistyped key is rejected without querying the store', async () => {
   await t.app.close();
   const asked: string[] = [];
   t = await buildTestApp({
@@ -72,14 +72,14 @@ test('a typo is refused without asking the store', async () => {
   expect(asked).toEqual([]);
 });
 
-test('a revoked key is refused from the next request on', async () => {
+test('a revoked key is rejected from the next request on', async () => {
   const key = await t.addKey({ scopes: ['signals:read'] });
   expect((await me(key.auth)).statusCode).toBe(200);
   await t.store.revokeKey(key.id, t.clock.now());
   expect((await me(key.auth)).json()).toMatchObject({ code: 'UNAUTHENTICATED' });
 });
 
-test('a key is refused from the moment it expires', async () => {
+test('a key is rejected from the moment it expires', async () => {
   const key = await t.addKey({ expiresAt: t.clock.now() + 1_000 });
   t.clock.advance(999);
   expect((await me(key.auth)).statusCode).toBe(200);
@@ -96,7 +96,7 @@ test.each([
   ['POST', '/v1/webhooks', 'webhooks:write'],
   ['GET', '/v1/webhooks/whk_1', 'webhooks:read'],
   ['DELETE', '/v1/webhooks/whk_1', 'webhooks:write'],
-] as const)('%s %s needs the scope %s, and says so', async (method, url, scope) => {
+] as const)('%s %s requires the scope %s and says so', async (method, url, scope) => {
   const key = await t.addKey({ scopes: ['leads:write'] });
   const answer = await t.app.inject({ method, url, headers: key.auth });
   expect(answer.statusCode).toBe(403);
@@ -107,12 +107,12 @@ test.each([
   });
 });
 
-test('a write scope reads too', async () => {
+test('a write scope includes reading', async () => {
   const key = await t.addKey({ scopes: ['signals:write'] });
   expect((await t.app.inject({ url: '/v1/signals', headers: key.auth })).statusCode).toBe(200);
 });
 
-test('use of a key is remembered', async () => {
+test('the last use of a key is recorded', async () => {
   const key = await t.addKey({});
   await me(key.auth);
   await expect
@@ -120,7 +120,7 @@ test('use of a key is remembered', async () => {
     .toBe(t.clock.now());
 });
 
-test('each key has its own limit, which refusals use up too', async () => {
+test('each key has its own rate limit, which rejected requests count toward too', async () => {
   const key = await t.addKey({ scopes: ['leads:read'], rateLimit: 3 });
   expect((await me(key.auth)).headers).toMatchObject({
     'ratelimit-remaining': '2',
@@ -139,7 +139,7 @@ test('each key has its own limit, which refusals use up too', async () => {
   expect((await me(t.auth)).statusCode).toBe(200);
 });
 
-test('requests without a key are limited by client, so that keys cannot be guessed', async () => {
+test('requests without a key are limited per client, so that keys cannot be guessed', async () => {
   for (let i = 0; i < 600; i++) await t.app.inject('/v1/nope');
   expect((await me({})).statusCode).toBe(429);
   expect((await me(t.auth)).statusCode).toBe(200);

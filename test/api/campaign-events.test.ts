@@ -45,7 +45,7 @@ async function countOf(type: string) {
   return answer.json().data.counts[type];
 }
 
-/** An endpoint that wants `eventTypes`; returns what it was sent so far. */
+/** Adds an endpoint for `eventTypes` and returns a reader of what it was sent so far. */
 async function subscribe(eventTypes: WebhookInput['event_types']) {
   const endpoint = anEndpoint(t.tenant.id, {
     settings: webhookInputSchema.parse({ url: 'https://r.example.com/', event_types: eventTypes }),
@@ -57,7 +57,7 @@ async function subscribe(eventTypes: WebhookInput['event_types']) {
   };
 }
 
-test('each event is answered on its own, and a bad one does not spoil the rest', async () => {
+test('each event gets its own result, and an invalid one does not affect the others', async () => {
   const again = anEvent();
   const answer = await record([
     again,
@@ -119,7 +119,7 @@ test.each<[string, Record<string, unknown>, string, string]>([
   ['a class on what is no reply', { reply_class: 'interested' }, '/reply_class', '"replied"'],
   ['a machine that sends', { auto: true }, '/auto', '"replied"'],
   ['an unknown lead', { lead_id: 'led_none' }, '/lead_id', 'no lead "led_none"'],
-])('%s is rejected at its place', async (_, fault, place, detail) => {
+])('%s is rejected with its pointer', async (_, fault, place, detail) => {
   const { results, rejected } = (await record([anEvent(fault)])).json().data;
   expect(rejected).toBe(1);
   expect(results[0].errors).toEqual([
@@ -127,7 +127,7 @@ test.each<[string, Record<string, unknown>, string, string]>([
   ]);
 });
 
-test('members that are null count as left out', async () => {
+test('null members count as omitted', async () => {
   const event = anEvent({ lead_id: null, step: null, reply_class: null, auto: null });
   expect((await record([event])).json().data.created).toBe(1);
 });
@@ -136,19 +136,19 @@ test.each<[string, unknown]>([
   ['no list', undefined],
   ['an empty list', []],
   ['more than 1000', Array.from({ length: 1_001 }, () => anEvent())],
-])('a body with %s is refused whole', async (_, events) => {
+])('a body with %s is rejected as a whole', async (_, events) => {
   const answer = await record(events);
   expect(answer.statusCode).toBe(400);
   expect(answer.json()).toMatchObject({ code: 'INVALID_REQUEST', errors: [{ pointer: '/events' }] });
 });
 
-test('a batch may have 5 MiB and no more', async () => {
+test('a batch may be up to 5 MiB', async () => {
   const padded = (bytes: number) => record([anEvent({ event_id: 'x'.repeat(bytes) })]);
   expect((await padded(4.9 * 1024 * 1024)).json().data.rejected).toBe(1);
   expect((await padded(5.1 * 1024 * 1024)).json().code).toBe('PAYLOAD_TOO_LARGE');
 });
 
-test('a lead of the tenant may be named instead of an address', async () => {
+test('an event may reference a lead of the tenant instead of an address', async () => {
   await t.store.commitLead(aNewLead(t.tenant.id, aLead('led_1', { email: 'ann@acme.com' })));
   const answer = await record([
     anEvent(),
@@ -159,7 +159,7 @@ test('a lead of the tenant may be named instead of an address', async () => {
   expect(await countOf('sent')).toEqual({ total: 3, unique: 1 });
 });
 
-test('a classified reply is told once, in the same commit; others are not told', async () => {
+test('a classified reply fires one event in the same commit, and other events fire none', async () => {
   await t.store.commitLead(aNewLead(t.tenant.id, aLead('led_1', { email: 'ann@acme.com' })));
   const received = await subscribe(['reply.classified']);
   const reply = anEvent({ type: 'replied', reply_class: 'interested', step: 2, event_id: 'r1' });
@@ -209,7 +209,7 @@ test('a classified reply is told once, in the same commit; others are not told',
   expect(t.nudged).toHaveLength(2);
 });
 
-test('a change of status is told once with what was and what is', async () => {
+test('a status change fires one event with the previous and the current status', async () => {
   const received = await subscribe(['campaign.status_changed']);
   const move = (status: string) =>
     t.app.inject({
@@ -230,7 +230,7 @@ test('a change of status is told once with what was and what is', async () => {
   expect(t.nudged).toHaveLength(1);
 });
 
-test('a campaign that is made active is told of as a draft that moved', async () => {
+test('a campaign created as active fires a status change from draft', async () => {
   const received = await subscribe(['campaign.status_changed']);
   const id = await newCampaign();
   expect((await received()).map((body) => body.data)).toEqual([
@@ -238,7 +238,7 @@ test('a campaign that is made active is told of as a draft that moved', async ()
   ]);
 });
 
-test('events are counted whatever the status of the campaign', async () => {
+test('events are counted in every campaign status', async () => {
   await t.app.inject({
     method: 'PATCH',
     url: `/v1/campaigns/${campaignId}`,
@@ -248,14 +248,14 @@ test('events are counted whatever the status of the campaign', async () => {
   expect((await record([anEvent({ type: 'replied' })])).json().data.created).toBe(1);
 });
 
-test('an unknown campaign, or one of another tenant, is 404', async () => {
+test('an unknown campaign or one of another tenant is 404', async () => {
   const { auth } = await t.addTenant();
   expect((await record([anEvent()], auth)).json().code).toBe('NOT_FOUND');
   expect((await record([anEvent()], t.auth, 'cam_none')).statusCode).toBe(404);
   expect(await countOf('sent')).toEqual({ total: 0, unique: 0 });
 });
 
-test('recording needs campaigns:write', async () => {
+test('recording requires campaigns:write', async () => {
   const reader = await t.addKey({ scopes: ['campaigns:read'] });
   const answer = await record([anEvent()], reader.auth);
   expect(answer.json()).toMatchObject({ code: 'INSUFFICIENT_SCOPE', required_scope: 'campaigns:write' });

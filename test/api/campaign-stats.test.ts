@@ -40,7 +40,7 @@ async function record(...events: [string, string, string, object?][]) {
   expect(answer.json().data.created).toBe(events.length);
 }
 
-test('a whole campaign is told in counts, rates, classes, steps and days', async () => {
+test('statistics of a campaign include counts, rates, reply classes, steps and days', async () => {
   const at = '2026-03-01T10:00:00Z';
   await record(
     ...['ann', 'bob', 'cem', 'dee'].map((who): [string, string, string, object] => [
@@ -117,7 +117,7 @@ test('a whole campaign is told in counts, rates, classes, steps and days', async
   ]);
 });
 
-test('a range is half open, and a date is its beginning in the asked time zone', async () => {
+test('a range is half-open, and a date is its midnight in the requested time zone', async () => {
   await record(
     ['sent', 'ann', '2026-03-28T22:59:59.999Z'],
     ['sent', 'bob', '2026-03-28T23:00:00Z'],
@@ -154,20 +154,20 @@ test.each([
   ['?from=2026-03-02&to=2026-03-02', 'to'],
   ['?from=2026-03-02&to=2026-03-01', 'to'],
   ['?from=2020-01-01&to=2026-01-01&interval=day', 'interval'],
-])('%s is refused at its parameter', async (query, parameter) => {
+])('%s is rejected with the name of the parameter', async (query, parameter) => {
   const answer = await stats(query);
   expect(answer.statusCode).toBe(400);
   expect(answer.json()).toMatchObject({ code: 'INVALID_REQUEST', errors: [{ parameter }] });
 });
 
-test('a series that is too long says what to ask for instead', async () => {
+test('a series that is too long is rejected with an alternative', async () => {
   const day = (await stats('?from=2020-01-01&to=2026-01-01&interval=day')).json();
   expect(day.hint).toContain('interval=week');
   const week = (await stats('?from=1990-01-01&to=2026-01-01&interval=week')).json();
   expect(week.hint).toBe('Use a shorter range.');
 });
 
-test('a mistyped parameter is named with the one that was meant', async () => {
+test('a mistyped parameter is rejected with a suggestion', async () => {
   const answer = await stats('?timezon=UTC');
   expect(answer.json()).toMatchObject({
     code: 'UNKNOWN_PARAMETER',
@@ -175,13 +175,13 @@ test('a mistyped parameter is named with the one that was meant', async () => {
   });
 });
 
-test('an unknown campaign, or one of another tenant, is 404', async () => {
+test('an unknown campaign or one of another tenant is 404', async () => {
   const { auth } = await t.addTenant();
   expect((await stats('', auth)).json().code).toBe('NOT_FOUND');
   expect((await stats('', t.auth, 'cam_none')).statusCode).toBe(404);
 });
 
-test('statistics need campaigns:read', async () => {
+test('statistics require campaigns:read', async () => {
   const stranger = await t.addKey({ scopes: ['leads:write'] });
   const answer = await stats('', stranger.auth);
   expect(answer.json()).toMatchObject({ code: 'INSUFFICIENT_SCOPE', required_scope: 'campaigns:read' });

@@ -33,7 +33,7 @@ async function created(payload?: Body): Promise<string> {
 const pointersOf = (answer: { json(): { errors: { pointer: string }[] } }) =>
   answer.json().errors.map((error) => error.pointer);
 
-test('a campaign needs a name and is a draft, with its address in Location', async () => {
+test('a campaign requires a name, starts as a draft, and returns its URL in Location', async () => {
   const answer = await create({ name: '  Spring  ' });
   expect(answer.statusCode).toBe(201);
   const { data } = answer.json();
@@ -54,7 +54,7 @@ test('a campaign needs a name and is a draft, with its address in Location', asy
   expect((await get(`/v1/campaigns/${data.id}`)).json()).toEqual({ data });
 });
 
-test('every setting comes back, times in UTC and steps in their order', async () => {
+test('every setting is returned, with times in UTC and steps in order', async () => {
   const answer = await create({
     name: 'Spring',
     description: 'Reconnect with heat-pump leads',
@@ -104,7 +104,7 @@ test.each<[string, Body, string[]]>([
     },
     ['/steps'],
   ],
-])('%s is refused at its place', async (_, payload, pointers) => {
+])('%s is rejected with its pointer', async (_, payload, pointers) => {
   const answer = await create(payload);
   expect(answer.statusCode).toBe(400);
   expect(answer.json().code).toBe('INVALID_REQUEST');
@@ -112,7 +112,7 @@ test.each<[string, Body, string[]]>([
   expect((await get('/v1/campaigns')).json().data).toEqual([]);
 });
 
-test('a patch changes what it names and nothing else', async () => {
+test('a patch changes only the members it contains', async () => {
   const id = await created({ name: 'Spring', description: 'Kept', starts_at: '2026-03-01T00:00:00Z' });
   const before = (await get(`/v1/campaigns/${id}`)).json().data;
   t.clock.advance(1_000);
@@ -127,7 +127,7 @@ test('a patch changes what it names and nothing else', async () => {
   expect((await get(`/v1/campaigns/${id}`)).json()).toEqual(answer.json());
 });
 
-test('a patch that changes nothing is a success and leaves the time of the last change', async () => {
+test('a patch that changes nothing succeeds and keeps updated_at', async () => {
   const id = await created({ name: 'Spring', status: 'active' });
   t.clock.advance(1_000);
   for (const payload of [{}, { name: 'Spring' }, { status: 'active' }]) {
@@ -137,7 +137,7 @@ test('a patch that changes nothing is a success and leaves the time of the last 
   }
 });
 
-test('a campaign goes its way from draft to completed, and keeps when it started and ended', async () => {
+test('a campaign moves from draft to completed and keeps when it started and ended', async () => {
   const id = await created();
   for (const status of ['scheduled', 'active', 'paused', 'active', 'completed']) {
     t.clock.advance(1_000);
@@ -152,7 +152,7 @@ test('a campaign goes its way from draft to completed, and keeps when it started
   });
 });
 
-test('a move that there is not changes nothing, the other members of its patch included, and says what there is', async () => {
+test('an invalid transition changes nothing, rejects the whole patch, and lists the valid ones', async () => {
   const id = await created();
   const answer = await patch(id, { name: 'Other', status: 'paused' });
   expect(answer.statusCode).toBe(422);
@@ -166,7 +166,7 @@ test('a move that there is not changes nothing, the other members of its patch i
   expect((await patch(id, { status: 'active' })).json().hint).toContain('final');
 });
 
-test('changes that are made at once all apply, each on top of the other', async () => {
+test('concurrent changes all apply, one on top of the other', async () => {
   const id = await created();
   const patches = [{ name: 'Summer' }, { description: 'Warm' }, { channel: 'sms' }, { status: 'active' }];
   const answers = await Promise.all(patches.map((payload) => patch(id, payload)));
@@ -175,7 +175,7 @@ test('changes that are made at once all apply, each on top of the other', async 
   expect(data).toMatchObject(Object.assign({}, ...patches));
 });
 
-test('of many who start a campaign at once one is told of as having done it', async () => {
+test('starting a campaign many times at once fires one event', async () => {
   const id = await created();
   const endpoint = anEndpoint(t.tenant.id, {
     settings: webhookInputSchema.parse({
@@ -189,23 +189,23 @@ test('of many who start a campaign at once one is told of as having done it', as
   expect(t.nudged).toHaveLength(1);
 });
 
-test('of two moves made at once that exclude each other one is refused', async () => {
+test('of two concurrent transitions that exclude each other one is rejected', async () => {
   const id = await created({ name: 'Spring', status: 'scheduled' });
   const answers = await Promise.all([patch(id, { status: 'completed' }), patch(id, { status: 'active' })]);
   const codes = answers.map((answer) => answer.statusCode).sort();
   const { status } = (await get(`/v1/campaigns/${id}`)).json().data;
-  // Completed first shuts the way; active first leaves it open to completed.
+  // Once completed, the other is invalid; active first still allows completed.
   expect(codes).toEqual(answers[0]?.json().data?.started_at === null ? [200, 422] : [200, 200]);
   expect(status).toBe('completed');
 });
 
-test('a campaign cannot be made in a status that a draft cannot become', async () => {
+test('a campaign cannot be created in a status that a draft cannot move to', async () => {
   const answer = await create({ name: 'Spring', status: 'paused' });
   expect(answer.statusCode).toBe(422);
   expect((await get('/v1/campaigns')).json().data).toEqual([]);
 });
 
-test('the list is newest first, filtered by status, and has pages', async () => {
+test('the list is newest first, filtered by status, and paginated', async () => {
   const ids: string[] = [];
   for (let i = 0; i < 5; i++) {
     t.clock.advance(1);
@@ -227,7 +227,7 @@ test('the list is newest first, filtered by status, and has pages', async () => 
   expect(await names('status=paused')).toEqual([]);
 });
 
-test("faults of the list's query are named", async () => {
+test('invalid query parameters of the list are reported', async () => {
   for (let i = 0; i < 3; i++) await created();
   const { next_cursor } = (await get('/v1/campaigns?limit=1')).json().pagination;
   expect((await get('/v1/campaigns?statu=draft')).json()).toMatchObject({
@@ -240,7 +240,7 @@ test("faults of the list's query are named", async () => {
   expect((await get(`/v1/campaigns?cursor=${next_cursor}`, other.auth)).json().code).toBe('INVALID_CURSOR');
 });
 
-test("another tenant's campaign is 404, to read and to change, and is not listed", async () => {
+test("another tenant's campaign is 404 to read and to change, and is not listed", async () => {
   const id = await created();
   const { auth } = await t.addTenant();
   for (const answer of [await get(`/v1/campaigns/${id}`, auth), await patch(id, { name: 'Mine' }, auth)]) {
@@ -251,7 +251,7 @@ test("another tenant's campaign is 404, to read and to change, and is not listed
   expect((await get(`/v1/campaigns/${id}`)).json().data.name).toBe('Spring');
 });
 
-test('reading needs campaigns:read, writing campaigns:write', async () => {
+test('reading requires campaigns:read, writing campaigns:write', async () => {
   const id = await created();
   const reader = await t.addKey({ scopes: ['campaigns:read'] });
   const stranger = await t.addKey({ scopes: ['leads:write'] });

@@ -20,7 +20,7 @@ function put(company: string, payload: object = {}, headers = t.auth) {
 }
 
 let posts = 0;
-/** Observes a post that names a company; the answer's signal. */
+/** Observes a post that names a company and returns its signal. */
 async function observe(company: object, overrides: Record<string, unknown> = {}) {
   const payload = aPost({
     platform: { name: 'hn' },
@@ -33,7 +33,7 @@ async function observe(company: object, overrides: Record<string, unknown> = {})
   return answer.json().data.signals[0];
 }
 
-test('a signal that names a domain makes a company, with what it says and where that came from', async () => {
+test('a signal with a domain creates a company with its facts and their provenance', async () => {
   const signal = await observe({ name: 'Acme', industry: 'Heating', headcount: 51, location: 'Leeds' });
   const answer = await get('/acme.com');
   expect(answer.statusCode).toBe(200);
@@ -60,7 +60,7 @@ test('a signal that names a domain makes a company, with what it says and where 
   expect((await get(`/${data.id}`)).json()).toEqual({ data });
 });
 
-test('a company is one however its domain is written', async () => {
+test('differently written domains are the same company', async () => {
   await observe({ domain: 'https://www.Acme.com/about' });
   await observe({ domain: 'acme.com.' });
   const { data } = (await get('/WWW.ACME.COM')).json();
@@ -74,12 +74,12 @@ test('a company is one however its domain is written', async () => {
   ]);
 });
 
-test('a signal without a domain makes no company', async () => {
+test('a signal without a domain creates no company', async () => {
   await observe({ domain: '', name: 'Acme' });
   expect((await get()).json().data).toEqual([]);
 });
 
-test('of two signals the newer counts, and what it leaves out stays', async () => {
+test('the newer of two signals wins, and facts that it omits are kept', async () => {
   const first = await observe({ name: 'Acme', industry: 'Heating' });
   t.clock.advance(DAY);
   const second = await observe({ name: 'Acme Ltd' });
@@ -95,7 +95,7 @@ test('of two signals the newer counts, and what it leaves out stays', async () =
   ]);
 });
 
-test('what is set by hand stands above what signals say, until it is taken away', async () => {
+test('facts set by hand take precedence over signals until they are cleared', async () => {
   await observe({ name: 'Acme' });
   const set = await put('acme.com', {
     name: 'Acme Group',
@@ -118,7 +118,7 @@ test('what is set by hand stands above what signals say, until it is taken away'
   });
 });
 
-test('setting facts of a domain that is not known makes the company', async () => {
+test('setting facts of an unknown domain creates the company', async () => {
   const made = await put('https%3A%2F%2Fwww.globex.com%2F', { name: 'Globex', location: 'Oslo' });
   expect(made.statusCode).toBe(201);
   const { data } = made.json();
@@ -131,7 +131,7 @@ test('setting facts of a domain that is not known makes the company', async () =
   expect((await put(data.id, { industry: 'Energy' })).json().data.industry).toBe('Energy');
 });
 
-test('the same company set by many at once is one, with all that they set', async () => {
+test('concurrent writes to one company create one company with all their facts', async () => {
   const fields = ['name', 'industry', 'location', 'description'];
   const answers = await Promise.all(fields.map((field) => put('acme.com', { [field]: field })));
   expect(answers.map((answer) => answer.statusCode).sort()).toEqual([200, 200, 200, 201]);
@@ -145,14 +145,14 @@ test.each<[string, object, string]>([
   ['a name that is too long', { name: 'x'.repeat(301) }, '/name'],
   ['a headcount below nothing', { headcount: -1 }, '/headcount'],
   ['an address that is none', { linkedin_url: 'linkedin' }, '/linkedin_url'],
-])('%s is refused at its place', async (_, payload, pointer) => {
+])('%s is rejected with its pointer', async (_, payload, pointer) => {
   const answer = await put('acme.com', payload);
   expect(answer.statusCode).toBe(400);
   expect(answer.json()).toMatchObject({ code: 'INVALID_REQUEST', errors: [{ pointer }] });
   expect((await get('/acme.com')).statusCode).toBe(404);
 });
 
-test('what is neither id nor domain is nothing to get, and nothing to make', async () => {
+test('a path that is neither id nor domain cannot be read or created', async () => {
   expect((await get('/acme')).json().code).toBe('NOT_FOUND');
   expect((await put('acme')).json()).toMatchObject({
     code: 'INVALID_REQUEST',
@@ -164,7 +164,7 @@ test('what is neither id nor domain is nothing to get, and nothing to make', asy
 
 test('signals are counted over 7, 30 and 90 days, and the best of these come first', async () => {
   const cold = { text: 'Weather is nice today.' };
-  await observe({}); // falls out of every window
+  await observe({}); // outside every window
   t.clock.advance(1);
   const oldest = await observe({});
   t.clock.advance(61 * DAY);
@@ -181,7 +181,7 @@ test('signals are counted over 7, 30 and 90 days, and the best of these come fir
   expect((await get('/acme.com')).json().data.top_signals).toHaveLength(5);
 });
 
-test('known contacts are the leads at the domain, then other people of its signals, each once', async () => {
+test('known contacts are the leads of the domain, then other people of its signals, once each', async () => {
   const company = { name: 'Acme', domain: 'acme.com', industry: '', headcount: '', location: '' };
   const jane = aLead('led_1', { name: 'Jane Doe', email: 'jane@acme.com', title: 'CTO', company });
   await t.store.commitLead(aNewLead(t.tenant.id, jane));
@@ -201,7 +201,7 @@ test('known contacts are the leads at the domain, then other people of its signa
   ]);
 });
 
-test('the list is newest first, filtered, and has pages', async () => {
+test('the list is newest first, filtered and paginated', async () => {
   const domains = ['acme.com', 'globex.com', 'initech.com', 'umbrella.com'];
   for (const [index, domain] of domains.entries()) {
     t.clock.advance(1);
@@ -231,7 +231,7 @@ test('the list is newest first, filtered, and has pages', async () => {
   expect(await found('q=nobody')).toEqual([]);
 });
 
-test('by activity the company of the newest signal comes first, and one without signals last', async () => {
+test('by activity, the company with the newest signal is first and one without signals last', async () => {
   await put('quiet.com');
   await observe({ domain: 'acme.com' });
   t.clock.advance(DAY);
@@ -242,7 +242,7 @@ test('by activity the company of the newest signal comes first, and one without 
   expect(data.map((row: { domain: string }) => row.domain)).toEqual(['acme.com', 'globex.com', 'quiet.com']);
 });
 
-test("faults of the list's query are named", async () => {
+test('invalid query parameters of the list are reported', async () => {
   await put('a.com');
   await put('b.com');
   const { next_cursor } = (await get('?limit=1')).json().pagination;
@@ -254,7 +254,7 @@ test("faults of the list's query are named", async () => {
   expect((await get(`?sort=-last_signal_at&cursor=${next_cursor}`)).json().code).toBe('INVALID_CURSOR');
 });
 
-test("another tenant's company is 404 by its id, and its own by the domain", async () => {
+test("another tenant's company is 404 by id, and each tenant has its own company per domain", async () => {
   const { id } = (await put('acme.com', { name: 'Acme' })).json().data;
   const { auth } = await t.addTenant();
   expect((await get(`/${id}`, auth)).json().code).toBe('NOT_FOUND');
@@ -265,7 +265,7 @@ test("another tenant's company is 404 by its id, and its own by the domain", asy
   expect((await get(`/${id}`)).json().data.name).toBe('Acme');
 });
 
-test('reading needs companies:read, writing companies:write', async () => {
+test('reading requires companies:read, writing companies:write', async () => {
   const reader = await t.addKey({ scopes: ['companies:read'] });
   const stranger = await t.addKey({ scopes: ['signals:write'] });
   await put('acme.com');

@@ -19,7 +19,7 @@ const idsOf = async (url: string) => {
 };
 
 describe('the delivery log', () => {
-  test('lists what was made, newest first, with all its members', async () => {
+  test('lists deliveries newest first, with all their members', async () => {
     const ids = await t.addDeliveries(3);
     const { data, pagination } = (await t.call('GET', '/v1/deliveries')).json();
     expect(data.map((row: { id: string }) => row.id)).toEqual([...ids].reverse());
@@ -35,7 +35,7 @@ describe('the delivery log', () => {
     });
   });
 
-  test('says how the last attempt ended', async () => {
+  test('shows how the last attempt ended', async () => {
     const [id = ''] = await t.addDeliveries(1);
     await t.attempt(id, { status: 'retrying', at: t.clock.now() + 1_000 });
     expect((await t.call('GET', '/v1/deliveries')).json().data[0]).toMatchObject({
@@ -46,7 +46,7 @@ describe('the delivery log', () => {
     });
   });
 
-  test('is filtered by status, event, event id and time, alone and together', async () => {
+  test('is filtered by status, event, event id and time, alone and combined', async () => {
     const other = await t.addWebhook({ event_types: ['signal.new_hot'] });
     const ids = await t.addDeliveries(2);
     const events = new Map<string, string>(
@@ -80,7 +80,7 @@ describe('the delivery log', () => {
     );
   });
 
-  test('has pages whose cursor is bound to route, filters and tenant', async () => {
+  test('is paginated with cursors bound to route, filters and tenant', async () => {
     const ids = await t.addDeliveries(5);
     const seen: string[] = [];
     let cursor = '';
@@ -111,7 +111,7 @@ describe('the delivery log', () => {
     ['from=yesterday', 'INVALID_REQUEST', 'from'],
     ['limit=101', 'INVALID_REQUEST', 'limit'],
     ['state=dead', 'UNKNOWN_PARAMETER', 'state'],
-  ])('%s is refused', async (query, code, parameter) => {
+  ])('%s is rejected', async (query, code, parameter) => {
     for (const path of ['/v1/deliveries', `/v1/webhooks/${webhookId}/deliveries`]) {
       const answer = await t.call('GET', `${path}?${query}`);
       expect(answer.json()).toMatchObject({ status: 400, code, errors: [{ parameter }] });
@@ -120,7 +120,7 @@ describe('the delivery log', () => {
 });
 
 describe('one delivery', () => {
-  test('shows every attempt with the exact bytes sent, what came back, error and timings', async () => {
+  test('shows every attempt with the exact bytes sent, the response, the error and timings', async () => {
     const [id = ''] = await t.addDeliveries(1);
     await t.attempt(id, { status: 'retrying', at: t.clock.now() });
     t.clock.advance(1_000);
@@ -151,8 +151,8 @@ describe('one delivery', () => {
     ]);
   });
 
-  test('that is too large is logged as rejected and never sent', async () => {
-    await changePlan(t, t.tenant.id, 'enterprise'); // the one that allows so large a format
+  test('is logged as rejected and never sent if it is too large', async () => {
+    await changePlan(t, t.tenant.id, 'enterprise'); // the only plan that allows a format this large
     const custom = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`k${i}`, 'x'.repeat(8_000)]));
     const { id } = await t.addWebhook({ payload_format: { custom } });
     await t.addDeliveries(1);
@@ -164,14 +164,14 @@ describe('one delivery', () => {
     expect(standard.status).toBe('pending');
   });
 
-  test('that does not exist is 404', async () => {
+  test('is 404 if it does not exist', async () => {
     const answer = await t.call('GET', '/v1/deliveries/dlv_none');
     expect(answer.json()).toMatchObject({ status: 404, code: 'NOT_FOUND' });
   });
 });
 
 describe('dead letters', () => {
-  test('are listed with when they expire, and shown one by one', async () => {
+  test('are listed with their expiry and shown individually', async () => {
     const [dead = '', alive = ''] = await t.addDeliveries(2);
     await t.attempt(dead, { status: 'dead', expiresAt: Date.UTC(2026, 0, 8) });
     const { data } = (await t.call('GET', '/v1/dead-letters')).json();

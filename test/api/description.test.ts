@@ -13,7 +13,7 @@ afterAll(() => t.app.close());
 
 const tags = () => (description.document.tags as { name: string }[]).map(({ name }) => name);
 
-test('/v1 says without a key what it is and where it is described', async () => {
+test('/v1 describes itself and links its documentation without a key', async () => {
   const answer = await t.app.inject('/v1');
   expect(answer.statusCode).toBe(200);
   expect(answer.headers).toMatchObject({ 'x-api-version': 'v1', 'ratelimit-limit': '600' });
@@ -35,14 +35,14 @@ test.each([
   ['GET', '/v1?x=1', 400],
   ['HEAD', '/v1/operations', 200],
   ['DELETE', '/v1/operations', 405],
-])('%s %s is answered like any other path: %i', async (method, url, status) => {
+])('%s %s is handled like any other path: %i', async (method, url, status) => {
   const answer = await t.app.inject({ method: method as 'GET', url });
   expect(answer.statusCode).toBe(status);
   if (status === 405 || status === 204) expect(answer.headers.allow).toBe('GET, HEAD, OPTIONS');
   if (method === 'HEAD') expect(answer.headers['content-length']).toMatch(/^[1-9]\d+$/);
 });
 
-test('/v1/operations lists every operation of the description, without a key', async () => {
+test('/v1/operations lists every documented operation, without a key', async () => {
   const { data } = (await t.app.inject('/v1/operations')).json();
   expect(data).toEqual(
     description.operations.map(({ method, path, summary, tags, scope, needsKey, operationId }) => ({
@@ -59,13 +59,13 @@ test('/v1/operations lists every operation of the description, without a key', a
   );
 });
 
-test('/v1/operations?tag= lists those of one tag', async () => {
+test('/v1/operations?tag= lists the operations of one tag', async () => {
   const { data } = (await t.app.inject('/v1/operations?tag=Keys')).json();
   expect(data.length).toBeGreaterThan(3);
   expect(new Set(data.map(({ tag }: { tag: string }) => tag))).toEqual(new Set(['Keys']));
 });
 
-test('the parts of the description hold each operation once, and are whole in themselves', async () => {
+test('the tagged parts contain each operation once and are self-contained', async () => {
   const seen: string[] = [];
   for (const tag of tags()) {
     const answer = await t.app.inject(`/v1/openapi.json?tag=${tag}`);
@@ -87,7 +87,7 @@ test('the parts of the description hold each operation once, and are whole in th
   expect(seen.sort()).toEqual(all.sort());
 });
 
-test('a part has a tag of its own, and a whole that was asked for before stays whole', async () => {
+test('a part has its own ETag, and requesting it does not change the whole document', async () => {
   const [whole, part] = [
     await t.app.inject('/v1/openapi.json'),
     await t.app.inject('/v1/openapi.json?tag=Leads'),
@@ -102,7 +102,7 @@ test('a part has a tag of its own, and a whole that was asked for before stays w
   expect([again.statusCode, again.body]).toEqual([304, '']);
 });
 
-test('a slice of one operation holds it alone, with what it needs, and costs a fraction', async () => {
+test('a slice contains one operation with its components, at a fraction of the size', async () => {
   const whole = (await t.app.inject('/v1/openapi.json')).body.length;
   for (const { operation_id, path, method } of (await t.app.inject('/v1/operations')).json().data) {
     const answer = await t.app.inject(`/v1/openapi.json?operation=${operation_id}`);
@@ -117,7 +117,7 @@ test('a slice of one operation holds it alone, with what it needs, and costs a f
   expect(unknown.json().detail).toContain('did you mean "createSignal"');
 });
 
-test.each(['leads', 'Nothing', ''])('the tag "%s" is refused with the names there are', async (tag) => {
+test.each(['leads', 'Nothing', ''])('the tag "%s" is rejected with the list of tags', async (tag) => {
   for (const path of ['/v1/openapi.json', '/v1/operations']) {
     const answer = await t.app.inject(`${path}?tag=${tag}`);
     expect([answer.statusCode, answer.json().code]).toEqual([400, 'INVALID_REQUEST']);

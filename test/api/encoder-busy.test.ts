@@ -3,7 +3,7 @@ import { DomainError } from '../../src/model/errors.ts';
 import { aPost, buildTestApp } from '../support/app.ts';
 import { createFakeEncoder } from '../support/fake-encoder.ts';
 
-test('a batch that would wait too long is refused with Retry-After, and its key is free for the next try', async () => {
+test('a batch that would wait too long is rejected with Retry-After, and its key can be reused', async () => {
   let isBusy = true;
   const encoder = createFakeEncoder({
     expect() {

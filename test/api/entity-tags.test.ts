@@ -24,7 +24,7 @@ async function send(
   return { status, etag: String(had.etag), headers: had, body: answer.body, json: () => answer.json() };
 }
 
-/** Resources with a version: how one is made, and two changes of it. */
+/** Versioned resources: the body that creates one, and two changes of it. */
 const RESOURCES = {
   icps: [
     { name: 'HVAC', phrases: ['scheduling'] },
@@ -44,7 +44,7 @@ describe.each(Object.entries(RESOURCES))('/v1/%s', (kind, [input, first, second]
     return { url: `/v1/${kind}/${made.json().data.id}`, etag: made.etag };
   };
 
-  test('the answer that makes, reads or changes one has its strong ETag', async () => {
+  test('responses to create, read and update have a strong ETag', async () => {
     const { url, etag } = await make();
     expect(etag).toMatch(/^"[\w.-]+"$/);
     expect((await send('GET', url)).etag).toBe(etag);
@@ -56,7 +56,7 @@ describe.each(Object.entries(RESOURCES))('/v1/%s', (kind, [input, first, second]
     expect((await send('GET', `/v1/${kind}`)).headers.etag).toBeUndefined();
   });
 
-  test('If-None-Match answers 304 without a body until it changes', async () => {
+  test('If-None-Match returns 304 without a body until the resource changes', async () => {
     const { url, etag } = await make();
     for (const condition of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
       for (const method of ['GET', 'HEAD'] as const) {
@@ -71,7 +71,7 @@ describe.each(Object.entries(RESOURCES))('/v1/%s', (kind, [input, first, second]
     expect((await send('GET', url, { 'if-none-match': etag })).status).toBe(200);
   });
 
-  test('If-Match lets a change pass that was decided on what is there, and no other', async () => {
+  test('If-Match accepts a change based on the current version only', async () => {
     const { url, etag } = await make();
     const changed = await send('PATCH', url, { body: first, 'if-match': etag });
     expect(changed.status, changed.body).toBe(200);
@@ -85,7 +85,7 @@ describe.each(Object.entries(RESOURCES))('/v1/%s', (kind, [input, first, second]
   });
 
   test.each(['"zzz"', 'zzz', '', '"', 'W/"zzz"', '*, "zzz"', '"zzz', ','])(
-    'an If-Match of %j is 412, and nothing is changed',
+    'an If-Match of %j is 412 and changes nothing',
     async (condition) => {
       const { url, etag } = await make();
       for (const method of ['PATCH', 'DELETE'] as const) {
@@ -99,14 +99,14 @@ describe.each(Object.entries(RESOURCES))('/v1/%s', (kind, [input, first, second]
     },
   );
 
-  test("another resource's ETag is none of this one", async () => {
+  test('the ETag of another resource does not match', async () => {
     const { url } = await make();
     const other = await send('POST', '/v1/icps', { body: { name: 'Other' } });
     expect((await send('PATCH', url, { body: first, 'if-match': other.etag })).status).toBe(412);
     expect((await send('PATCH', `${url}x`, { body: first, 'if-match': other.etag })).status).toBe(404);
   });
 
-  test('of ten changes at once under one ETag, one is made', async () => {
+  test('of ten concurrent changes under one ETag one succeeds', async () => {
     const { url, etag } = await make();
     const tries = Array.from({ length: 10 }, () => send('PATCH', url, { body: first, 'if-match': etag }));
     const statuses = (await Promise.all(tries)).map(({ status }) => status).toSorted();
@@ -115,7 +115,7 @@ describe.each(Object.entries(RESOURCES))('/v1/%s', (kind, [input, first, second]
 
   // Campaigns are completed, never deleted.
   if (kind !== 'campaigns')
-    test('DELETE with If-Match ends only what was read', async () => {
+    test('DELETE with If-Match deletes only the version that was read', async () => {
       const { url, etag } = await make();
       const { etag: present } = await send('PATCH', url, { body: first });
       expect((await send('DELETE', url, { 'if-match': etag })).status).toBe(412);
@@ -124,7 +124,7 @@ describe.each(Object.entries(RESOURCES))('/v1/%s', (kind, [input, first, second]
     });
 });
 
-test("a lead's stage and deal are moved under the ETag of the lead", async () => {
+test('changes of stage and deal are checked against the ETag of the lead', async () => {
   const made = await send('POST', '/v1/leads', { body: { email: 'ann@example.com' } });
   const { id } = made.json().data;
   const stage = `/v1/pipeline/${id}/stage`;
@@ -140,7 +140,7 @@ test("a lead's stage and deal are moved under the ETag of the lead", async () =>
   expect((await send('GET', `/v1/leads/${id}`)).etag).toBe(valued.etag);
 });
 
-test('a change that comes between decision and commit is 412, and not decided again', async () => {
+test('a change between check and commit causes 412, and the update is not retried', async () => {
   await t.app.close();
   let between: (() => Promise<unknown>) | null = null;
   t = await buildTestApp({
@@ -162,7 +162,7 @@ test('a change that comes between decision and commit is 412, and not decided ag
   expect((await send('GET', url)).json().data).toMatchObject({ description: '', phrases: ['theirs'] });
 });
 
-test('each content coding has an ETag of its own, and each serves as a condition', async () => {
+test('each content coding has its own ETag, and each of them is a valid condition', async () => {
   const phrases = Array.from({ length: 100 }, (_, index) => `a phrase of number ${index}`);
   const made = await send('POST', '/v1/icps', { body: { name: 'HVAC', phrases } });
   const url = `/v1/icps/${made.json().data.id}`;
@@ -177,7 +177,7 @@ test('each content coding has an ETag of its own, and each serves as a condition
   }
 });
 
-test('what the server itself counts makes another ETag, and is no reason to refuse a change', async () => {
+test('a change made by the server changes the ETag but does not fail If-Match', async () => {
   const made = await send('POST', '/v1/sources', { body: RESOURCES.sources[0] });
   const { id } = made.json().data;
   const url = `/v1/sources/${id}`;
@@ -187,7 +187,7 @@ test('what the server itself counts makes another ETag, and is no reason to refu
   expect((await send('PATCH', url, { body: { name: 'HN 2' }, 'if-match': made.etag })).status).toBe(200);
 });
 
-test('a secret that was just made is not part of the ETag', async () => {
+test('a newly created secret is not part of the ETag', async () => {
   const made = await send('POST', '/v1/webhooks', { body: RESOURCES.webhooks[0] });
   const url = `/v1/webhooks/${made.json().data.id}`;
   expect((await send('GET', url)).etag).toBe(made.etag);
@@ -196,7 +196,7 @@ test('a secret that was just made is not part of the ETag', async () => {
   expect((await send('GET', url)).etag).toBe(renewed.etag);
 });
 
-test('If-Match on a change of what has no ETag is refused, not passed over', async () => {
+test('If-Match on a resource without an ETag is rejected, not ignored', async () => {
   const body = { timezone: 'Europe/Berlin' };
   const refused = await send('PATCH', '/v1/settings', { body, 'if-match': '"a"' });
   expect(refused.json()).toMatchObject({ status: 412, code: 'PRECONDITION_FAILED' });

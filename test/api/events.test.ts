@@ -42,7 +42,7 @@ async function events(query = '') {
 
 type Shown = z.infer<typeof eventResourceSchema>;
 
-/** Two events of one moment come in any order. */
+/** Events with the same timestamp are in no particular order. */
 async function hotAndDetected(): Promise<{ hot: Shown; detected: Shown }> {
   const all: Shown[] = await events();
   const hot = all.find((event) => event.type === 'signal.new_hot');
@@ -51,7 +51,7 @@ async function hotAndDetected(): Promise<{ hot: Shown; detected: Shown }> {
   return { hot, detected };
 }
 
-test('each event tells for each endpoint whether it was delivered, and why not', async () => {
+test('each event shows per endpoint whether it was delivered, and if not, why', async () => {
   const all = await addEndpoint({ event_types: ['signal.detected', 'signal.new_hot'] });
   const picky = await addEndpoint({ classifications: ['cold'] });
   const paused = await addEndpoint();
@@ -87,7 +87,7 @@ test('each event tells for each endpoint whether it was delivered, and why not',
   expect(outcome(hot, picky)).toEqual({ endpoint_id: picky, ...skipped, reason: 'event_type' });
 });
 
-test('what waited for a deleted endpoint is told as discarded with it; skips of it stay too', async () => {
+test('pending deliveries of a deleted endpoint are shown as discarded, and skipped ones stay', async () => {
   const id = await addEndpoint();
   await observe();
   await call('DELETE', `/v1/webhooks/${id}`);
@@ -98,7 +98,7 @@ test('what waited for a deleted endpoint is told as discarded with it; skips of 
   expect(hot.deliveries).toMatchObject([{ endpoint_id: id, status: 'skipped', reason: 'event_type' }]);
 });
 
-test('of an event older than the logs, what became of it is not known', async () => {
+test('the outcome of an event older than the logs is unknown', async () => {
   await observe();
   await addEndpoint();
   t.clock.advance(31 * DAY_MS);
@@ -141,12 +141,12 @@ test.each([
   ['from=yesterday', 'from'],
   ['limit=0', 'limit'],
   ['typ=signal.detected', 'typ'],
-])('?%s is refused', async (query, parameter) => {
+])('?%s is rejected', async (query, parameter) => {
   const { status, body } = await call('GET', `/v1/events?${query}`);
   expect([status, body.errors[0].parameter]).toEqual([400, parameter]);
 });
 
-test('with thousands of endpoints a page has fewer events, and the next one goes on behind them', async () => {
+test('with thousands of endpoints a page has fewer events, and the next one continues', async () => {
   const settings = webhookInputSchema.parse({
     url: 'http://127.0.0.1:9/hook',
     event_types: ['digest.ready'],
@@ -171,7 +171,7 @@ test('with thousands of endpoints a page has fewer events, and the next one goes
   }
 });
 
-test('events are read with the scope of webhooks, and only one’s own', async () => {
+test("reading events requires webhooks:read and is limited to one's own tenant", async () => {
   await observe();
   const { auth: reader } = await t.addKey({ scopes: ['webhooks:read'] });
   const { auth: none } = await t.addKey({ scopes: ['signals:write'] });

@@ -9,7 +9,7 @@ import {
 } from '../../src/signals/draft.ts';
 import { buildTestApp } from '../support/app.ts';
 
-test('an offer of a known kind is drafted with the words of those who want it, and whom they compare', () => {
+test("an offer of a known kind is drafted with its buyers' phrases and its competitors", () => {
   const draft = draftFromOffer('We sell a simple CRM for plumbers in Texas', null);
   expect(draft.phrases).toEqual(expect.arrayContaining(['crm', 'sales pipeline', 'HubSpot alternative']));
   expect(draft.competitors).toContain('Salesforce');
@@ -19,7 +19,7 @@ test('an offer of a known kind is drafted with the words of those who want it, a
   expect(draft.name).toBe('Buyers of crm');
 });
 
-test('an offer of no known kind is drafted from its own words', () => {
+test('an offer of an unknown kind is drafted from its own words', () => {
   const draft = draftFromOffer('Hand-made leather saddles and bridles.', null);
   expect(draft.phrases).toEqual(['made leather saddles']);
 });
@@ -45,7 +45,7 @@ test.each([
   ['Fractional CFO services for startups', 'fractional cfo', /^startups?$/i],
   ['Time tracking for agencies', 'time tracking', /^agenc/i],
 ])(
-  '%s is drafted for who buys it: not for whom it is sold to, nor from words that are in every post',
+  '%s is drafted for its buyers, without words of their own customers or of every post',
   (offer, phrase, never) => {
     const { name, phrases, competitors } = draftFromOffer(offer, null);
     expect(phrases).toContain(phrase);
@@ -54,17 +54,17 @@ test.each([
   },
 );
 
-test('scheduling software for a trade finds who asks for scheduling software', () => {
+test('scheduling software for a trade finds people who ask for scheduling software', () => {
   const { phrases } = draftFromOffer('Scheduling software for heating and plumbing firms', null);
   expect(phrases).toEqual(expect.arrayContaining(['scheduling software', 'dispatch software']));
 });
 
-test('who sells is no competitor of their own', () => {
+test('a seller is not listed as its own competitor', () => {
   expect(draftFromOffer('A CRM', { name: 'HubSpot' }).competitors).not.toContain('HubSpot');
 });
 
 test.each(['CRM', 'We do plumbing & heating, roofs, web design and bookkeeping in Leeds, UK!', '软件'])(
-  'what is drafted from %j can be created as it is',
+  'a draft from %j can be created unchanged',
   async (offer) => {
     const { app, auth } = await buildTestApp();
     const answer = await app.inject({
@@ -92,7 +92,7 @@ test.each([
   'test test',
   'lalala',
   '12345',
-])('%j names nothing to sell and is refused with a hint', async (offer) => {
+])('%j names nothing to sell and is rejected with a hint', async (offer) => {
   const { app, auth } = await buildTestApp();
   const payload = { offer };
   const refused = await app.inject({ method: 'POST', url: '/v1/icps/draft', headers: auth, payload });
@@ -104,7 +104,7 @@ test.each([
   ['Plumbing', 'Do you sell to plumbers, or are you one?'],
   ['An app plumbers use to schedule jobs', 'Who buys it: plumbers, or people who look for plumbers?'],
   ['Cleaning and gardening in Leeds', 'Do you sell to landscapers, or are you one?'],
-])('%j can be read in two ways, and each answer can be read in one', (offer, text) => {
+])('%j is ambiguous, and each choice resolves the ambiguity', (offer, text) => {
   const question = questionAbout(offer);
   expect(question?.text).toBe(text);
   for (const choice of question?.choices ?? []) expect(questionAbout(choice.offer)).toBeNull();
@@ -115,12 +115,12 @@ test.each([
   'Scheduling app for plumbing companies',
   'We are plumbers in Leeds',
   'Rhythm sticks, HVAC',
-])('%j is not asked about a trade that it says enough of', (offer) => {
+])('%j is specific enough about its trade to need no question', (offer) => {
   expect(offer.includes('HVAC') ? null : questionAbout(offer)).toBeNull();
   expect(namesNothing(offer, () => false)).toBe(false);
 });
 
-test('the review counts the stored posts of each phrase, once a post, and shows two of them', async () => {
+test('the review counts the stored posts per phrase, once each, with two examples', async () => {
   const { app, auth } = await buildTestApp();
   for (const text of ['Which CRM do you use?', 'Our crm is slow', 'Any CRM for a shop?', 'Nice weather']) {
     const payload = { platform: { name: 'forum' }, text, external_id: text };
@@ -136,7 +136,7 @@ test('the review counts the stored posts of each phrase, once a post, and shows 
   expect(review.question).toBeNull();
 });
 
-test('stored posts of the greatest length hold the process for no longer than a piece', async () => {
+test('reviewing stored posts of maximum length does not block the event loop', async () => {
   const { app, auth, store, tenant, clock } = await buildTestApp();
   const text = 'crm help '.repeat(2_200);
   for (let i = 0; i < 20; i++) {
@@ -155,7 +155,7 @@ test('stored posts of the greatest length hold the process for no longer than a 
   expect(longest).toBeLessThan(400);
 });
 
-test('Default is switched off by the first profile with an offer, and says so; one that was changed stays', async () => {
+test('the first profile with an offer turns off an unchanged Default, with a note; a changed one stays', async () => {
   for (const [touched, active] of [
     [false, false],
     [true, true],

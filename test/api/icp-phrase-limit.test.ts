@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { buildTestApp } from '../support/app.ts';
 
-test('the phrases of all profiles together are bounded by the plan, and what has too many can only shrink', async () => {
+test('the plan limits the phrases of all profiles together, and a profile over the limit can only shrink', async () => {
   const { app, auth, addTenant } = await buildTestApp();
   const starter = (await addTenant('starter')).auth;
   const phrases = (count: number, kind: string) => Array.from({ length: count }, (_, i) => `${kind} ${i}`);

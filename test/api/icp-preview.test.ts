@@ -30,7 +30,7 @@ async function preview(payload: object) {
 const CRM = 'We are looking for a new CRM this month, budget approved.';
 const BOOKING = 'We are looking for a booking system this month, budget approved.';
 
-test('a draft scores the stored posts, newest first, beside what they have', async () => {
+test('a draft is scored against the stored posts, newest first, next to their current scores', async () => {
   const [crm] = await observe(CRM);
   const [booking] = await observe(BOOKING);
   const { posts, counts } = await preview({ phrases: ['booking system'] });
@@ -55,7 +55,7 @@ test('a draft scores the stored posts, newest first, beside what they have', asy
   });
 });
 
-test('the settings that a profile has score as they did, and nothing is stored', async () => {
+test('the current settings of a profile give the same scores, and nothing is stored', async () => {
   await observe(CRM);
   const [profile] = (await t.app.inject({ url: '/v1/icps', headers: t.auth })).json().data;
   const { counts } = await preview({ icp_profile_id: profile.id });
@@ -64,7 +64,7 @@ test('the settings that a profile has score as they did, and nothing is stored',
   expect((await t.app.inject({ url: '/v1/icps', headers: t.auth })).json().data).toEqual([profile]);
 });
 
-test('a post that made two signals is scored once, against the one of the profile that is changed', async () => {
+test('a post with two signals is scored once, against the signal of the changed profile', async () => {
   const { id } = (await post('/v1/icps', { name: 'CRM', phrases: ['CRM'], weights: { fit: 40 } })).json()
     .data;
   const signals = await observe(CRM);
@@ -75,14 +75,14 @@ test('a post that made two signals is scored once, against the one of the profil
   expect((await preview({})).posts).toHaveLength(1);
 });
 
-test('what was said of a signal stands beside its score', async () => {
+test('feedback on a signal is shown next to its score', async () => {
   const [said] = await observe(CRM);
   await observe(BOOKING);
   await post(`/v1/signals/${said.signal_id}/feedback`, { relevant: false });
   expect((await preview({})).posts.map((p) => p.relevant)).toEqual([null, false]);
 });
 
-test('as many posts as asked for are scored, 200 at most', async () => {
+test('the requested number of posts is scored, at most 200', async () => {
   for (let i = 0; i < 3; i++) await observe(`${CRM} ${i}`);
   expect((await preview({ limit: 2 })).counts.posts).toBe(2);
   expect((await preview({})).counts.posts).toBe(3);
@@ -97,7 +97,7 @@ test('a tenant without posts gets none', async () => {
   expect(answer.json().data).toMatchObject({ posts: [], counts: { posts: 0, up: 0 } });
 });
 
-test('a draft is held to the rules of a profile, and changes one of the tenant only', async () => {
+test('a draft is validated like a profile and must change a profile of the tenant', async () => {
   const refused = await post('/v1/icps/preview', { thresholds: { hot: 10, warm: 20 } });
   expect(refused.json()).toMatchObject({ status: 400, errors: [{ pointer: '/thresholds' }] });
   const [profile] = (await t.app.inject({ url: '/v1/icps', headers: t.auth })).json().data;
@@ -106,7 +106,7 @@ test('a draft is held to the rules of a profile, and changes one of the tenant o
   expect(foreign.json().code).toBe('NOT_FOUND');
 });
 
-test('reading profiles is enough for it', async () => {
+test('previewing requires only icps:read', async () => {
   const { auth } = await t.addKey({ scopes: ['icps:read'] });
   expect((await post('/v1/icps/preview', {}, auth)).statusCode).toBe(200);
   const { auth: none } = await t.addKey({ scopes: ['signals:write'] });

@@ -25,7 +25,7 @@ async function judge(text: string, relevant: boolean, more: object = {}) {
 
 const WISH = 'We are looking for a new booking system this month, budget is approved.';
 
-test('precision of what was judged is told with its interval, in all and by class', async () => {
+test('precision of the feedback is returned with its interval, overall and per class', async () => {
   await judge(WISH, true);
   await judge(`${WISH} Please.`, false);
   const { data } = await call('GET', `/v1/icps/${profileId}/quality`);
@@ -37,13 +37,13 @@ test('precision of what was judged is told with its interval, in all and by clas
   await call('GET', '/v1/icps/icp_none/quality', undefined, 404);
 });
 
-test('without feedback there is nothing to tell and nothing to suggest', async () => {
+test('without feedback there is no precision and no suggestion', async () => {
   const { data } = await call('GET', `/v1/icps/${profileId}/quality`);
   expect(data).toMatchObject({ judged: 0, precision: null, interval: null });
   expect((await call('GET', `/v1/icps/${profileId}/suggestions`)).data).toEqual([]);
 });
 
-test('a phrase that only irrelevant signals hold is suggested, accepted, and taken back', async () => {
+test('a phrase found only in irrelevant signals is suggested for exclusion, and can be undone', async () => {
   await judge(WISH, true);
   await judge(`${WISH} It is for a school project.`, false);
   await judge(`${WISH} This is my school project, thanks.`, false);
@@ -69,7 +69,7 @@ test('a phrase that only irrelevant signals hold is suggested, accepted, and tak
   await call('POST', `${url}/none`, { action: 'accept' }, 404);
 });
 
-/** Accepts the open suggestion of a kind, and returns it with what takes it back. */
+/** Accepts the open suggestion of a kind, and returns it with its undo. */
 async function accept(kind: string) {
   const url = `/v1/icps/${profileId}/suggestions`;
   const { data } = await call('GET', url);
@@ -79,7 +79,7 @@ async function accept(kind: string) {
   return { ...found, undo: () => call('POST', `${url}/${found.id}`, { action: 'undo' }) };
 }
 
-test('an author or a source of whom nothing was relevant is muted, and heard again', async () => {
+test('an author or source without relevant signals is muted and unmuted', async () => {
   const sam = {
     prospect: { name: 'Spam Sam' },
     platform: { name: 'blog', post_url: 'https://spam.example/1' },

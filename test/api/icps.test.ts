@@ -43,7 +43,7 @@ const WHOLE = {
   active: false,
 };
 
-test('a profile comes back as it was given', async () => {
+test('a profile is returned as it was created', async () => {
   const answer = await call('POST', '/v1/icps', WHOLE);
   expect(answer.statusCode).toBe(201);
   const { data } = answer.json();
@@ -53,7 +53,7 @@ test('a profile comes back as it was given', async () => {
   expect((await call('GET', `/v1/icps/${data.id}`)).json()).toEqual({ data });
 });
 
-test('a new tenant has one profile, and what is left out asks nothing', async () => {
+test('a new tenant has one profile, and omitted settings impose no conditions', async () => {
   const [first] = (await call('GET', '/v1/icps')).json().data;
   expect(icpSchema.parse(first)).toMatchObject({ name: 'Default', active: true, weights: DEFAULT_WEIGHTS });
   expect(await make({ name: 'Bare' })).toMatchObject({
@@ -68,7 +68,7 @@ test('a new tenant has one profile, and what is left out asks nothing', async ()
   });
 });
 
-test('lists lose their repetitions, and ranges may be written as text', async () => {
+test('lists are deduplicated, and ranges may be given as strings', async () => {
   const profile = await make({
     name: 'x',
     phrases: [' Café ', 'cafe', 'CRM'],
@@ -114,13 +114,13 @@ test.each<[string, object, string]>([
   ['warm that is not below hot', { name: 'x', thresholds: { hot: 40, warm: 40 } }, '/thresholds'],
   ['hot below the warm that is there', { name: 'x', thresholds: { hot: 30 } }, '/thresholds'],
   ['an unknown member', { name: 'x', phrase: ['crm'] }, '/phrase'],
-])('%s is refused at its place', async (_, payload, pointer) => {
+])('%s is rejected with its pointer', async (_, payload, pointer) => {
   const answer = await call('POST', '/v1/icps', payload);
   expect(answer.statusCode).toBe(400);
   expect(answer.json()).toMatchObject({ code: 'INVALID_REQUEST', errors: [{ pointer }] });
 });
 
-test('a change touches what it names', async () => {
+test('an update changes only the members it contains', async () => {
   const profile = await make(WHOLE);
   t.clock.advance(1_000);
   const change = { phrases: [], weights: { pain: 5 }, thresholds: { warm: 10 }, active: true };
@@ -138,7 +138,7 @@ test('a change touches what it names', async () => {
   expect((await call('GET', `/v1/icps/${profile.id}`)).json().data).toEqual(answer.json().data);
 });
 
-test('of many changes made together none is lost', async () => {
+test('no concurrent change is lost', async () => {
   const { id } = await make();
   const changes = [{ phrases: ['crm'] }, { titles: ['CEO'] }, { locations: ['UK'] }, { weights: { fit: 1 } }];
   const answers = await Promise.all(changes.map((change) => call('PATCH', `/v1/icps/${id}`, change)));
@@ -147,7 +147,7 @@ test('of many changes made together none is lost', async () => {
   expect(data).toMatchObject({ phrases: ['crm'], titles: ['CEO'], locations: ['UK'], weights: { fit: 1 } });
 });
 
-test('a name is taken in whatever case, for creation and change; another tenant may have it', async () => {
+test('names are unique regardless of case on create and update, but not across tenants', async () => {
   const { id } = await make({ name: 'CRM' });
   const again = await call('POST', '/v1/icps', { name: 'crm' });
   expect([again.statusCode, again.json().code]).toEqual([409, 'CONFLICT']);
@@ -178,13 +178,13 @@ test('the last profile cannot be deleted', async () => {
   expect([answer.statusCode, answer.json().code]).toEqual([409, 'CONFLICT']);
 });
 
-test('an inactive profile matches no new post', async () => {
+test('an inactive profile matches no new posts', async () => {
   await make({ name: 'Off', phrases: ['CRM'], active: false });
   const { signals } = (await call('POST', '/v1/signals', aPost())).json().data;
   expect(signals.map((signal: { icp_profile_name: string }) => signal.icp_profile_name)).toEqual(['Default']);
 });
 
-test('a post that matches two profiles makes two signals, each classified by its own thresholds', async () => {
+test('a post that matches two profiles creates two signals, each with its own thresholds', async () => {
   await make({ name: 'Strict', phrases: ['CRM'], thresholds: { hot: 100, warm: 50 } });
   const { signals } = (await call('POST', '/v1/signals', aPost())).json().data;
   const classes = signals.map((s: { icp_profile_name: string; classification: string }) => [
@@ -194,7 +194,7 @@ test('a post that matches two profiles makes two signals, each classified by its
   expect(Object.fromEntries(classes)).toEqual({ Default: 'hot', Strict: 'warm' });
 });
 
-test('the list has pages', async () => {
+test('the list is paginated', async () => {
   const ids = [await defaultId()];
   for (let i = 0; i < 3; i++) ids.push((await make({ name: `${i}` })).id);
   const first = (await call('GET', '/v1/icps?limit=3')).json();
@@ -204,7 +204,7 @@ test('the list has pages', async () => {
   expect(second.pagination).toEqual({ next_cursor: null, has_more: false, limit: 3 });
 });
 
-test('profiles need their scope, and other tenants do not see them', async () => {
+test('profiles require their scope and are invisible to other tenants', async () => {
   const { id } = await make();
   const { auth: reader } = await t.addKey({ scopes: ['icps:read'] });
   const { auth: none } = await t.addKey({ scopes: ['signals:write'] });

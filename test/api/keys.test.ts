@@ -17,7 +17,7 @@ async function make(payload: object = { name: 'Reader', preset: 'read' }) {
   return (await call('POST', '/v1/keys', payload)).json().data;
 }
 
-test('a key is made, works, and its secret is shown in that answer alone', async () => {
+test('a new key works, and its secret is shown only in the response that creates it', async () => {
   const answer = await call('POST', '/v1/keys', {
     name: ' CI ',
     scopes: ['leads:write', 'signals:read', 'leads:write'],
@@ -41,7 +41,7 @@ test('a key is made, works, and its secret is shown in that answer alone', async
 
   const me = await call('GET', '/v1/me', undefined, bearer(apiKey));
   expect(me.json().data).toMatchObject({ key: { id: key.id }, limits: { rate_limit: 5 } });
-  await t.store.probe(); // its write comes after that of the last use, which no answer waits for
+  await t.store.probe(); // waits for the write of the last use, which no response waits for
   const one = await call('GET', `/v1/keys/${key.id}`);
   expect(one.json().data).toEqual({ ...key, last_used_at: '2026-01-01T00:00:00.000Z' });
   const list = await call('GET', '/v1/keys');
@@ -58,7 +58,7 @@ test.each([
     { scopes: ['read', 'leads:write'] },
     expect.arrayContaining(['leads:write', 'keys:read']),
   ],
-])('scopes can be named by a preset in %s', async (_, given, scopes) => {
+])('scopes can be given as a preset in %s', async (_, given, scopes) => {
   const key = await make({ name: 'x', ...given });
   expect(key).toMatchObject({ scopes, rate_limit: 600, expires_at: null });
 });
@@ -78,14 +78,14 @@ test.each<[object, string[]]>([
   [{ name: 'x', preset: 'read', expires_at: '2026-02-01' }, ['/expires_at']],
   [{ name: 'x', preset: 'read', expires_at: '2025-12-31T23:59:59Z' }, ['/expires_at']],
   [{ name: 'x', preset: 'read', id: 'key_1' }, ['/id']],
-])('%j is refused at its place', async (payload, pointers) => {
+])('%j is rejected with its pointer', async (payload, pointers) => {
   const answer = await call('POST', '/v1/keys', payload);
   expect(answer.statusCode).toBe(400);
   expect(answer.json().code).toBe('INVALID_REQUEST');
   expect(answer.json().errors.map((e: { pointer: string }) => e.pointer)).toEqual(pointers);
 });
 
-test('a key never makes or widens a key to more than it may do itself', async () => {
+test('a key cannot create or widen a key beyond its own permissions', async () => {
   const { auth, id } = await t.addKey({ scopes: ['keys:write', 'leads:write'] });
   const made = await call('POST', '/v1/keys', { name: 'x', scopes: ['leads:read', 'keys:read'] }, auth);
   expect(made.statusCode).toBe(201);
@@ -102,7 +102,7 @@ test.each<['PATCH' | 'DELETE', object | undefined]>([
   ['PATCH', { scopes: ['keys:read'] }],
   ['PATCH', { expires_at: '2026-01-01T00:00:01Z' }],
   ['PATCH', { rate_limit: 1 }],
-])('a lesser key cannot take from a greater one: %s %j', async (method, payload) => {
+])('a key cannot restrict a more powerful key: %s %j', async (method, payload) => {
   const { auth } = await t.addKey({ scopes: ['keys:write', 'leads:write'] });
   const admin = (await call('GET', '/v1/me')).json().data.key;
   const before = (await call('GET', `/v1/keys/${admin.id}`)).json().data;
@@ -119,7 +119,7 @@ test.each<['PATCH' | 'DELETE', object | undefined]>([
   expect([200, 204]).toContain(allowed.statusCode);
 });
 
-test('name, scopes, limit and expiry change alone or together, and count from the next request on', async () => {
+test('name, scopes, limit and expiry change alone or together, effective from the next request', async () => {
   const { api_key: apiKey, ...key } = await make();
   const { api_key: _, ...limited } = { ...key, api_key: '', rate_limit: 2 };
   expect((await call('PATCH', `/v1/keys/${key.id}`, { rate_limit: 2 })).json().data).toEqual(limited);
@@ -135,7 +135,7 @@ test('name, scopes, limit and expiry change alone or together, and count from th
   expect((await call('PATCH', `/v1/keys/${key.id}`, {})).statusCode).toBe(200);
 });
 
-test('a revoked key is refused at once, stays listed, and cannot be changed', async () => {
+test('a revoked key is rejected immediately, stays listed, and cannot be changed', async () => {
   const { api_key: apiKey, id } = await make();
   const answer = await call('DELETE', `/v1/keys/${id}`);
   expect([answer.statusCode, answer.body]).toEqual([204, '']);
@@ -147,15 +147,15 @@ test('a revoked key is refused at once, stays listed, and cannot be changed', as
   expect([changed.statusCode, changed.json().code]).toEqual([409, 'CONFLICT']);
 });
 
-test('a key may revoke itself', async () => {
+test('a key can revoke itself', async () => {
   const { auth, id } = await t.addKey({ scopes: ['keys:write'] });
   expect((await call('DELETE', `/v1/keys/${id}`, undefined, auth)).statusCode).toBe(204);
   expect((await call('GET', '/v1/keys', undefined, auth)).statusCode).toBe(401);
 });
 
-test('the list has pages, and sees each key once while others are made', async () => {
+test('the list is paginated and shows each key once while others are created', async () => {
   const ids = [(await call('GET', '/v1/keys')).json().data[0].id];
-  for (let i = 0; i < 4; i++) ids.push((await make()).id); // all of one millisecond
+  for (let i = 0; i < 4; i++) ids.push((await make()).id); // all within one millisecond
   const seen: string[] = [];
   let cursor = '';
   do {
@@ -169,7 +169,7 @@ test('the list has pages, and sees each key once while others are made', async (
   expect(seen).toEqual(expect.arrayContaining(ids));
 });
 
-test('keys need the scope for keys, and other tenants do not see them', async () => {
+test('keys require keys:read or keys:write and are invisible to other tenants', async () => {
   const { id } = await make();
   const { auth: reader } = await t.addKey({ scopes: ['keys:read'] });
   const { auth: none } = await t.addKey({ scopes: ['leads:write'] });

@@ -25,14 +25,14 @@ function patch(id: string, payload: object, headers = t.auth) {
 
 const emails = (page: { data: { email: string }[] }) => page.data.map(({ email }) => email);
 
-test('one lead is shown with its signals, as the request that made it answered', async () => {
+test('a lead is returned with its signals, as in the response that created it', async () => {
   const made = await add({ email: 'jane@acme.com', signal: aPost() });
   const answer = await get(`/v1/leads/${made.id}`);
   expect(answer.json().data).toEqual(made);
   expect(leadDetailSchema.parse(made)).toEqual(made);
 });
 
-test('a list shows what the schema says, newest first, without signals', async () => {
+test('a list has the members of the schema, newest first, without signals', async () => {
   await add({ email: 'a@acme.com', signal: aPost() });
   await add({ email: 'b@acme.com' });
   const page = (await get('/v1/leads')).json();
@@ -65,7 +65,7 @@ test.each([
   expect(emails((await get(`/v1/leads?${query}`)).json())).toEqual(expected);
 });
 
-test('pages show every lead once, while leads are added', async () => {
+test('pages show every lead once while leads are added', async () => {
   for (let i = 1; i <= 7; i++) await add({ email: `p${i}@acme.com` });
   const seen: string[] = [];
   let url: string | null = '/v1/leads?limit=3';
@@ -83,7 +83,7 @@ test('pages show every lead once, while leads are added', async () => {
   expect(seen).toEqual([7, 6, 5, 4, 3, 2, 1].map((i) => `p${i}@acme.com`));
 });
 
-test('a cursor counts for its own tenant and filters alone', async () => {
+test('a cursor is valid only for its own tenant and filters', async () => {
   for (let i = 1; i <= 3; i++) await add({ email: `p${i}@acme.com` });
   const { next_cursor } = (await get('/v1/leads?limit=1')).json().pagination;
   const other = await t.addTenant();
@@ -102,13 +102,13 @@ test.each([
   ['min_score=101', 'INVALID_REQUEST', 'min_score'],
   ['limit=0', 'INVALID_REQUEST', 'limit'],
   ['sort=name', 'INVALID_REQUEST', 'sort'],
-])('?%s is refused', async (query, code, named) => {
+])('?%s is rejected', async (query, code, named) => {
   const answer = (await get(`/v1/leads?${query}`)).json();
   expect(answer).toMatchObject({ status: 400, code });
   expect(JSON.stringify(answer.errors)).toContain(named);
 });
 
-test('a change sets what it names, concludes anew what follows, and leaves the rest', async () => {
+test('an update sets the given members, derives dependent ones again, and keeps the rest', async () => {
   const before = await add({
     email: 'jane@acme.com',
     name: 'Jane Doe',
@@ -143,7 +143,7 @@ test('a change sets what it names, concludes anew what follows, and leaves the r
   expect((await get(`/v1/leads/${before.id}`)).json().data).toEqual(data);
 });
 
-test.each([null, ''])('%j clears', async (nothing) => {
+test.each([null, ''])('%j clears a member', async (nothing) => {
   const { id } = await add({
     email: 'jane@acme.com',
     name: 'Jane Doe',
@@ -164,7 +164,7 @@ test.each([null, ''])('%j clears', async (nothing) => {
   expect((await patch(id, { company: null })).json().data.company.domain).toBe('');
 });
 
-test('a change that changes nothing stores nothing', async () => {
+test('an update that changes nothing stores nothing', async () => {
   const made = await add({ email: 'jane@acme.com', name: 'Jane Doe' });
   t.clock.advance(1_000);
   for (const payload of [{}, { name: 'Jane Doe' }, { title: null }]) {
@@ -172,7 +172,7 @@ test('a change that changes nothing stores nothing', async () => {
   }
 });
 
-test('a new address is the identity from then on, and the old one is free', async () => {
+test('a new address becomes the identity, and the old one can be reused', async () => {
   const { id } = await add({ email: 'old@acme.com' });
   await patch(id, { email: 'NEW@acme.com' });
   const again = await t.app.inject({
@@ -186,7 +186,7 @@ test('a new address is the identity from then on, and the old one is free', asyn
   await add({ email: 'old@acme.com' });
 });
 
-test("another lead's address or profile is refused, and that lead is named", async () => {
+test('an address or profile of another lead is rejected, and that lead is named', async () => {
   const one = await add({ email: 'one@acme.com', linkedin_url: 'linkedin.com/in/one' });
   const two = await add({ email: 'two@acme.com' });
   for (const payload of [{ email: 'one@acme.com' }, { linkedin_url: 'https://linkedin.com/in/One/' }]) {
@@ -196,7 +196,7 @@ test("another lead's address or profile is refused, and that lead is named", asy
   expect((await get(`/v1/leads/${two.id}`)).json().data).toEqual(two);
 });
 
-test('a new address brings the signals of its owner along', async () => {
+test('a new address attaches the signals of its owner', async () => {
   const { id } = await add({ name: 'Jane Doe', company: { domain: 'acme.com' } });
   const payload = aPost({ prospect: { email: 'jane@acme.com' } });
   await t.app.inject({ method: 'POST', url: '/v1/signals', headers: t.auth, payload });
@@ -212,7 +212,7 @@ test.each([
   ['company/url', { company: { url: 'x' } }],
   ['tags', { tags: '' }],
   ['seniority', { seniority: 'king' }],
-])('a change of /%s as here is refused at its place', async (pointer, payload) => {
+])('an invalid change of /%s is rejected with its pointer', async (pointer, payload) => {
   const { id } = await add({ email: 'jane@acme.com' });
   const answer = await patch(id, payload);
   expect(answer.json()).toMatchObject({
@@ -222,7 +222,7 @@ test.each([
   });
 });
 
-test('changes at once are all kept', async () => {
+test('concurrent updates are all kept', async () => {
   const { id } = await add({ email: 'jane@acme.com' });
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) => patch(id, { custom_fields: { [`f${i}`]: i } })),
@@ -231,7 +231,7 @@ test('changes at once are all kept', async () => {
   expect(Object.keys((await get(`/v1/leads/${id}`)).json().data.custom_fields)).toHaveLength(20);
 });
 
-test('an unknown lead and that of another tenant are 404 alike', async () => {
+test('an unknown lead and one of another tenant are both 404', async () => {
   const { id } = await add({ email: 'jane@acme.com' });
   const other = await t.addTenant();
   for (const answer of [
@@ -245,7 +245,7 @@ test('an unknown lead and that of another tenant are 404 alike', async () => {
   expect((await get('/v1/leads', other.auth)).json().data).toEqual([]);
 });
 
-test('each route needs its scope', async () => {
+test('each route requires its scope', async () => {
   const { id } = await add({ email: 'jane@acme.com' });
   const reader = await t.addKey({ scopes: ['leads:read'] });
   const stranger = await t.addKey({ scopes: ['signals:write', 'pipeline:write'] });
@@ -262,7 +262,7 @@ test('each route needs its scope', async () => {
   }
 });
 
-test('a lead has an owner of the team, notes and a next step, and is listed by its owner', async () => {
+test('a lead has an owner, notes and a next step, and is filtered by owner', async () => {
   const { id } = await add({ email: 'jane@acme.com' });
   await add({ email: 'bob@acme.com' });
   const [{ email: owner = '' } = {}] = await t.store.listMembers(t.tenant.id);
@@ -283,7 +283,7 @@ test.each([
   ['/notes', { notes: 'x'.repeat(5_001) }],
   ['/next_step/text', { next_step: { text: ' ' } }],
   ['/next_step/due_date', { next_step: { text: 'Call', due_date: '2026-02-30' } }],
-])('a follow-up with a fault at %s is refused there', async (pointer, payload) => {
+])('an invalid follow-up is rejected with the pointer %s', async (pointer, payload) => {
   const { id } = await add({ email: 'jane@acme.com' });
   expect((await patch(id, payload)).json()).toMatchObject({ status: 400, errors: [{ pointer }] });
 });

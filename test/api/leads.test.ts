@@ -20,7 +20,7 @@ async function lead(payload: object) {
 
 const JANE = { email: 'Jane.Doe@Acme.com', name: 'Jane Doe', title: 'VP of Operations' };
 
-test('a new person is a lead: 201, its address, and everything that follows from what is known', async () => {
+test('a new person becomes a lead: 201 with its URL and everything derived from the input', async () => {
   const answer = await post({
     ...JANE,
     source: 'webinar',
@@ -74,7 +74,7 @@ test.each<[string, object]>([
   expect(answer.json().data.id).toBe(first.id);
 });
 
-test('a merge fills what was empty, overwrites nothing, unites tags and leaves the stage', async () => {
+test('a merge fills empty members, overwrites nothing, unites tags and keeps the stage', async () => {
   await post({ ...JANE, source: 'webinar', tags: ['vip'], custom_fields: { a: 1 }, stage: 'contacted' });
   const merged = await lead({
     email: 'jane.doe@acme.com',
@@ -100,13 +100,13 @@ test('a merge fills what was empty, overwrites nothing, unites tags and leaves t
   });
 });
 
-test('two people of one name at one company stay two, told apart by their addresses', async () => {
+test('two people with the same name at one company stay separate if their addresses differ', async () => {
   const one = await lead({ email: 'john1@acme.com', name: 'John Smith', company: { domain: 'acme.com' } });
   const two = await lead({ email: 'john2@acme.com', name: 'John Smith', company: { domain: 'acme.com' } });
   expect(two.id).not.toBe(one.id);
 });
 
-test('a request that matches two leads is refused, and names both', async () => {
+test('a request that matches two leads is rejected and names both', async () => {
   const one = await lead({ email: 'a@acme.com' });
   const two = await lead({ linkedin_url: 'https://linkedin.com/in/b' });
   const answer = await post({ email: 'a@acme.com', linkedin_url: 'https://linkedin.com/in/b' });
@@ -116,7 +116,7 @@ test('a request that matches two leads is refused, and names both', async () => 
   for (const { id } of [one, two]) expect(answer.json().detail).toContain(id);
 });
 
-test('without enrichment nothing is concluded', async () => {
+test('without enrichment nothing is derived', async () => {
   const { enriched_at, provenance, company, first_name } = await lead({ ...JANE, enrich: false });
   expect({ enriched_at, company: company.domain, first_name }).toEqual({
     enriched_at: null,
@@ -144,13 +144,13 @@ test.each<[string, object, string]>([
   ],
   ['an unknown profile', { signal: { ...aPost(), icp_profile_id: 'icp_none' } }, '/signal/icp_profile_id'],
   ['an object as a custom field', { email: 'a@b.com', custom_fields: { a: {} } }, '/custom_fields/a'],
-])('%s is refused at its place', async (_, payload, pointer) => {
+])('%s is rejected with its pointer', async (_, payload, pointer) => {
   const answer = await post(payload);
   expect(answer.statusCode).toBe(400);
   expect(answer.json()).toMatchObject({ code: 'INVALID_REQUEST', errors: [{ pointer }] });
 });
 
-test('a lead made of a signal is its author, and both name each other', async () => {
+test('a lead created from a signal is its author, and both reference each other', async () => {
   const observed = await post(
     aPost({
       prospect: { name: 'Jane Doe', title: 'CTO', email: 'jane@acme.com' },
@@ -182,7 +182,7 @@ test('a lead made of a signal is its author, and both name each other', async ()
   expect(again.json().data).toEqual(made);
 });
 
-test("what a person had posted before becomes their lead's, and tells who they are", async () => {
+test('earlier posts of a person are attached to their lead and enrich it', async () => {
   await post(
     aPost({ prospect: { name: 'Jane Doe', email: 'Jane@acme.com', title: 'Owner' } }),
     '/v1/signals',
@@ -191,7 +191,7 @@ test("what a person had posted before becomes their lead's, and tells who they a
   expect(made).toMatchObject({ name: 'Jane Doe', seniority: 'owner', signal_count: 1 });
 });
 
-test("what a person posts later is their lead's as it comes in", async () => {
+test('later posts of a person are attached to their lead on arrival', async () => {
   const made = await lead({ email: 'jane@acme.com' });
   const observed = await post(aPost({ prospect: { email: 'Jane@Acme.com' } }), '/v1/signals');
   const [signal] = observed.json().data.signals;
@@ -201,7 +201,7 @@ test("what a person posts later is their lead's as it comes in", async () => {
   expect(await lead({ email: 'jane@acme.com', signal_ids: [signal.signal_id] })).toEqual(data);
 });
 
-test('a post that comes with the request is scored, stored and attached; again it changes nothing', async () => {
+test('a post in the request is scored, stored and attached, and a repeat changes nothing', async () => {
   const payload = { email: 'jane@acme.com', signal: aPost() };
   const made = await lead(payload);
   expect(made.signals).toHaveLength(1);
@@ -211,7 +211,7 @@ test('a post that comes with the request is scored, stored and attached; again i
   expect(await lead(payload)).toEqual(made);
 });
 
-test('what the tenant knows of the company is known of its people', async () => {
+test('known facts about a company apply to its people', async () => {
   const company = {
     name: 'Acme',
     domain: 'acme.com',
@@ -225,7 +225,7 @@ test('what the tenant knows of the company is known of its people', async () => 
   expect(made.provenance['company.industry']).toMatchObject({ source: 'company', confidence: 0.8 });
 });
 
-test("a signal that is somebody else's is not taken", async () => {
+test('a signal of another person is not attached', async () => {
   const observed = await post(aPost({ prospect: { email: 'jane@acme.com' } }), '/v1/signals');
   const [{ signal_id }] = observed.json().data.signals;
   const jane = await lead({ signal_ids: [signal_id] });
@@ -234,7 +234,7 @@ test("a signal that is somebody else's is not taken", async () => {
   expect(answer.json().lead_ids).toEqual([jane.id]);
 });
 
-test('50 requests for one person at once make one lead', async () => {
+test('50 concurrent requests for one person create one lead', async () => {
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, i) =>
       post({
@@ -252,7 +252,7 @@ test('50 requests for one person at once make one lead', async () => {
   expect(data[0].signal_count).toBe(50);
 });
 
-test('the event of an enrichment is delivered with it, and a request that changes nothing brings none', async () => {
+test('an enrichment fires its event in the same commit, and a request without changes fires none', async () => {
   const payload = { url: 'http://127.0.0.1:9/hook', event_types: ['lead.enriched'] };
   await post(payload, '/v1/webhooks');
   const made = await lead({ email: 'jane@acme.com' });
@@ -265,7 +265,7 @@ test('the event of an enrichment is delivered with it, and a request that change
   expect(made.signals).toEqual([]);
 });
 
-test('a lead that is created has an event of its own, enriched or not, and one that is merged has none', async () => {
+test('creating a lead fires lead.created, enriched or not, and merging one does not', async () => {
   const made = await lead({ email: 'jane@acme.com', enrich: false });
   await lead({ email: 'jane@acme.com', title: 'CEO' });
   const { data } = (await t.app.inject({ url: '/v1/events?order=stored', headers: t.auth })).json();
@@ -277,7 +277,7 @@ test('a lead that is created has an event of its own, enriched or not, and one t
   });
 });
 
-test('in a batch each person stands on their own, in the order given', async () => {
+test('each person of a batch gets their own result, in the given order', async () => {
   const answer = await post(
     {
       leads: [
@@ -309,7 +309,7 @@ test('in a batch each person stands on their own, in the order given', async () 
   expect(results[5].errors[0].pointer).toBe('/leads/5');
 });
 
-test('of many items about one person, in whatever spelling, the first makes the lead', async () => {
+test('of several items about one person, however written, the first creates the lead', async () => {
   const spellings = [
     { email: 'jane@acme.com', linkedin_url: 'linkedin.com/in/jane', name: 'Jane Doe' },
     { linkedin_url: 'https://www.linkedin.com/in/Jane/' },
@@ -324,7 +324,7 @@ test('of many items about one person, in whatever spelling, the first makes the 
   }
 });
 
-test('an item that matches two leads is rejected alone', async () => {
+test('a batch item that matches two leads is rejected alone', async () => {
   await lead({ email: 'a@acme.com' });
   await lead({ email: 'b@acme.com', linkedin_url: 'linkedin.com/in/b' });
   const leads = [{ email: 'a@acme.com', linkedin_url: 'linkedin.com/in/b' }, { email: 'c@acme.com' }];
@@ -335,7 +335,7 @@ test('an item that matches two leads is rejected alone', async () => {
   ]);
 });
 
-test('50 requests at once that name a person at a company make one lead', async () => {
+test('50 concurrent requests that name a person at a company create one lead', async () => {
   const answers = await Promise.all(
     Array.from({ length: 50 }, () => post({ name: 'Jane Doe', company: { domain: 'acme.com' } })),
   );
@@ -353,14 +353,14 @@ test('a batch has 1 to 100 people', async () => {
   expect((await post({ leads: full.slice(1) }, '/v1/leads/batch')).json().data.created).toBe(100);
 });
 
-test('a full lead takes no more tags or fields than it may have', async () => {
+test('a lead at its limits accepts no more tags or fields', async () => {
   const many = (from: number) => Array.from({ length: 60 }, (_, i) => `t${from + i}`);
   await lead({ email: 'jane@acme.com', tags: many(0) });
   const answer = await post({ email: 'jane@acme.com', tags: many(60) });
   expect(answer.json()).toMatchObject({ status: 400, errors: [{ pointer: '/tags' }] });
 });
 
-test('a key needs the scope', async () => {
+test('creating leads requires leads:write', async () => {
   const reader = await t.addKey({ scopes: ['leads:read', 'signals:write'] });
   for (const url of ['/v1/leads', '/v1/leads/batch']) {
     const answer = await post({ email: 'jane@acme.com' }, url, reader.auth);
@@ -368,7 +368,7 @@ test('a key needs the scope', async () => {
   }
 });
 
-test('a tenant meets only its own people and signals', async () => {
+test('a tenant matches only its own people and signals', async () => {
   const other = await t.addTenant();
   const mine = await lead({ email: 'jane@acme.com' });
   const theirs = await post({ email: 'jane@acme.com' }, '/v1/leads', other.auth);

@@ -15,7 +15,7 @@ async function me(headers: Record<string, string> = t.auth) {
   return (await t.app.inject({ url: '/v1/me', headers })).json().data;
 }
 
-test('a key learns whose it is, what it may do, and what is used', async () => {
+test('returns the tenant of a key, its permissions and its usage', async () => {
   expect(await me()).toEqual({
     tenant: { id: t.tenant.id, name: 'Acme' },
     plan: 'trial',
@@ -51,7 +51,7 @@ test('a key learns whose it is, what it may do, and what is used', async () => {
   });
 });
 
-test('usage counts what there is', async () => {
+test('usage counts existing resources', async () => {
   const post = (url: string, payload: object) =>
     t.app.inject({ method: 'POST', url, headers: t.auth, payload });
   await post('/v1/icps', { name: 'Second' });
@@ -63,7 +63,7 @@ test('usage counts what there is', async () => {
   expect((await me()).usage).toMatchObject({ keys: 2, webhook_endpoints: 1, icp_profiles: 2, sources: 1 });
 });
 
-test('after its trial a tenant is on starter, and is told so', async () => {
+test('after its trial a tenant is on starter, and the response says so', async () => {
   t.clock.advance(14 * DAY_MS);
   expect(await me()).toMatchObject({
     plan: 'starter',
@@ -72,7 +72,7 @@ test('after its trial a tenant is on starter, and is told so', async () => {
   });
 });
 
-test('a key without any scope may ask; its own limit and scopes are told', async () => {
+test('a key needs no particular scope, and sees its own limit and scopes', async () => {
   const { auth } = await t.addKey({ scopes: ['leads:read'], rateLimit: 7 });
   expect(await me(auth)).toMatchObject({ scopes: ['leads:read'], limits: { rate_limit: 7 } });
 });
@@ -81,7 +81,7 @@ test.each([
   ['starter', [600, 20, 1, 60, 0, 10, 500, 10]],
   ['pro', [3_000, 100, 10, 60, 16_384, 100, 5_000, 100]],
   ['enterprise', [60_000, 1_000, null, 1_000_000, 458_752, 1_000, 50_000, 1_000]],
-] as const)('%s tells its ceilings', async (plan, ceilings) => {
+] as const)('%s returns its limits', async (plan, ceilings) => {
   const { auth } = await t.addTenant(plan);
   const { limits } = await me(auth);
   expect([

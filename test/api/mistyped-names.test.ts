@@ -16,12 +16,12 @@ interface Fault {
   detail: string;
 }
 
-/** A name as a hasty finger writes it: its last two characters the other way round. */
+/** A typical typo: the last two characters of a name, swapped. */
 function mistype(name: string): string {
   return name.slice(0, -2) + [...name.slice(-2)].reverse().join('');
 }
 
-/** The longest of the names whose last two characters differ: what is short could be meant for anything. */
+/** The longest of the names whose last two characters differ, because short ones are too ambiguous. */
 function longest(names: string[]): string | undefined {
   return names.filter((name) => mistype(name) !== name).sort((a, b) => b.length - a.length)[0];
 }
@@ -36,7 +36,7 @@ async function faultsOf(
   return answer.json().errors ?? [];
 }
 
-test('a mistyped member of a body is refused with the name that was meant', async () => {
+test('a mistyped body member is rejected with a suggestion', async () => {
   const silent: string[] = [];
   let asked = 0;
   for (const operation of description.operations) {
@@ -58,7 +58,7 @@ test('a mistyped member of a body is refused with the name that was meant', asyn
   expect(asked).toBeGreaterThan(10);
 });
 
-test('a mistyped parameter of a query is refused with the name that was meant', async () => {
+test('a mistyped query parameter is rejected with a suggestion', async () => {
   const silent: string[] = [];
   let asked = 0;
   for (const operation of description.operations.filter(({ method }) => method === 'GET')) {

@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 let count = 0;
 
-/** Posts a text somewhere new. */
+/** Posts a text at a new place. */
 async function post(text: string, { author = '', ...rest }: Record<string, unknown> = {}) {
   count++;
   const { platform, ...others } = rest as { platform?: object };
@@ -38,7 +38,7 @@ async function read(id: string) {
   return (await app.inject({ url: `/v1/signals/${id}`, headers: built.auth })).json().data;
 }
 
-test('a cross-post of the same author is a duplicate, and stands at the first as another place', async () => {
+test('a cross-post of the same author is a duplicate, listed as another place of the first', async () => {
   const first = await post(SHORT, { author: 'Ann' });
   const second = await post(`${SHORT} :)`, {
     author: 'ann',
@@ -61,7 +61,7 @@ test('a cross-post of the same author is a duplicate, and stands at the first as
   expect((await read(first.signal.signal_id)).also_seen).toEqual(places);
 });
 
-test('it is delivered once', async () => {
+test('a cross-post is delivered once', async () => {
   await app.inject({
     method: 'POST',
     url: '/v1/webhooks',
@@ -74,26 +74,26 @@ test('it is delivered once', async () => {
   expect(events.data).toHaveLength(1);
 });
 
-test('a long text of an unknown author is one wish, a short one is not', async () => {
+test('a repeated long text of an unknown author is a duplicate, a short one is not', async () => {
   await post(LONG);
   expect((await post(LONG, { author: 'Ann' })).status).toBe('duplicate');
   await post(SHORT);
   expect((await post(SHORT)).status).toBe('created');
 });
 
-test('two authors known to differ have two wishes, whatever they write', async () => {
+test('the same text of two different authors is two signals', async () => {
   await post(LONG, { author: 'Ann' });
   expect((await post(LONG, { author: 'Bob' })).status).toBe('created');
 });
 
-test('after thirty days the same text is a new wish', async () => {
+test('after thirty days the same text is a new signal', async () => {
   await post(LONG, { platform: { posted_at: '2025-11-01T00:00:00Z' } });
   expect((await post(LONG, { platform: { posted_at: '2025-12-02T00:00:00Z' } })).status).toBe('created');
   built.clock.advance(31 * 86_400_000);
   expect((await post(LONG)).status).toBe('created');
 });
 
-test('a place that was collapsed is known again by its id and by its address', async () => {
+test('a collapsed post is recognized by its id and by its URL', async () => {
   const first = await post(LONG, { author: 'Ann' });
   const again = {
     author: 'Ann',
@@ -106,7 +106,7 @@ test('a place that was collapsed is known again by its id and by its address', a
   expect(edited.signal.also_seen).toHaveLength(1);
 });
 
-test('two posts of one page are two where their ids differ, and where their fragments do', async () => {
+test('posts on one page are distinct if their ids or their URL fragments differ', async () => {
   const page = { platform: { post_url: 'https://forum.example/t/1' } };
   await post('Any CRM for plumbers?', { ...page, external_id: 'a' });
   expect((await post('Which van do you drive?', { ...page, external_id: 'b' })).status).toBe('created');
@@ -119,7 +119,7 @@ test('two posts of one page are two where their ids differ, and where their frag
   expect((await post('Which van do you drive?', at('2'))).status).toBe('duplicate');
 });
 
-test('where one of the two has no id, the address decides', async () => {
+test('the URL decides when one of two posts has no id', async () => {
   const page = { platform: { post_url: 'https://forum.example/t/1' } };
   await post(SHORT, { ...page, external_id: 'a' });
   expect((await post(SHORT, { ...page, external_id: undefined })).status).toBe('duplicate');
@@ -131,7 +131,7 @@ test('the same id on another platform is another post', async () => {
   expect((await post('Which van do you drive?', elsewhere)).status).toBe('created');
 });
 
-test('erasing its author takes the other places along, also of one who posted only there', async () => {
+test('erasing the author also erases the other places, even of an author who posted only there', async () => {
   const first = await post(LONG);
   await post(LONG, {
     prospect: { name: 'Ann', email: 'ann@acme.com' },

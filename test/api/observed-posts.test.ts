@@ -12,7 +12,7 @@ function post(payload: object, url = '/v1/signals') {
   return t.app.inject({ method: 'POST', url, headers: t.auth, payload });
 }
 
-test('a new post is 201 with its signals, the same post again 200 with the same ones', async () => {
+test('a new post returns 201 with its signals, and the same post again 200 with the same ones', async () => {
   const first = await post(aPost());
   expect(first.statusCode).toBe(201);
   expect(first.json().data.status).toBe('created');
@@ -25,13 +25,13 @@ test('a new post is 201 with its signals, the same post again 200 with the same 
   expect(again.json().data).toEqual({ status: 'duplicate', signals: [signal] });
 });
 
-test('an unknown profile is refused at its place', async () => {
+test('an unknown profile is rejected with its pointer', async () => {
   const answer = await post(aPost({ icp_profile_id: 'icp_none' }));
   expect(answer.statusCode).toBe(400);
   expect(answer.json()).toMatchObject({ code: 'INVALID_REQUEST', errors: [{ pointer: '/icp_profile_id' }] });
 });
 
-test('the dispatcher hears of new work once, and of none for a duplicate', async () => {
+test('the dispatcher is notified of new work once, and not for a duplicate', async () => {
   const made = await post({ url: 'http://127.0.0.1:9/hook' }, '/v1/webhooks');
   const lane = { endpointId: made.json().data.id, tenantId: t.tenant.id };
   await post(aPost());
@@ -41,7 +41,7 @@ test('the dispatcher hears of new work once, and of none for a duplicate', async
   expect(t.nudged).toHaveLength(heard);
 });
 
-test('in a batch each post stands on its own', async () => {
+test('each post of a batch gets its own result', async () => {
   await post(aPost());
   const answer = await post(
     {

@@ -26,7 +26,7 @@ function put(what: 'stage' | 'deal', payload: object, { lead = id, headers = t.a
   return t.app.inject({ method: 'PUT', url: `/v1/pipeline/${lead}/${what}`, headers, payload });
 }
 
-/** An endpoint for the pipeline's events; what it was sent is read from the store. */
+/** Adds an endpoint for the pipeline's events; deliveries are read from the store. */
 async function listen() {
   const payload = { url: 'http://127.0.0.1:9/hook', event_types: ['pipeline.stage_changed', 'deal.changed'] };
   const made = await t.app.inject({ method: 'POST', url: '/v1/webhooks', headers: t.auth, payload });
@@ -42,7 +42,7 @@ async function listen() {
   };
 }
 
-test('a lead moves, and the answer is the lead where it now is', async () => {
+test('moving a lead returns the lead in its new stage', async () => {
   t.clock.advance(90_500);
   const answer = await put('stage', { stage: 'contacted', expected_stage: 'new', reason: ' called ' });
   expect(answer.statusCode).toBe(200);
@@ -57,7 +57,7 @@ test('a lead moves, and the answer is the lead where it now is', async () => {
   expect(shown).toMatchObject(data);
 });
 
-test('the history tells who moved it, when, why, and how long it had stayed', async () => {
+test('the history shows who moved a lead, when, why, and how long it had stayed', async () => {
   t.clock.advance(90_500);
   await put('stage', { stage: 'contacted', reason: ' called ' });
   const me = (await get('/v1/me')).json().data.key;
@@ -77,7 +77,7 @@ test('the history tells who moved it, when, why, and how long it had stayed', as
   ]);
 });
 
-test('the history is paged, and a move meanwhile does not shift it', async () => {
+test('the history is paginated, and a move in between does not shift it', async () => {
   for (const stage of ['contacted', 'engaged', 'qualified', 'proposal']) await put('stage', { stage });
   const seen: string[] = [];
   let url = `/v1/pipeline/${id}/history?limit=2`;
@@ -91,7 +91,7 @@ test('the history is paged, and a move meanwhile does not shift it', async () =>
   expect(seen).toEqual(['proposal', 'qualified', 'engaged', 'contacted', 'new']);
 });
 
-test('the event of a move comes with it, with previous and current', async () => {
+test('a move fires an event with the previous and the current stage', async () => {
   const told = await listen();
   await put('stage', { stage: 'contacted', reason: 'called' });
   expect(t.nudged).toHaveLength(1);
@@ -110,7 +110,7 @@ test('the event of a move comes with it, with previous and current', async () =>
   ]);
 });
 
-test('the same stage again is 200, without event or history', async () => {
+test('moving to the same stage returns 200 without event or history', async () => {
   const told = await listen();
   const answer = await put('stage', { stage: 'new', expected_stage: 'new' });
   expect(answer.statusCode).toBe(200);
@@ -122,16 +122,13 @@ test('the same stage again is 200, without event or history', async () => {
 test.each([
   ['another stage', 'contacted'],
   ['the same stage', 'new'],
-])(
-  'where it is not in the expected stage, a move to %s is 409 and names the one it is in',
-  async (_, stage) => {
-    const answer = await put('stage', { stage, expected_stage: 'won' });
-    expect(answer.json()).toMatchObject({ status: 409, code: 'STAGE_CONFLICT', current_stage: 'new' });
-    expect(answer.json().detail).toContain('"new"');
-  },
-);
+])('with a wrong expected_stage, moving to %s is 409 and names the current one', async (_, stage) => {
+  const answer = await put('stage', { stage, expected_stage: 'won' });
+  expect(answer.json()).toMatchObject({ status: 409, code: 'STAGE_CONFLICT', current_stage: 'new' });
+  expect(answer.json().detail).toContain('"new"');
+});
 
-test('lost needs a reason, and blanks are none', async () => {
+test('lost requires a reason that is not blank', async () => {
   for (const payload of [
     { stage: 'lost' },
     { stage: 'lost', reason: '  ' },
@@ -147,7 +144,7 @@ test('lost needs a reason, and blanks are none', async () => {
   expect((await put('stage', { stage: 'lost', reason: 'no budget' })).statusCode).toBe(200);
 });
 
-test.each(['won', 'lost'])('leaving %s needs reopen', async (closed) => {
+test.each(['won', 'lost'])('leaving %s requires reopen', async (closed) => {
   await put('stage', { stage: closed, reason: 'x' });
   const refused = await put('stage', { stage: 'qualified' });
   expect(refused.json()).toMatchObject({ status: 422, code: 'INVALID_TRANSITION' });
@@ -155,7 +152,7 @@ test.each(['won', 'lost'])('leaving %s needs reopen', async (closed) => {
   expect((await put('stage', { stage: 'qualified', reopen: true })).json().data.stage).toBe('qualified');
 });
 
-test('of many moves at once that expect one stage, one is made', async () => {
+test('of many concurrent moves that expect the same stage, one succeeds', async () => {
   const answers = await Promise.all(
     Array.from({ length: 20 }, () =>
       put('stage', { stage: 'contacted', expected_stage: 'new', reason: 'x' }),
@@ -167,7 +164,7 @@ test('of many moves at once that expect one stage, one is made', async () => {
   expect((await get(`/v1/pipeline/${id}/history`)).json().data).toHaveLength(2);
 });
 
-test('moves at once are one after the other: each begins where the one before it ended', async () => {
+test('concurrent moves are serialized: each starts in the stage where the previous one ended', async () => {
   const stages = ['contacted', 'engaged', 'qualified', 'proposal'];
   await Promise.all(Array.from({ length: 12 }, (_, i) => put('stage', { stage: stages[i % 4] })));
   const { data } = (await get(`/v1/pipeline/${id}/history`)).json();
@@ -180,12 +177,12 @@ test.each([
   ['/expected_stage', { stage: 'won', expected_stage: 'x' }],
   ['/reopen', { stage: 'won', reopen: 'yes' }],
   ['/stgae', { stage: 'won', stgae: 'x' }],
-])('a fault at %s is refused there', async (pointer, payload) => {
+])('an invalid move is rejected with the pointer %s', async (pointer, payload) => {
   const answer = await put('stage', payload);
   expect(answer.json()).toMatchObject({ status: 400, code: 'INVALID_REQUEST', errors: [{ pointer }] });
 });
 
-test('a deal is set whole, shown with the lead, and told of', async () => {
+test('a deal is replaced as a whole, shown with the lead, and fires an event', async () => {
   const told = await listen();
   const answer = await put('deal', { amount_minor: 125_000, currency: 'usd', close_date: '2026-03-31' });
   expect(answer.statusCode).toBe(200);
@@ -193,7 +190,7 @@ test('a deal is set whole, shown with the lead, and told of', async () => {
   expect(answer.json().data).toEqual({ lead_id: id, ...deal });
   expect((await get(`/v1/leads/${id}`)).json().data).toMatchObject({ stage: 'new', deal });
 
-  t.clock.advance(1); // what is told in one millisecond is in no order
+  t.clock.advance(1); // events within one millisecond are in no particular order
   await put('deal', { amount_minor: 1, currency: 'EUR' });
   const next = { amount_minor: 1, currency: 'EUR', status: 'open', close_date: null };
   expect(await told()).toMatchObject([
@@ -209,7 +206,7 @@ async function standing() {
   return [stage, deal?.status ?? null];
 }
 
-test('a deal is won, lost and opened again with its lead, in one commit with both events', async () => {
+test('moving a lead wins, loses or reopens its deal, in one commit with both events', async () => {
   const told = await listen();
   await put('deal', DEAL);
   await put('stage', { stage: 'contacted' });
@@ -226,13 +223,13 @@ test('a deal is won, lost and opened again with its lead, in one commit with bot
   for (const { data } of atWon) expect(data.lead.deal.status).toBe('won');
 });
 
-test('a deal that is won or lost moves its lead, by the rules of any move', async () => {
+test('winning or losing a deal moves its lead, by the rules of any move', async () => {
   await put('stage', { stage: 'engaged' });
   await put('deal', { ...DEAL, status: 'won' });
   expect(await standing()).toEqual(['won', 'won']);
   const [latest] = (await get(`/v1/pipeline/${id}/history`)).json().data;
   expect(latest).toMatchObject({ previous: 'engaged', current: 'won' });
-  // What it is worth may still change, and by itself that opens nothing.
+  // The amount of a won deal can still change, which does not reopen it.
   expect((await put('deal', { ...DEAL, amount_minor: 1 })).json().data.status).toBe('won');
 
   const closed = await put('deal', { ...DEAL, status: 'open' });
@@ -247,7 +244,7 @@ test('a deal that is won or lost moves its lead, by the rules of any move', asyn
   expect(await standing()).toEqual(['lost', 'lost']);
 });
 
-test('a deal of a lead that was closed without one is as its stage says, and a lead closed from the beginning opens as new', async () => {
+test('a new deal on a closed lead takes its status from the stage, and reopening moves the lead to new', async () => {
   const won = await add({ email: 'bob@acme.com', stage: 'won' });
   expect((await put('deal', DEAL, { lead: won })).json().data.status).toBe('won');
   await put('deal', { ...DEAL, status: 'open', reopen: true }, { lead: won });
@@ -257,7 +254,7 @@ test('a deal of a lead that was closed without one is as its stage says, and a l
   });
 });
 
-test('the same deal again is 200 and no event', async () => {
+test('setting the same deal again returns 200 and fires no event', async () => {
   const told = await listen();
   const deal = { amount_minor: 5, currency: 'USD' };
   await put('deal', deal);
@@ -275,12 +272,12 @@ test.each([
   ['/close_date', { amount_minor: 1, currency: 'USD', close_date: '2026-02-30' }],
   ['/close_date', { amount_minor: 1, currency: 'USD', close_date: '2026-02-01T00:00:00Z' }],
   ['/amount', { amount_minor: 1, currency: 'USD', amount: 1 }],
-])('a deal with a fault at %s is refused there', async (pointer, payload) => {
+])('an invalid deal is rejected with the pointer %s', async (pointer, payload) => {
   const answer = await put('deal', payload);
   expect(answer.json()).toMatchObject({ status: 400, code: 'INVALID_REQUEST', errors: [{ pointer }] });
 });
 
-test('the board has every stage with its count, its value and its newest leads', async () => {
+test('the board has every stage with its count, value and newest leads', async () => {
   await put('deal', { amount_minor: 100, currency: 'USD' });
   const second = await add({ email: 'bob@acme.com' });
   await put('deal', { amount_minor: 50, currency: 'USD' }, { lead: second });
@@ -311,7 +308,7 @@ test('a new tenant has an empty board', async () => {
   for (const column of stages) expect(column).toMatchObject({ count: 0, value: [], leads: [] });
 });
 
-test('an unknown lead and that of another tenant are 404 alike, and nothing moves', async () => {
+test('an unknown lead and one of another tenant are both 404, and nothing moves', async () => {
   const other = await t.addTenant();
   const deal = { amount_minor: 1, currency: 'USD' };
   for (const answer of [
@@ -327,7 +324,7 @@ test('an unknown lead and that of another tenant are 404 alike, and nothing move
   expect((await get(`/v1/leads/${id}`)).json().data).toMatchObject({ stage: 'new', deal: null });
 });
 
-test('each route needs its scope', async () => {
+test('each route requires its scope', async () => {
   const reader = await t.addKey({ scopes: ['pipeline:read'] });
   const stranger = await t.addKey({ scopes: ['leads:write'] });
   expect((await get('/v1/pipeline', reader.auth)).statusCode).toBe(200);

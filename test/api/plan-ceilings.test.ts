@@ -14,7 +14,7 @@ test.each<[string, string, (n: number) => object, number]>([
   ['keys', '/v1/keys', (n) => ({ name: `Key ${n}`, preset: 'read' }), 20],
   ['profiles', '/v1/icps', (n) => ({ name: `Profile ${n}` }), 10],
   ['sources', '/v1/sources', (n) => ({ kind: 'hackernews', name: `Source ${n}`, query: 'crm' }), 10],
-])('one more than the plan has of %s is refused, with the number', async (_, path, input, limit) => {
+])("exceeding the plan's number of %s is rejected with the limit", async (_, path, input, limit) => {
   await open('starter');
   const before = (await t.call('GET', `${path}?limit=100`)).json().data.length;
   let last = '';
@@ -32,14 +32,14 @@ test.each<[string, string, (n: number) => object, number]>([
   expect((await t.call('POST', path, input(limit))).statusCode).toBe(201);
 });
 
-/** A format whose JSON has exactly `bytes` bytes. */
+/** A payload format whose JSON has exactly `bytes` bytes. */
 function formatOf(bytes: number) {
   const custom: Record<string, string> = {};
   const size = () => Buffer.byteLength(JSON.stringify({ flatten: false, custom }));
   for (let n = 10; size() < bytes; n++) {
     custom[`k${n}`] = '';
     const room = bytes - size();
-    // What remains must not be too little for one more member.
+    // The remainder must leave room for one more member.
     custom[`k${n}`] = room > 24_600 ? '€'.repeat(8_192) : 'x'.repeat(Math.min(8_000, room));
   }
   expect(size()).toBe(bytes);
@@ -69,7 +69,7 @@ test.each([
   }
 });
 
-test('what is kept is told beside its ceiling', async () => {
+test('returns usage next to its limit', async () => {
   await open('starter');
   await t.call('POST', '/v1/signals', anotherPost(1));
   await t.call('POST', '/v1/leads', { email: 'ann@acme.example' });
@@ -78,7 +78,7 @@ test('what is kept is told beside its ceiling', async () => {
   expect(usage).toMatchObject({ signals: 1, leads: 1, campaign_events: 0 });
 });
 
-test('where a plan keeps no more rows, what would add one is refused with the number and stores nothing', async () => {
+test('at the storage limit of a plan, new rows are rejected with the limit and nothing is stored', async () => {
   let stored: StoredRows = { signals: 0, leads: 0, campaignEvents: 0 };
   t = await buildWebhookApp({
     plan: 'starter',
@@ -107,7 +107,7 @@ test('where a plan keeps no more rows, what would add one is refused with the nu
   }
   expect((await t.call('GET', '/v1/signals')).json().data).toEqual([]);
 
-  // Who is known already is merged as ever; in a batch only those who are new are refused.
+  // Known people are still merged; in a batch only new ones are rejected.
   const leads = [{ email: 'ann@acme.example', tags: ['vip'] }, { email: 'bob@acme.example' }];
   const { results } = (await t.call('POST', '/v1/leads/batch', { leads })).json().data;
   expect(results).toMatchObject([

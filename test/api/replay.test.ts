@@ -47,7 +47,7 @@ describe('POST /v1/deliveries/{id}/replay', () => {
     expect(answer.json().data).toMatchObject({ status: 'held', next_attempt_at: null });
   });
 
-  test('is 409 for what has not ended, 404 for what is not there', async () => {
+  test('is 409 for an unfinished delivery and 404 for an unknown one', async () => {
     const [id = ''] = await t.addDeliveries(1);
     const waiting = await t.call('POST', `/v1/deliveries/${id}/replay`);
     expect(waiting.json()).toMatchObject({ status: 409, code: 'CONFLICT' });
@@ -58,7 +58,7 @@ describe('POST /v1/deliveries/{id}/replay', () => {
     expect(await statusOf(id)).toBe('pending');
   });
 
-  test('is 409 once the body is gone, and once the endpoint is', async () => {
+  test('is 409 once the body or the endpoint is gone', async () => {
     const [expired = '', orphan = ''] = await t.addDeliveries(2);
     await t.attempt(expired, { status: 'dead', expiresAt: 1 });
     await t.store.expireDead({ now: t.clock.now(), limit: 10 });
@@ -77,7 +77,7 @@ describe('POST /v1/deliveries/{id}/replay', () => {
 describe('POST /v1/webhooks/{id}/replay', () => {
   const replay = (payload?: object) => t.call('POST', `/v1/webhooks/${webhookId}/replay`, payload);
 
-  test('sends all dead letters of the endpoint again and answers how many', async () => {
+  test('resends all dead letters of the endpoint and returns their number', async () => {
     const other = await t.addWebhook();
     const ids = await t.addDeliveries(3);
     for (const id of ids) await t.attempt(id, DEAD);
@@ -91,7 +91,7 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     expect((await replay({ status: 'dead' })).json()).toEqual({ data: { replayed: 0 } });
   });
 
-  test('takes those made from a time on and before another, that ended as is said', async () => {
+  test('selects deliveries by time range and final status', async () => {
     const ids = await t.addDeliveries(4);
     for (const [index, id] of ids.entries())
       await t.attempt(id, index === 1 ? { status: 'delivered' } : DEAD);
@@ -101,13 +101,13 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     expect(await Promise.all(ids.map(statusOf))).toEqual(['dead', 'pending', 'pending', 'dead']);
   });
 
-  test('without a body takes every dead letter', async () => {
+  test('without a body resends every dead letter', async () => {
     const [id = ''] = await t.addDeliveries(1);
     await t.attempt(id, DEAD);
     expect((await replay()).json()).toEqual({ data: { replayed: 1 } });
   });
 
-  test('goes on where a part ends, and takes each once', async () => {
+  test('continues across batches and resends each delivery once', async () => {
     const events = 1_203;
     const routed = Array.from({ length: events }, () => aRoutedEvent(t.tenant.id, [webhookId]));
     const profileId = (await t.store.listProfiles(t.tenant.id))[0]?.id ?? '';
@@ -124,7 +124,7 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     [{ status: 'rejected' }, '/status'],
     [{ from: 'yesterday' }, '/from'],
     [{ until: '2026-01-01T00:00:00Z' }, '/until'],
-  ])('%j is refused', async (payload, pointer) => {
+  ])('%j is rejected', async (payload, pointer) => {
     expect((await replay(payload)).json()).toMatchObject({ status: 400, errors: [{ pointer }] });
   });
 
@@ -136,7 +136,7 @@ describe('POST /v1/webhooks/{id}/replay', () => {
 describe('POST /v1/webhooks/{id}/replay, by ids or by event', () => {
   const replay = (body: object) => t.call('POST', `/v1/webhooks/${webhookId}/replay`, body);
 
-  test('sends the listed ones again, each once, and passes by what cannot be sent or is not its own', async () => {
+  test('resends the listed deliveries once each, and skips unfinished and foreign ones', async () => {
     const [dead = '', delivered = '', waiting = ''] = await t.addDeliveries(3);
     await t.attempt(dead, DEAD);
     await t.attempt(delivered, { status: 'delivered' });
@@ -153,7 +153,7 @@ describe('POST /v1/webhooks/{id}/replay, by ids or by event', () => {
     ]);
   });
 
-  test('takes events of the named types alone', async () => {
+  test('resends only events of the given types', async () => {
     await t.call('PATCH', `/v1/webhooks/${webhookId}`, {
       event_types: ['signal.detected', 'signal.new_hot'],
     });
@@ -169,15 +169,15 @@ describe('POST /v1/webhooks/{id}/replay, by ids or by event', () => {
     expect(status).toEqual(types.map((type) => (type === 'signal.new_hot' ? 'pending' : 'dead')));
   });
 
-  test('takes ids or a range, not both', async () => {
+  test('accepts ids or a range, not both', async () => {
     const answer = await replay({ ids: ['dlv_1'], from: '2026-01-01T00:00:00Z' });
     expect(answer.statusCode).toBe(400);
     expect(answer.json().errors[0].detail).toContain('not both');
   });
 });
 
-describe('the log, filtered', () => {
-  test('by an event and by what it is about, of the tenant alone', async () => {
+describe('the filtered delivery log', () => {
+  test('selects by event and by subject, within the tenant', async () => {
     await t.call('PATCH', `/v1/webhooks/${webhookId}`, {
       event_types: ['signal.detected', 'signal.new_hot'],
     });

@@ -15,7 +15,7 @@ const DEFAULTS = {
   },
 };
 
-test('settings have defaults, and a change keeps what it does not name', async () => {
+test('settings have defaults, and an update keeps members that it omits', async () => {
   expect((await t.call('GET', '/v1/settings')).json()).toEqual({ data: DEFAULTS });
   const changed = await t.call('PATCH', '/v1/settings', { timezone: 'Europe/Berlin', digest: { hour: 6 } });
   expect(changed.statusCode).toBe(200);
@@ -35,13 +35,13 @@ test.each([
   [{ digest: { hour: 7.5 } }, '/digest/hour'],
   [{ digest: { minute: 5 } }, '/digest/minute'],
   [{ zone: 'UTC' }, '/zone'],
-])('refuses %j', async (body, pointer) => {
+])('rejects %j', async (body, pointer) => {
   const answer = await t.call('PATCH', '/v1/settings', body);
   expect(answer.json()).toMatchObject({ status: 400, errors: [{ pointer }] });
   expect((await t.call('GET', '/v1/settings')).json().data).toEqual(DEFAULTS);
 });
 
-test('takes the scopes of keys', async () => {
+test('reading requires keys:read, writing keys:write', async () => {
   const reader = await t.addKey({ scopes: ['keys:read'] });
   const other = await t.addKey({ scopes: ['signals:write'] });
   expect((await t.call('GET', '/v1/settings', undefined, other.auth)).statusCode).toBe(403);

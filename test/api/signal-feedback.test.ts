@@ -19,7 +19,7 @@ function say(payload: object, signal = id, headers: Record<string, string> = t.a
   return t.app.inject({ method: 'POST', url: `/v1/signals/${signal}/feedback`, headers, payload });
 }
 
-test('feedback is stored, and the last word counts', async () => {
+test('feedback is stored, and the latest one counts', async () => {
   const first = await say({ relevant: true, reason: ' Called us back ' });
   expect(first.statusCode).toBe(200);
   const created = '2026-01-01T00:00:00.000Z';
@@ -32,7 +32,7 @@ test('feedback is stored, and the last word counts', async () => {
   expect(stored).toMatchObject({ relevant: false, reason: '', createdAt: Date.parse(created) + 1_000 });
 });
 
-test('the signal itself stays as it was', async () => {
+test('the signal itself is unchanged', async () => {
   const get = async () => (await t.app.inject({ url: `/v1/signals/${id}`, headers: t.auth })).json();
   const before = await get();
   await say({ relevant: false });
@@ -44,19 +44,19 @@ test.each<[object, string]>([
   [{ relevant: 'yes' }, '/relevant'],
   [{ relevant: true, reason: 'x'.repeat(1_001) }, '/reason'],
   [{ relevant: true, note: 'x' }, '/note'],
-])('%j is refused at its place', async (payload, pointer) => {
+])('%j is rejected with its pointer', async (payload, pointer) => {
   const answer = await say(payload);
   expect(answer.json()).toMatchObject({ status: 400, code: 'INVALID_REQUEST', errors: [{ pointer }] });
 });
 
-test('a signal that is not there, or is of another tenant, is 404', async () => {
+test('an unknown signal or one of another tenant is 404', async () => {
   const { auth } = await t.addTenant();
   expect((await say({ relevant: true }, 'sig_unknown')).json().code).toBe('NOT_FOUND');
   expect((await say({ relevant: true }, id, auth)).json().code).toBe('NOT_FOUND');
   expect(await t.store.getFeedback(t.tenant.id, id)).toBeNull();
 });
 
-test('reading signals is not enough for it', async () => {
+test('giving feedback requires more than signals:read', async () => {
   const { auth } = await t.addKey({ scopes: ['signals:read'] });
   expect((await say({ relevant: true }, id, auth)).json()).toMatchObject({
     code: 'INSUFFICIENT_SCOPE',

@@ -23,7 +23,7 @@ async function call(
 }
 const read = async (url: string) => (await call('GET', url)).body.data;
 
-/** A post whose author and company are known, with an external id. */
+/** A post with a known author and company and an external id. */
 const known = (overrides: object = {}) =>
   aPost({
     external_id: 't3_1',
@@ -36,7 +36,7 @@ const hook = (settings: object = {}) =>
   call('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/', ...settings });
 
 describe('DELETE /v1/signals/{id}', () => {
-  test('takes a signal out of lists, search, counts and the figures of its company', async () => {
+  test('removes a signal from lists, search, counts and the figures of its company', async () => {
     const [{ signal_id: id }] = (await post(known())).signals;
     await post(known({ external_id: 't3_2', text: 'Is there any CRM for plumbers? We need one now.' }));
     const before = (await read('/v1/me')).usage.signals;
@@ -56,7 +56,7 @@ describe('DELETE /v1/signals/{id}', () => {
     expect((await call('DELETE', url)).body).toMatchObject({ status: 404, code: 'NOT_FOUND' });
   });
 
-  test('what waits to be delivered of it is discarded, and no body of it is left', async () => {
+  test('discards its pending deliveries and removes their bodies', async () => {
     await hook();
     const [{ signal_id: id }] = (await post(known())).signals;
     const [waiting] = await read('/v1/deliveries');
@@ -67,7 +67,7 @@ describe('DELETE /v1/signals/{id}', () => {
     expect(await read(`/v1/deliveries/${waiting.id}`)).toMatchObject({ status: 'discarded', body: null });
   });
 
-  test('its lead is scored by the signals that are left', async () => {
+  test('rescores its lead by the remaining signals', async () => {
     const [{ signal_id: id }] = (await post(known())).signals;
     const [other] = (await post(known({ external_id: 't3_2', text: 'A quiet week at the office.' }))).signals;
     const lead = (await call('POST', '/v1/leads', { signal_ids: [id, other.signal_id] })).body.data;
@@ -88,7 +88,7 @@ describe('DELETE /v1/signals/{id}', () => {
     });
   });
 
-  test('the same post sent again makes a new signal', async () => {
+  test('lets the same post create a new signal', async () => {
     const [{ signal_id: id }] = (await post(known())).signals;
     await call('POST', `/v1/signals/${id}/feedback`, { relevant: true });
     await call('DELETE', `/v1/signals/${id}`);
@@ -97,7 +97,7 @@ describe('DELETE /v1/signals/{id}', () => {
     expect(again.signals[0].signal_id).not.toBe(id);
   });
 
-  test('needs the scope to write, and reaches no other tenant', async () => {
+  test('requires the write scope and reaches no other tenant', async () => {
     const [{ signal_id: id }] = (await post(known())).signals;
     const reader = await t.addKey({ scopes: ['signals:read'] });
     expect((await call('DELETE', `/v1/signals/${id}`, undefined, reader.auth)).status).toBe(403);
@@ -106,7 +106,7 @@ describe('DELETE /v1/signals/{id}', () => {
     expect((await call('GET', `/v1/signals/${id}`)).status).toBe(200);
   });
 
-  test('stands in the audit list', async () => {
+  test('is recorded in the audit list', async () => {
     const [{ signal_id: id }] = (await post(known())).signals;
     await call('DELETE', `/v1/signals/${id}`);
     const query = { limit: 5, after: null, actor: null, action: null, from: null, to: null };
@@ -121,7 +121,7 @@ describe('GET /v1/signals?external_id=', () => {
   const ids = async (query: string) =>
     (await read(`/v1/signals?${query}`)).map((signal: { signal_id: string }) => signal.signal_id);
 
-  test('finds the signals of one post, under any order and with other filters', async () => {
+  test('finds the signals of one post, in any order and with other filters', async () => {
     const [{ signal_id: id }] = (await post(known())).signals;
     await post(known({ external_id: 't3_10', text: 'Is there any CRM for plumbers? We need one now.' }));
     for (const sort of [
@@ -145,7 +145,7 @@ describe('GET /v1/signals?external_id=', () => {
     expect((await call('GET', '/v1/signals?external_id=')).status).toBe(400);
   });
 
-  test('pages through them, and binds its cursors', async () => {
+  test('paginates them with bound cursors', async () => {
     for (const name of ['a', 'b', 'c', 'd'])
       await post(known({ platform: { name }, text: `Any CRM for ${name}?` }));
     for (const sort of ['-timestamp', 'timestamp', '-icp_score']) {
@@ -173,8 +173,8 @@ describe('GET /v1/signals?external_id=', () => {
   });
 });
 
-describe('a post that comes again with another text', () => {
-  test('is scored again under the id that it has, once', async () => {
+describe('a post that is sent again with another text', () => {
+  test('is rescored under its existing id, once', async () => {
     const first = await post(known());
     const [{ signal_id: id, timestamp }] = first.signals;
     expect(first).not.toHaveProperty('updated');
@@ -196,7 +196,7 @@ describe('a post that comes again with another text', () => {
     expect(again).not.toHaveProperty('updated');
   });
 
-  test('is found by its new text, class and score, and no more by its old ones', async () => {
+  test('is found by its new text, class and score, and no longer by the old ones', async () => {
     await post(known());
     await post(known({ text: SOLVED }));
     const found = async (query: string) => (await read(`/v1/signals?${query}`)).length;
@@ -216,7 +216,7 @@ describe('a post that comes again with another text', () => {
     expect(copy.status).toBe('duplicate');
   });
 
-  test('takes a new place at the end of order=stored', async () => {
+  test('moves to the end of order=stored', async () => {
     const [{ signal_id: id }] = (await post(known())).signals;
     await post(known({ external_id: 't3_2', text: 'Is there any CRM for plumbers? We need one now.' }));
     const { body } = await call('GET', '/v1/signals?order=stored');
@@ -227,7 +227,7 @@ describe('a post that comes again with another text', () => {
     expect((await read('/v1/signals?order=stored')).at(-1).signal_id).toBe(id);
   });
 
-  test('delivers nothing again, and becoming hot is told once', async () => {
+  test('is not delivered again, and becoming hot fires one event', async () => {
     await hook({ event_types: ['signal.detected', 'signal.new_hot'] });
     const events = async () =>
       (await read('/v1/deliveries')).map(({ event }: { event: string }) => event).toSorted();
@@ -249,7 +249,7 @@ describe('a post that comes again with another text', () => {
     expect(await events()).toEqual(['signal.detected', 'signal.new_hot']);
   });
 
-  test('one that was hot from the start is not told of again', async () => {
+  test('fires no event if it was hot from the start', async () => {
     await hook({ event_types: ['signal.new_hot'] });
     await post(known());
     await post(known({ text: SOLVED }));
@@ -257,7 +257,7 @@ describe('a post that comes again with another text', () => {
     expect(await read('/v1/deliveries')).toHaveLength(1);
   });
 
-  test('its lead is scored again, and stays its lead', async () => {
+  test('rescores its lead and keeps it', async () => {
     const [{ signal_id: id }] = (await post(known())).signals;
     const lead = (await call('POST', '/v1/leads', { signal_ids: [id] })).body.data;
     expect(lead.classification).toBe('hot');
@@ -270,7 +270,7 @@ describe('a post that comes again with another text', () => {
     });
   });
 
-  test('every profile that had a signal of it has it scored again', async () => {
+  test('is rescored for every profile that had a signal of it', async () => {
     await call('POST', '/v1/icps', { name: 'Second', phrases: ['recommendations'] });
     const first = await post(known());
     expect(first.signals).toHaveLength(2);
@@ -280,7 +280,7 @@ describe('a post that comes again with another text', () => {
     expect(await read('/v1/signals?classification=hot')).toEqual([]);
   });
 
-  test('in a batch the last text of a post counts', async () => {
+  test('uses the last text of a post within a batch', async () => {
     const batch = [known(), known({ text: SOLVED }), known({ external_id: 't3_2', text: 'Any good CRM?' })];
     const { body } = await call('POST', '/v1/signals/batch', { signals: batch });
     expect(body.data).toMatchObject({ created: 2, duplicates: 1, rejected: 0 });
@@ -290,7 +290,7 @@ describe('a post that comes again with another text', () => {
     expect((await read(`/v1/signals/${id}`)).text).toBe(SOLVED);
   });
 
-  test('many edits at once leave one of them, whole', async () => {
+  test('leaves one complete version after many concurrent edits', async () => {
     const [{ signal_id: id }] = (await post(known())).signals;
     const texts = Array.from(
       { length: 8 },
@@ -303,7 +303,7 @@ describe('a post that comes again with another text', () => {
     expect(await read('/v1/signals')).toHaveLength(1);
   });
 
-  test('under an Idempotency-Key it is stored once, and its answer is replayed', async () => {
+  test('is stored once under an Idempotency-Key, and its response is replayed', async () => {
     await post(known());
     const headers = { ...t.auth, 'idempotency-key': 'edit-1' };
     const first = await call('POST', '/v1/signals', known({ text: SOLVED }), headers);
@@ -312,7 +312,7 @@ describe('a post that comes again with another text', () => {
     expect(first.body.data.updated).toBe(true);
   });
 
-  test('what was erased or deleted is not brought back by an edit', async () => {
+  test('does not bring back an erased or deleted signal', async () => {
     const [{ signal_id: id }] = (await post(known())).signals;
     const lead = (await call('POST', '/v1/leads', { signal_ids: [id] })).body.data;
     await call('DELETE', `/v1/leads/${lead.id}`);

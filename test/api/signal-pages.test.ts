@@ -24,7 +24,7 @@ async function observe(from: number, to: number, overrides: Record<string, unkno
 
 const externalIds = (page: { data: { external_id: string }[] }) => page.data.map((s) => s.external_id);
 
-test('a page is exactly what the schema says, though no serializer made it', async () => {
+test('a page matches the schema exactly, although no serializer produced it', async () => {
   await observe(1, 3);
   const page = (await get('/v1/signals')).json();
   expect(page.data).toHaveLength(3);
@@ -39,7 +39,7 @@ test('an empty list is a page without rows', async () => {
   });
 });
 
-test('with include=explanation every row says why', async () => {
+test('with include=explanation every row is explained', async () => {
   await observe(1, 2);
   const page = (await get('/v1/signals?include=explanation')).json();
   for (const { explanation, icp_score } of page.data) {
@@ -47,7 +47,7 @@ test('with include=explanation every row says why', async () => {
   }
 });
 
-test('one signal has its text and explanation beside the wire', async () => {
+test('a single signal also has its text and explanation', async () => {
   await observe(1, 1, { text: 'We "need" a CRM\nsoon 😀' });
   const [row] = (await get('/v1/signals')).json().data;
   const { text, explanation, ...wire } = (await get(`/v1/signals/${row.signal_id}`)).json().data;
@@ -57,7 +57,7 @@ test('one signal has its text and explanation beside the wire', async () => {
 });
 
 test.each(['-timestamp', 'timestamp', '-icp_score'])(
-  'pages by %s show every row once, while rows are added',
+  'pages by %s show every row once while rows are added',
   async (sort) => {
     await observe(1, 7);
     const seen: string[] = [];
@@ -78,7 +78,7 @@ test.each(['-timestamp', 'timestamp', '-icp_score'])(
   },
 );
 
-test('filters narrow the list, repeated or as a comma list', async () => {
+test('filters narrow the list, whether repeated or comma-separated', async () => {
   await observe(1, 1, { platform: { name: 'hn' }, signal_type: 'review', company: { domain: 'Acme.com' } });
   await observe(2, 2, { platform: { name: 'reddit' }, signal_type: 'qa_forum' });
   await observe(3, 3, { platform: { name: 'x' } });
@@ -93,7 +93,7 @@ test('filters narrow the list, repeated or as a comma list', async () => {
   expect(await ids('min_score=100')).toEqual([]);
 });
 
-test('a cursor counts only for its tenant, filters and sort order, and only whole', async () => {
+test('a cursor is valid only for its tenant, filters and sort order, and only unmodified', async () => {
   await observe(1, 3);
   const first = (await get('/v1/signals?limit=1&platform=hn')).json();
   const cursor = first.pagination.next_cursor;
@@ -115,7 +115,7 @@ test('a cursor counts only for its tenant, filters and sort order, and only whol
   expect(externalIds(next.json())).toEqual(['post-2', 'post-1']);
 });
 
-test("another tenant's signals are not there", async () => {
+test('signals of another tenant are not listed', async () => {
   await observe(1, 1);
   const [row] = (await get('/v1/signals')).json().data;
   const other = await t.addTenant();

@@ -35,7 +35,7 @@ async function ids(query: Record<string, string>): Promise<string[]> {
   return (await search(query)).body.data.map((signal: { external_id: string }) => signal.external_id);
 }
 
-test('text, people and companies are searched, together with filters and in every order', async () => {
+test('text, people and companies can be searched, combined with filters, in every order', async () => {
   expect(await ids({ q: 'plumber' })).toEqual(['van', 'crm']);
   expect(await ids({ q: 'plumber', sort: 'timestamp' })).toEqual(['crm', 'van']);
   expect(await ids({ q: 'plumber', sort: '-icp_score' })).toEqual(['crm', 'van']);
@@ -63,22 +63,22 @@ test.each([
   '\u0000',
   '﷽',
   '😀',
-])('whatever is typed is looked for and never run: %j', async (q) => {
+])('any input is searched literally and never interpreted: %j', async (q) => {
   const { status, body } = await search({ q });
   expect(q === '\u0000' ? [200, 400] : [200]).toContain(status);
   if (status === 200) expect(Array.isArray(body.data)).toBe(true);
 });
 
-test('an empty search is none', async () => {
+test('an empty search does not filter', async () => {
   expect(await ids({ q: ' ' })).toEqual(['hi', 'van', 'crm']);
 });
 
-test('a search of more than 500 characters is refused', async () => {
+test('a search of more than 500 characters is rejected', async () => {
   const { status, body } = await search({ q: 'x'.repeat(501) });
   expect([status, body.errors[0].parameter]).toEqual([400, 'q']);
 });
 
-test('pages of a search hold each signal once while others come, and are bound to it', async () => {
+test('pages of a search show each signal once while others are added, and are bound to it', async () => {
   for (let i = 0; i < 5; i++) await observe(`more-${i}`, `Plumber ${i}`);
   const seen: string[] = [];
   let cursor: string | null = null;
@@ -95,7 +95,7 @@ test('pages of a search hold each signal once while others come, and are bound t
   expect(foreign.body.code).toBe('INVALID_CURSOR');
 });
 
-test('what another tenant wrote is not found', async () => {
+test('signals of another tenant are not found', async () => {
   const { auth } = await t.addTenant();
   expect((await search({ q: 'plumber' }, auth)).body.data).toEqual([]);
   await observe('theirs', 'A plumber.', {}, auth);

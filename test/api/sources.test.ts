@@ -24,7 +24,7 @@ async function created(payload: Body = FEED): Promise<string> {
 
 const read = async (id: string) => (await call('GET', `/${id}`)).json().data;
 
-test('a source is active and due at once, with its address in Location', async () => {
+test('a new source is active and due immediately, with its URL in Location', async () => {
   const answer = await call('POST', '', FEED);
   expect(answer.statusCode).toBe(201);
   const { data } = answer.json();
@@ -103,14 +103,14 @@ test.each<[string, Body, string]>([
   ['too long an interval', { ...FEED, interval_seconds: 86_401 }, '/interval_seconds'],
   ['an unknown profile', { ...FEED, icp_profile_ids: ['icp_nobody'] }, '/icp_profile_ids/0'],
   ['a mistyped member', { ...FEED, intervall_seconds: 900 }, '/intervall_seconds'],
-])('%s is refused at its place', async (_, payload, pointer) => {
+])('%s is rejected with its pointer', async (_, payload, pointer) => {
   const answer = await call('POST', '', payload);
   expect(answer.statusCode).toBe(400);
   expect(answer.json()).toMatchObject({ code: 'INVALID_REQUEST', errors: [{ pointer }] });
   expect((await call('GET', '')).json().data).toEqual([]);
 });
 
-test('a name is taken once, in whatever case', async () => {
+test('names are unique regardless of case', async () => {
   await created();
   const again = await call('POST', '', { ...FEED, name: 'hvac FORUM' });
   expect(again.statusCode).toBe(409);
@@ -119,7 +119,7 @@ test('a name is taken once, in whatever case', async () => {
   expect((await call('PATCH', `/${other}`, { name: 'HVAC forum' })).statusCode).toBe(409);
 });
 
-test('sources are listed oldest first, page by page', async () => {
+test('sources are listed oldest first and paginated', async () => {
   const ids = [];
   for (const name of ['A', 'B', 'C']) {
     ids.push(await created({ ...FEED, name }));
@@ -136,7 +136,7 @@ test('sources are listed oldest first, page by page', async () => {
   expect(stolen.json().code).toBe('INVALID_CURSOR');
 });
 
-test('a patch changes what it names and nothing else', async () => {
+test('a patch changes only the members it contains', async () => {
   const id = await created();
   const before = await read(id);
   const [profile] = await t.store.listProfiles(t.tenant.id);
@@ -149,7 +149,7 @@ test('a patch changes what it names and nothing else', async () => {
   expect((await call('PATCH', `/${id}`, patch)).json()).toEqual(answer.json());
 });
 
-test('a setting that is not needed can be taken back, and null is none', async () => {
+test('an optional setting can be removed with null', async () => {
   const site = { site: 'softwarerecs', tagged: ['crm'], query: 'mac', url: null };
   const id = await created({ kind: 'stackexchange', name: 'A', ...site });
   expect((await call('PATCH', `/${id}`, { query: null, board: null })).json().data).toMatchObject({
@@ -160,7 +160,7 @@ test('a setting that is not needed can be taken back, and null is none', async (
   expect(refused.json()).toMatchObject({ code: 'INVALID_REQUEST', errors: [{ pointer: '/site' }] });
 });
 
-test('a source cannot become one of another kind', async () => {
+test('the kind of a source cannot change', async () => {
   const id = await created();
   expect((await call('PATCH', `/${id}`, { kind: 'lever' })).json().errors).toMatchObject([
     { pointer: '/kind' },
@@ -170,7 +170,7 @@ test('a source cannot become one of another kind', async () => {
   ]);
 });
 
-test('a paused source has no next run, and one that is resumed is due at once', async () => {
+test('a paused source has no next run, and a resumed one is due immediately', async () => {
   const id = await created();
   for (let tries = 0; tries < 2; tries++) {
     const paused = await call('POST', `/${id}/pause`);
@@ -186,12 +186,12 @@ test('a paused source has no next run, and one that is resumed is due at once', 
   expect((await call('PATCH', `/${id}`, { active: false })).json().data.status).toBe('paused');
 });
 
-test('a source can be made paused', async () => {
+test('a source can be created paused', async () => {
   const id = await created({ ...FEED, active: false });
   expect(await read(id)).toMatchObject({ status: 'paused', next_poll_at: null });
 });
 
-test('a run that is asked for is due at once, and the answer does not wait for it', async () => {
+test('a requested run is due immediately, and the response does not wait for it', async () => {
   const id = await created();
   const claim = { now: t.clock.now(), leaseUntil: t.clock.now() + 1, ids: [id], token: 'run_1' };
   await t.store.claimSources(claim);
@@ -208,7 +208,7 @@ test('a deleted source is gone', async () => {
   expect((await call('DELETE', `/${id}`)).statusCode).toBe(404);
 });
 
-test("another tenant's source is as unknown as one that never was", async () => {
+test("another tenant's source is 404 like an unknown one", async () => {
   const id = await created();
   const { auth } = await t.addTenant();
   const calls = [
@@ -227,7 +227,7 @@ test("another tenant's source is as unknown as one that never was", async () => 
   expect((await call('GET', '', undefined, auth)).json().data).toEqual([]);
 });
 
-test('reading asks for sources:read, everything else for sources:write', async () => {
+test('reading requires sources:read, everything else sources:write', async () => {
   const id = await created();
   const reader = (await t.addKey({ scopes: ['sources:read'] })).auth;
   const stranger = (await t.addKey({ scopes: ['signals:write'] })).auth;
@@ -247,7 +247,7 @@ test('reading asks for sources:read, everything else for sources:write', async (
   }
 });
 
-test('a repeated request with its key makes one source', async () => {
+test('a repeated request with an idempotency key creates one source', async () => {
   const headers = { ...t.auth, 'idempotency-key': 'one' };
   const first = await call('POST', '', FEED, headers);
   const again = await call('POST', '', FEED, headers);
@@ -255,7 +255,7 @@ test('a repeated request with its key makes one source', async () => {
   expect(again.headers['idempotent-replayed']).toBe('true');
 });
 
-test('keys of services are taken, kept encrypted, and never shown', async () => {
+test('credentials of services are accepted, stored encrypted, and never shown', async () => {
   const reddit = {
     kind: 'reddit',
     name: 'R',
@@ -286,12 +286,12 @@ test.each<[string, Body, string]>([
   ['a key for who takes none', { kind: 'hackernews', query: 'crm', token: 'x' }, '/token'],
   ['a forum inside our own network', { kind: 'discourse', url: 'http://10.0.0.1/' }, '/url'],
   ['an age of none', { ...FEED, max_age_days: 0 }, '/max_age_days'],
-])('%s is refused at its place, too', async (_, body, pointer) => {
+])('%s is also rejected with its pointer', async (_, body, pointer) => {
   const answer = await call('POST', '', { name: 'A', ...body });
   expect([answer.statusCode, answer.json().errors[0].pointer]).toEqual([400, pointer]);
 });
 
-test('the runs of a source are listed, to its tenant only', async () => {
+test('the runs of a source are listed, for its tenant only', async () => {
   const id = await created();
   const claim = { now: t.clock.now(), leaseUntil: t.clock.now() + 1, ids: [id], token: 'run_1' };
   const [claimed] = await t.store.claimSources(claim);

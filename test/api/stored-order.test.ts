@@ -4,9 +4,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { aPost, buildTestApp, type TestApp, type TestAppOptions } from '../support/app.ts';
 
 let t: TestApp;
-/** Called each time a request begins to wait. */
+/** Called each time a request starts to wait. */
 let onWait: () => void;
-/** Resolves when the request that began to wait last waits no longer. */
+/** Resolves when the most recent request to wait stops waiting. */
 let lastWait: Promise<void>;
 
 async function open(options: TestAppOptions = {}) {
@@ -31,7 +31,7 @@ afterEach(() => t.app.close());
 
 const get = (url: string, headers: Record<string, string> = t.auth) => t.app.inject({ url, headers });
 
-/** Resolves when the next request waits. */
+/** Resolves when the next request starts to wait. */
 function nextWait(): Promise<void> {
   return new Promise((resolve) => {
     onWait = resolve;
@@ -55,7 +55,7 @@ function nextOf(answer: Awaited<ReturnType<typeof get>>): string {
   return cursor;
 }
 
-test('signals come in the order of storing, and every page has a cursor, also the last and an empty one', async () => {
+test('signals come in the order they were stored, and every page has a cursor, even an empty one', async () => {
   const none = await get('/v1/signals?order=stored&limit=2');
   expect(none.json()).toEqual({
     data: [],
@@ -74,7 +74,7 @@ test('signals come in the order of storing, and every page has a cursor, also th
   expect(externalIds(await get(`/v1/signals?order=stored&cursor=${nextOf(last)}`))).toEqual(['d']);
 });
 
-test('cursor=now skips what is there', async () => {
+test('cursor=now skips existing signals', async () => {
   await observe('a');
   const now = await get('/v1/signals?order=stored&cursor=now');
   expect(externalIds(now)).toEqual([]);
@@ -82,7 +82,7 @@ test('cursor=now skips what is there', async () => {
   expect(externalIds(await get(`/v1/signals?order=stored&cursor=${nextOf(now)}`))).toEqual(['b']);
 });
 
-test('events come in the order of storing, too', async () => {
+test('events come in the order they were stored, too', async () => {
   await observe('a');
   const first = await get('/v1/events?order=stored&type=signal.detected');
   expect(first.json().data).toHaveLength(1);
@@ -119,13 +119,13 @@ test.each([
   ['order=commit', 'order', /stored/],
   ['order=stored&wait=21', 'wait', /from 0 to 20/],
   ['order=stored&wait=0.5', 'wait', /whole number/],
-])('%s is refused, and says what to send instead', async (query, parameter, detail) => {
+])('%s is rejected with an alternative', async (query, parameter, detail) => {
   const answer = await get(`/v1/signals?${query}`);
   expect(answer.statusCode).toBe(400);
   expect(answer.json().errors).toEqual([{ parameter, detail: expect.stringMatching(detail) }]);
 });
 
-test('with wait the answer is held until something is stored that fits', async () => {
+test('with wait the response is held until something that matches is stored', async () => {
   await observe('a');
   const cursor = nextOf(await get('/v1/signals?order=stored'));
   const waits = nextWait();
@@ -135,7 +135,7 @@ test('with wait the answer is held until something is stored that fits', async (
   expect(externalIds(await held)).toEqual(['b']);
 });
 
-test('what does not fit the filters goes on waiting, and its time is up at the end', async () => {
+test('anything else does not end the wait, which times out at the end', async () => {
   const waits = nextWait();
   const held = get('/v1/signals?order=stored&platform=elsewhere&wait=3');
   await waits;
@@ -150,7 +150,7 @@ test('what does not fit the filters goes on waiting, and its time is up at the e
   expect(nextOf(answer)).toBe(now);
 });
 
-test('a request that waits counts once for its limit, and its wait is not the time that it took', async () => {
+test('a waiting request counts once toward its limit, and its wait is not part of its duration', async () => {
   const waits = nextWait();
   const held = get('/v1/signals?order=stored&wait=20');
   await waits;
@@ -161,7 +161,7 @@ test('a request that waits counts once for its limit, and its wait is not the ti
   expect(line).toMatchObject({ route: '/v1/signals', waited_ms: 20_000 });
 });
 
-test('only so many requests of a tenant wait at once; the others hear it at once', async () => {
+test('the number of waiting requests per tenant is limited; others are answered immediately', async () => {
   await t.app.close();
   await open({ longPollLimits: { most: 2, ofTenant: 1 } });
   const other = await t.addTenant();
@@ -187,7 +187,7 @@ test('only so many requests of a tenant wait at once; the others hear it at once
   expect((await again).statusCode).toBe(200);
 });
 
-test('those who wait are answered when the server stops', async () => {
+test('waiting requests are answered when the server stops', async () => {
   const waits = nextWait();
   const held = get('/v1/signals?order=stored&wait=20');
   await waits;
@@ -195,7 +195,7 @@ test('those who wait are answered when the server stops', async () => {
   expect((await held).statusCode).toBe(200);
 });
 
-test('a caller that goes away waits no longer', async () => {
+test('a client that disconnects stops waiting', async () => {
   await t.app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = t.app.server.address() as AddressInfo;
   const waits = nextWait();
@@ -204,10 +204,10 @@ test('a caller that goes away waits no longer', async () => {
   caller.end();
   await waits;
   caller.destroy();
-  await lastWait; // the clock stands still: nothing else ends it
+  await lastWait; // the clock stands still, so nothing else ends the wait
 });
 
-test('HEAD is as GET without its body', async () => {
+test('HEAD returns the headers of GET without the body', async () => {
   await observe('a');
   const url = '/v1/signals?order=stored';
   const [head, full] = [await t.app.inject({ method: 'HEAD', url, headers: t.auth }), await get(url)];
@@ -216,7 +216,7 @@ test('HEAD is as GET without its body', async () => {
   expect(head.headers['content-length']).toBe(full.headers['content-length']);
 });
 
-test('deliveries of all endpoints and of one, and dead letters, are read on as signals are', async () => {
+test('deliveries, those of one endpoint, and dead letters can be followed like signals', async () => {
   const payload = { url: 'https://93.184.216.34/hook', classifications: ['hot', 'warm', 'cold'] };
   const made = await t.app.inject({ method: 'POST', url: '/v1/webhooks', headers: t.auth, payload });
   expect(made.statusCode, made.body).toBe(201);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Document, OperationObject } from '../../src/http/openapi/schemas.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 
-/** Ids that nothing has: over the length of any id, of another kind, and of what a path or a pattern could trip over. */
+/** Ids that nothing has: too long, of another kind, or special in a path or a pattern. */
 const STRANGE = [
   'x'.repeat(65),
   `sig_${'1'.repeat(61)}`,
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.app.close());
 
-/** The example of an operation's body, with every id in it replaced. */
+/** The example body of an operation with every id replaced. */
 function bodyOf(operation: OperationObject, id: string): object | undefined {
   const example = operation.requestBody?.content['application/json']?.example;
   if (example === undefined) return undefined;
@@ -36,7 +36,7 @@ function bodyOf(operation: OperationObject, id: string): object | undefined {
 }
 
 describe.each(STRANGE)('the id %s', (id) => {
-  test('is 404 or 400 on every route that has one in its path', async () => {
+  test('is 404 or 400 on every route with an id in its path', async () => {
     t.clock.advance(60_000);
     const wrong: string[] = [];
     for (const [path, item] of Object.entries(document.paths)) {
@@ -56,7 +56,7 @@ describe.each(STRANGE)('the id %s', (id) => {
     expect(wrong).toEqual([]);
   });
 
-  test('is no failure of ours in any body or query', async () => {
+  test('causes no server error in any body or query', async () => {
     t.clock.advance(60_000);
     const wrong: string[] = [];
     for (const [path, item] of Object.entries(document.paths)) {

@@ -13,7 +13,7 @@ const post = (url: string, payload: object, headers: Record<string, string> = t.
   t.app.inject({ method: 'POST', url, headers, payload });
 const rejected = (count: number) => ({ signals: Array.from({ length: count }, () => ({})) });
 
-test('all keys of a tenant together have the limit of its plan, and others go on', async () => {
+test('all keys of a tenant share the limit of its plan, and other tenants are not affected', async () => {
   await open('starter');
   const keys = [t.auth, (await t.addKey({})).auth];
   for (let i = 0; i < 600; i++) expect((await me(keys[i % 2])).statusCode).toBe(200);
@@ -36,7 +36,7 @@ test('all keys of a tenant together have the limit of its plan, and others go on
   expect((await me()).statusCode).toBe(200);
 });
 
-test('what a key is refused does not count for its tenant', async () => {
+test("requests rejected by a key's limit do not count for its tenant", async () => {
   await open('starter');
   const wild = await t.addKey({ rateLimit: 1 });
   for (let i = 0; i < 700; i++) await me(wild.auth);
@@ -44,7 +44,7 @@ test('what a key is refused does not count for its tenant', async () => {
   expect([answer.statusCode, answer.headers['ratelimit-remaining']]).toEqual([200, '598']);
 });
 
-test('the headers tell the limit that leaves fewer', async () => {
+test('the headers show the limit with the fewest requests left', async () => {
   await open('starter');
   expect((await me((await t.addKey({ rateLimit: 5 })).auth)).headers['ratelimit-policy']).toBe('5;w=60');
   const wide = (await t.addKey({ rateLimit: 100_000 })).auth;
@@ -77,7 +77,7 @@ test.each([
   expect([answer.statusCode, answer.headers['ratelimit-remaining']]).toEqual([200, '589']);
 });
 
-test('a batch that does not fit is 429 and begins nothing; what fits still passes', async () => {
+test('a batch over the limit is 429 and starts nothing, and a smaller one still passes', async () => {
   await open('starter');
   for (let i = 0; i < 11; i++) await post('/v1/signals/batch', rejected(500));
   for (let i = 0; i < 40; i++) await me();
@@ -100,7 +100,7 @@ test('a batch that does not fit is 429 and begins nothing; what fits still passe
   expect(replayed.headers).toMatchObject({ 'idempotent-replayed': 'true', 'ratelimit-remaining': '588' });
 });
 
-test('a batch that is refused for its form counts as one request', async () => {
+test('a batch that fails validation counts as one request', async () => {
   await open('starter');
   expect((await post('/v1/signals/batch', rejected(501))).headers['ratelimit-remaining']).toBe('599');
 });

@@ -16,7 +16,7 @@ const file = join(folder, 'signalpost.db');
 
 let t: TestApp;
 let description: Description;
-/** Every id that the visited tenant's answers hold. */
+/** Every id in the visited tenant's responses. */
 let ids: string[];
 beforeAll(async () => {
   t = await buildTestApp({ file, env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' }, sendTest: sendTestToNobody });
@@ -45,7 +45,7 @@ const named = (operations: Operation[]) =>
   operations.map((one) => [`${one.method} ${one.path}`, one] as const);
 
 describe("another tenant's real id", () => {
-  test('is 404 on every route that takes one, as if there were no such thing, and nothing changes', async () => {
+  test('is 404 on every route that takes one, like an unknown id, and nothing changes', async () => {
     const { auth } = await t.addTenant('enterprise');
     const before = readRows(file);
     const found: string[] = [];
@@ -65,7 +65,7 @@ describe("another tenant's real id", () => {
     expect(readRows(file)).toEqual(before);
   });
 
-  test('is not seen in any list', async () => {
+  test('appears in no list', async () => {
     const { auth } = await t.addTenant('enterprise');
     const seen: string[] = [];
     for (const [name, operation] of named(description.operations)) {
@@ -90,7 +90,7 @@ describe("another tenant's real id within a request", () => {
     ['POST /v1/webhooks', () => ({ url: 'https://127.0.0.1:8443/', icp_profile_ids: [mine('icps')] })],
     ['POST /v1/webhooks/preview', () => ({ signal_id: mine('signals') })],
     ['POST /v1/icps/preview', () => ({ icp_profile_id: mine('icps') })],
-  ])('is refused as unknown: %s', async (target, body) => {
+  ])('is rejected as unknown: %s', async (target, body) => {
     const { tenant, auth } = await t.addTenant('enterprise');
     const [method, url] = target.split(' ') as ['POST', string];
     const before = rowsOfOthers(tenant.id);
@@ -100,7 +100,7 @@ describe("another tenant's real id within a request", () => {
     expect(rowsOfOthers(tenant.id)).toEqual(before);
   });
 
-  test('of a lead, in the events of a campaign', async () => {
+  test('of a lead is rejected in campaign events', async () => {
     const { tenant, auth } = await t.addTenant('enterprise');
     const made = await t.app.inject({
       method: 'POST',
@@ -121,7 +121,7 @@ describe("another tenant's real id within a request", () => {
     expect(rowsOfOthers(tenant.id)).toEqual(before);
   });
 
-  /** What all tenants but one have: rows that name it are left out. */
+  /** The rows of all tenants but one. */
   function rowsOfOthers(tenantId: string): string[] {
     return Object.values(readRows(file))
       .flat()
@@ -132,10 +132,10 @@ describe("another tenant's real id within a request", () => {
 describe('every route', () => {
   const guarded = () => named(description.operations.filter(({ needsKey }) => needsKey));
 
-  /** An address whose ids exist, so that nothing but the key is in the way. */
+  /** A URL with existing ids, so that only the key can be the reason for an error. */
   const address = ({ path }: Operation) => (path.includes('{') ? foreignAddress(path) : path);
 
-  test('refuses a request without a key, before anything else', async () => {
+  test('rejects a request without a key before anything else', async () => {
     const before = readRows(file);
     const open: string[] = [];
     for (const [name, operation] of guarded()) {
@@ -147,7 +147,7 @@ describe('every route', () => {
     expect(readRows(file)).toEqual(before);
   });
 
-  test('refuses a key that has every scope but the one it needs', async () => {
+  test('rejects a key that has every scope but the required one', async () => {
     const open: string[] = [];
     for (const [name, operation] of guarded()) {
       const { scope } = operation;
@@ -165,7 +165,7 @@ describe('every route', () => {
     expect(open).toEqual([]);
   });
 
-  test('opens to a key that has that scope alone', async () => {
+  test('accepts a key that has only the required scope', async () => {
     const shut: string[] = [];
     for (const [name, operation] of guarded()) {
       if (operation.method !== 'GET') continue;

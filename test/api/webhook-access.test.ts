@@ -37,7 +37,7 @@ const name = ([method, url]: Route) => `${method} ${url}`;
 const fill = (url: string, ids: { webhook: string; delivery: string }) =>
   url.replace('WHK', ids.webhook).replace('DLV', ids.delivery);
 
-/** A webhook with a dead letter. */
+/** Adds a webhook with a dead letter. */
 async function addDeadLetter() {
   const { id: webhook } = await t.addWebhook();
   const [delivery = ''] = await t.addDeliveries(1);
@@ -45,22 +45,25 @@ async function addDeadLetter() {
   return { webhook, delivery };
 }
 
-test.each(READS.map((route) => [name(route), route] as const))('%s needs webhooks:read', async (_, route) => {
-  const ids = await addDeadLetter();
-  const [method, url, payload] = route;
-  const without = await t.addKey({ scopes: ['signals:write', 'leads:read'] });
-  const refused = await t.call(method, fill(url, ids), payload, without.auth);
-  expect(refused.json()).toMatchObject({
-    status: 403,
-    code: 'INSUFFICIENT_SCOPE',
-    required_scope: 'webhooks:read',
-  });
-  const reader = await t.addKey({ scopes: ['webhooks:read'] });
-  expect((await t.call(method, fill(url, ids), payload, reader.auth)).statusCode).toBe(200);
-});
+test.each(READS.map((route) => [name(route), route] as const))(
+  '%s requires webhooks:read',
+  async (_, route) => {
+    const ids = await addDeadLetter();
+    const [method, url, payload] = route;
+    const without = await t.addKey({ scopes: ['signals:write', 'leads:read'] });
+    const refused = await t.call(method, fill(url, ids), payload, without.auth);
+    expect(refused.json()).toMatchObject({
+      status: 403,
+      code: 'INSUFFICIENT_SCOPE',
+      required_scope: 'webhooks:read',
+    });
+    const reader = await t.addKey({ scopes: ['webhooks:read'] });
+    expect((await t.call(method, fill(url, ids), payload, reader.auth)).statusCode).toBe(200);
+  },
+);
 
 test.each(WRITES.map((route) => [name(route), route] as const))(
-  '%s needs webhooks:write',
+  '%s requires webhooks:write',
   async (_, route) => {
     const ids = await addDeadLetter();
     const [method, url, payload] = route;
@@ -80,7 +83,7 @@ test.each(WRITES.map((route) => [name(route), route] as const))(
 const WITH_IDS = [...READS, ...WRITES].filter(([, url]) => /WHK|DLV/.test(url));
 
 test.each(WITH_IDS.map((route) => [name(route), route] as const))(
-  "%s of another tenant's id is 404, like of an unknown one, and changes nothing",
+  "%s with another tenant's id is 404 like an unknown id, and changes nothing",
   async (_, route) => {
     const ids = await addDeadLetter();
     const [method, url, payload] = route;
@@ -96,7 +99,7 @@ test.each(WITH_IDS.map((route) => [name(route), route] as const))(
   },
 );
 
-test("lists hold nothing of another tenant's", async () => {
+test('lists contain nothing of another tenant', async () => {
   await addDeadLetter();
   const { auth } = await t.addTenant();
   for (const url of ['/v1/webhooks', '/v1/deliveries', '/v1/dead-letters']) {
@@ -104,7 +107,7 @@ test("lists hold nothing of another tenant's", async () => {
   }
 });
 
-test('an unknown parameter or member is refused on every route', async () => {
+test('an unknown parameter or member is rejected on every route', async () => {
   const ids = await addDeadLetter();
   for (const [method, url, payload] of [...READS, ...WRITES]) {
     const query = await t.call(method, `${fill(url, ids)}?bogus=1`, payload);

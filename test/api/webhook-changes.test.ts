@@ -26,7 +26,7 @@ const EVERYTHING = {
   auto_resume: false,
 };
 
-test('every setting is stored as it is given, and has its documented default', async () => {
+test('every setting is stored as given and has its documented default', async () => {
   const { secret: _, ...plain } = await t.addWebhook();
   expect(webhookResourceSchema.parse(plain)).toMatchObject({
     ...{ label: '', event_types: ['signal.detected'], signal_types: [], classifications: [] },
@@ -54,7 +54,7 @@ test.each<[string, object]>([
   ['dead_letter', { dead_letter: 1 }],
   ['label', { label: 'x'.repeat(201) }],
   ['payload_format', { payload_format: { include: [] } }],
-])('%s out of its bounds is refused, in a new endpoint and in a change: %j', async (member, settings) => {
+])('%s out of bounds is rejected on create and update: %j', async (member, settings) => {
   const { id } = await t.addWebhook();
   const pointer = `/${member}`;
   const created = await t.call('POST', '/v1/webhooks', { url: TARGET, ...settings });
@@ -66,7 +66,7 @@ test.each<[string, object]>([
 });
 
 describe('PATCH /v1/webhooks/{id}', () => {
-  test('changes each setting that is given, and keeps the others', async () => {
+  test('changes each given setting and keeps the others', async () => {
     const { id, secret: _, ...before } = await t.addWebhook();
     let expected: object = { id, ...before };
     for (const [name, value] of Object.entries(EVERYTHING)) {
@@ -78,28 +78,28 @@ describe('PATCH /v1/webhooks/{id}', () => {
     expect((await t.call('GET', `/v1/webhooks/${id}`)).json()).toEqual({ data: expected });
   });
 
-  test('takes null where a setting can be absent', async () => {
+  test('accepts null for optional settings', async () => {
     const { id } = await t.addWebhook(EVERYTHING);
     const patch = { retry_interval_seconds: null, payload_format: null };
     const answer = await t.call('PATCH', `/v1/webhooks/${id}`, patch);
     expect(answer.json().data).toMatchObject(patch);
   });
 
-  test('tells the dispatcher, in a new version', async () => {
+  test('notifies the dispatcher and increments the version', async () => {
     const { id } = await t.addWebhook();
     await t.call('PATCH', `/v1/webhooks/${id}`, { label: 'x' });
     expect(t.changed).toEqual([id]);
     expect((await t.store.getEndpoint(t.tenant.id, id))?.version).toBe(2);
   });
 
-  test('holds a new target to the rules', async () => {
+  test('validates a new target', async () => {
     const { id } = await t.addWebhook();
     const answer = await t.call('PATCH', `/v1/webhooks/${id}`, { url: 'https://10.0.0.1/' });
     expect(answer.json()).toMatchObject({ status: 400, errors: [{ pointer: '/url' }] });
     expect((await t.call('GET', `/v1/webhooks/${id}`)).json().data.url).toBe(TARGET);
   });
 
-  test('refuses unknown profiles and unknown members, and changes nothing then', async () => {
+  test('rejects unknown profiles and members without changing anything', async () => {
     const { id } = await t.addWebhook();
     const profile = await t.call('PATCH', `/v1/webhooks/${id}`, {
       label: 'x',
@@ -111,14 +111,14 @@ describe('PATCH /v1/webhooks/{id}', () => {
     expect((await t.call('GET', `/v1/webhooks/${id}`)).json().data.label).toBe('');
   });
 
-  test('of what is larger than the plan needs a larger one', async () => {
+  test('requires a larger plan for settings that exceed the plan', async () => {
     const { id } = await t.addWebhook();
     const answer = await t.call('PATCH', `/v1/webhooks/${id}`, { rate_limit_per_minute: 61 });
     expect(answer.statusCode).toBe(403);
     expect(answer.json()).toMatchObject({ code: 'PLAN_REQUIRED', required_plan: 'enterprise' });
   });
 
-  test('keeps a change that another made meanwhile', async () => {
+  test('keeps a concurrent change', async () => {
     const { id } = await t.addWebhook();
     const [label, score, paused] = await Promise.all([
       t.call('PATCH', `/v1/webhooks/${id}`, { label: 'both' }),
@@ -135,7 +135,7 @@ describe('PATCH /v1/webhooks/{id}', () => {
 });
 
 describe('POST /v1/webhooks/{id}/secret', () => {
-  test('answers a new secret, once, and the dispatcher is told', async () => {
+  test('returns a new secret once and notifies the dispatcher', async () => {
     const { id, secret } = await t.addWebhook();
     const answer = await t.call('POST', `/v1/webhooks/${id}/secret`);
     expect(answer.statusCode).toBe(200);
@@ -149,14 +149,14 @@ describe('POST /v1/webhooks/{id}/secret', () => {
     expect(shown.body).not.toContain(made.secret);
   });
 
-  test('leaves the settings as they are', async () => {
+  test('keeps the settings', async () => {
     const { id } = await t.addWebhook(EVERYTHING);
     expect((await t.call('POST', `/v1/webhooks/${id}/secret`)).json().data).toMatchObject(EVERYTHING);
   });
 });
 
 describe('pause and resume', () => {
-  test('a paused endpoint says so, what waits for it is held, and what comes is held too', async () => {
+  test('a paused endpoint says so and holds its pending and new deliveries', async () => {
     const { id } = await t.addWebhook();
     await t.addDeliveries(1);
     const answer = await t.call('POST', `/v1/webhooks/${id}/pause`);
@@ -174,7 +174,7 @@ describe('pause and resume', () => {
     expect(list.data[0]).toMatchObject({ status: 'held', next_attempt_at: null });
   });
 
-  test('resuming sets the count to zero, makes all due at once, and nudges the dispatcher', async () => {
+  test('resuming resets the failure count, makes all deliveries due, and wakes the dispatcher', async () => {
     const { id } = await t.addWebhook();
     const [first = '', second = ''] = await t.addDeliveries(2);
     await t.attempt(first, { status: 'retrying', at: t.clock.now() + 3_600_000 });
@@ -196,7 +196,7 @@ describe('pause and resume', () => {
     expect(await dueAt(second)).toBeLessThanOrEqual(t.clock.now());
   });
 
-  test('both can be repeated without harm', async () => {
+  test('both are idempotent', async () => {
     const { id } = await t.addWebhook();
     const twice = async (action: string) => {
       const answers = [];
@@ -213,7 +213,7 @@ describe('pause and resume', () => {
     ]);
   });
 
-  test('resuming one more than the plan has needs a larger plan', async () => {
+  test("resuming an endpoint over the plan's limit requires a larger plan", async () => {
     await t.app.close();
     t = await buildWebhookApp({ plan: 'starter' });
     const { id } = await t.addWebhook();
@@ -228,7 +228,7 @@ describe('pause and resume', () => {
   });
 });
 
-test('a deleted endpoint’s waiting deliveries are discarded, and the dispatcher is told', async () => {
+test('pending deliveries of a deleted endpoint are discarded, and the dispatcher is notified', async () => {
   const { id } = await t.addWebhook();
   const [delivery] = await t.addDeliveries(1);
   await t.call('DELETE', `/v1/webhooks/${id}`);
@@ -237,7 +237,7 @@ test('a deleted endpoint’s waiting deliveries are discarded, and the dispatche
   expect((await t.call('GET', `/v1/webhooks/${id}/deliveries`)).statusCode).toBe(404);
 });
 
-test('a preset makes every event a message of its service, by the endpoint’s filters', async () => {
+test("a preset turns every event into a message for its service, by the endpoint's filters", async () => {
   const { id } = await t.addWebhook({
     event_types: ['signal.detected', 'signal.new_hot', 'pipeline.stage_changed', 'campaign.status_changed'],
     payload_format: { preset: 'discord' },
@@ -255,7 +255,7 @@ test('a preset makes every event a message of its service, by the endpoint’s f
   }
 });
 
-test('ntfy is published to at the address of its server, not at that of the topic', async () => {
+test('ntfy is called at the URL of its server, not at that of the topic', async () => {
   const payload_format = { preset: 'ntfy', topic: 'sales' };
   const wrong = await t.call('POST', '/v1/webhooks', { url: NTFY_TOPIC_ADDRESS, payload_format });
   expect(wrong.json()).toMatchObject({ status: 400, errors: [{ pointer: '/url' }] });

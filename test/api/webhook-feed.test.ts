@@ -5,7 +5,7 @@ import { createSigner } from '../../src/webhooks/signature.ts';
 import { buildWebhookApp, TARGET, type WebhookApp } from '../support/webhooks.ts';
 
 let t: WebhookApp;
-/** Called when a request begins to wait. */
+/** Called when a request starts to wait. */
 let onWait: () => void = () => undefined;
 beforeEach(async () => {
   t = await buildWebhookApp({
@@ -31,7 +31,7 @@ const idsOf = (answer: Awaited<ReturnType<typeof read>>): string[] =>
 const nextOf = (answer: Awaited<ReturnType<typeof read>>): string => answer.json().pagination.next_cursor;
 
 describe('an endpoint with mode "pull"', () => {
-  test('has no address and a secret, and its deliveries are delivered as they are stored', async () => {
+  test('has a secret but no URL, and its deliveries are delivered as soon as they are stored', async () => {
     const made = await addPull();
     expect(made).toMatchObject({ mode: 'pull', url: null, status: 'active' });
     expect(made.secret).toMatch(/^whsec_/);
@@ -42,7 +42,7 @@ describe('an endpoint with mode "pull"', () => {
     expect(await t.store.listDueLanes()).toEqual([]);
   });
 
-  test('takes no address, and one with mode "push" needs one', async () => {
+  test('accepts no URL, while mode "push" requires one', async () => {
     const both = await t.call('POST', '/v1/webhooks', { mode: 'pull', url: TARGET });
     const neither = await t.call('POST', '/v1/webhooks', {});
     const { id } = await addPull();
@@ -55,7 +55,7 @@ describe('an endpoint with mode "pull"', () => {
     expect((await t.call('PATCH', `/v1/webhooks/${id}`, { mode: 'push' })).statusCode).toBe(400);
   });
 
-  test('is not paused, tested or replayed, as nothing is called', async () => {
+  test('cannot be paused, tested or replayed, because nothing is called', async () => {
     const { id } = await addPull();
     const [delivery = ''] = await t.addDeliveries(1);
     const refused = [`webhooks/${id}/pause`, `webhooks/${id}/replay`, `deliveries/${delivery}/replay`];
@@ -67,23 +67,26 @@ describe('an endpoint with mode "pull"', () => {
 });
 
 describe('the feed of an endpoint', () => {
-  test.each(['push', 'pull'])('with mode %s has what is sent, byte for byte, in order', async (mode) => {
-    const { id, secret } = mode === 'pull' ? await addPull() : await t.addWebhook();
-    const deliveries = await t.addDeliveries(3);
-    const answer = await read(id);
-    expect(answer.statusCode).toBe(200);
-    expect(idsOf(answer)).toEqual(deliveries);
-    expect(answer.json()).toMatchObject({ pagination: { has_more: false }, truncated: false });
-    const signer = createSigner(secret);
-    for (const event of answer.json().data) {
-      const { body, created_at } = (await t.call('GET', `/v1/deliveries/${event.id}`)).json().data;
-      const sent = signer.seal({ id: event.id, ...toBodyBytes(body) }, 0).body.toString('utf8');
-      expect(answer.body).toContain(`"timestamp":"${created_at}","payload":${sent}}`);
-      expect(event.type).toBe('signal.detected');
-    }
-  });
+  test.each(['push', 'pull'])(
+    'in mode %s has the payloads to send, byte for byte, in order',
+    async (mode) => {
+      const { id, secret } = mode === 'pull' ? await addPull() : await t.addWebhook();
+      const deliveries = await t.addDeliveries(3);
+      const answer = await read(id);
+      expect(answer.statusCode).toBe(200);
+      expect(idsOf(answer)).toEqual(deliveries);
+      expect(answer.json()).toMatchObject({ pagination: { has_more: false }, truncated: false });
+      const signer = createSigner(secret);
+      for (const event of answer.json().data) {
+        const { body, created_at } = (await t.call('GET', `/v1/deliveries/${event.id}`)).json().data;
+        const sent = signer.seal({ id: event.id, ...toBodyBytes(body) }, 0).body.toString('utf8');
+        expect(answer.body).toContain(`"timestamp":"${created_at}","payload":${sent}}`);
+        expect(event.type).toBe('signal.detected');
+      }
+    },
+  );
 
-  test('goes on from its cursor, which is there on every page, also an empty one', async () => {
+  test('continues from its cursor, which is on every page, even an empty one', async () => {
     const { id } = await addPull();
     const none = await read(id);
     expect(idsOf(none)).toEqual([]);
@@ -100,7 +103,7 @@ describe('the feed of an endpoint', () => {
     expect(idsOf(await read(id, `?cursor=${nextOf(now)}`))).toEqual([fourth]);
   });
 
-  test('has what passes the filters of its endpoint alone, and nothing of another endpoint', async () => {
+  test('contains only events that pass the filters of its endpoint', async () => {
     const picky = await addPull({ min_score: 100 });
     const other = await addPull();
     await t.addDeliveries(2);
@@ -120,7 +123,7 @@ describe('the feed of an endpoint', () => {
     expect(idsOf(await held)).toEqual(deliveries);
   });
 
-  test('says that a cursor is older than 7 days, where something was passed by, and begins with the oldest', async () => {
+  test('reports a cursor older than 7 days as truncated if it skipped events, and starts with the oldest', async () => {
     const { id } = await addPull();
     const [first = '', second = ''] = await t.addDeliveries(2);
     const one = await read(id, '?limit=1');
@@ -132,12 +135,12 @@ describe('the feed of an endpoint', () => {
     expect(late.json().truncated).toBe(true);
     expect(idsOf(late)).toEqual([third]);
     expect(idsOf(late)).not.toContain(second);
-    // Nothing was passed by behind this one, however old it is; nor behind no cursor at all.
+    // Nothing was skipped after this cursor, however old, nor without a cursor.
     expect((await read(id, `?cursor=${nextOf(both)}`)).json().truncated).toBe(false);
     expect((await read(id)).json()).toMatchObject({ truncated: false, data: [{ id: third }] });
   });
 
-  test('refuses the cursor of another endpoint, and is not found by another tenant', async () => {
+  test('rejects the cursor of another endpoint, and is 404 for another tenant', async () => {
     const { id } = await addPull();
     const other = await addPull();
     const cursor = nextOf(await read(id));
@@ -148,7 +151,7 @@ describe('the feed of an endpoint', () => {
     expect(foreign.statusCode).toBe(404);
   });
 
-  test('passes by what is larger than can be sent', async () => {
+  test('skips payloads that are too large to send', async () => {
     const custom = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`key_${i}`, 'x'.repeat(8_000)]));
     const enterprise = await buildWebhookApp({ plan: 'enterprise' });
     const made = await enterprise.call('POST', '/v1/webhooks', { mode: 'pull', payload_format: { custom } });
@@ -159,7 +162,7 @@ describe('the feed of an endpoint', () => {
     await enterprise.app.close();
   });
 
-  test('holds at most 1 MiB of payloads a page, and goes on behind them', async () => {
+  test('has at most 1 MiB of payloads per page and continues after them', async () => {
     const custom = Object.fromEntries(Array.from({ length: 28 }, (_, i) => [`key_${i}`, 'x'.repeat(8_000)]));
     const enterprise = await buildWebhookApp({ plan: 'enterprise' });
     const made = await enterprise.call('POST', '/v1/webhooks', { mode: 'pull', payload_format: { custom } });

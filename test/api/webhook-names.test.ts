@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { buildWebhookApp, TARGET, type WebhookApp } from '../support/webhooks.ts';
 
-/** What every name resolves to; nothing: it does not resolve. */
+/** What every name resolves to; empty: it does not resolve. */
 let answer: string[] = [];
 vi.mock('../../src/webhooks/target-lookup.ts', () => ({
   createLookup: () => async () => answer,
@@ -16,7 +16,7 @@ afterEach(() => t.app.close());
 const NAMED = 'https://receiver.example.com/hook';
 
 test.each([[['10.0.0.1']], [['93.184.216.34', '169.254.169.254']], [['2606:4700::1111', '::ffff:10.0.0.1']]])(
-  'a name that resolves to %j is refused, in a new endpoint and in a change',
+  'a name that resolves to %j is rejected on create and update',
   async (resolved) => {
     const { id } = await t.addWebhook();
     answer = resolved;
@@ -34,7 +34,7 @@ test.each([[['10.0.0.1']], [['93.184.216.34', '169.254.169.254']], [['2606:4700:
   },
 );
 
-test.each([[['93.184.216.34']], [[]]])('a name that resolves to %j is taken', async (resolved) => {
+test.each([[['93.184.216.34']], [[]]])('a name that resolves to %j is accepted', async (resolved) => {
   answer = resolved;
   expect((await t.call('POST', '/v1/webhooks', { url: NAMED })).statusCode).toBe(201);
 });

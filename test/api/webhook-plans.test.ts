@@ -12,7 +12,7 @@ const open = async (plan: Plan) => {
 const FORMAT = { include: ['signal_id'] };
 
 test.each(['trial', 'pro', 'enterprise'] as const)(
-  '%s has payload formats and the list of source addresses',
+  '%s includes payload formats and the list of source addresses',
   async (plan) => {
     await open(plan);
     expect((await t.addWebhook({ payload_format: FORMAT })).payload_format).toMatchObject(FORMAT);
@@ -21,7 +21,7 @@ test.each(['trial', 'pro', 'enterprise'] as const)(
   },
 );
 
-test('starter has the standard payload only, and no list of source addresses', async () => {
+test('starter has only the standard payload and no list of source addresses', async () => {
   await open('starter');
   const { id } = await t.addWebhook();
   const refused = [
@@ -37,7 +37,7 @@ test('starter has the standard payload only, and no list of source addresses', a
   expect((await t.call('POST', '/v1/webhooks/preview', {})).statusCode).toBe(200);
 });
 
-test('after a downgrade the standard payload is sent, and other settings can still be changed', async () => {
+test('after a downgrade the standard payload is sent, and other settings can still change', async () => {
   await open('pro');
   const { id } = await t.addWebhook({ payload_format: FORMAT });
   const bodyOf = async (delivery: string | undefined) =>
@@ -51,7 +51,7 @@ test('after a downgrade the standard payload is sent, and other settings can sti
   expect(changed.json().data).toMatchObject({ label: 'still mine', payload_format: FORMAT });
 });
 
-test('from the moment a trial ends the standard payload is sent', async () => {
+test('the standard payload is sent as soon as a trial ends', async () => {
   await open('trial');
   await t.addWebhook({ payload_format: FORMAT });
   t.clock.advance(14 * 86_400_000);
@@ -60,7 +60,7 @@ test('from the moment a trial ends the standard payload is sent', async () => {
   expect(Object.keys(JSON.parse(body))).toHaveLength(11);
 });
 
-test('when a trial ends, endpoints over the limit are paused, what waits is held, and nothing is deleted', async () => {
+test('when a trial ends, excess endpoints are paused, their deliveries held, and nothing is deleted', async () => {
   await open('trial');
   const first = await t.addWebhook();
   t.clock.advance(1);

@@ -10,7 +10,7 @@ import { anotherPost, buildWebhookApp, type WebhookApp } from '../support/webhoo
 let t: WebhookApp;
 let answerOf: (request: Parameters<SendTest>[0]) => Partial<AttemptRecord> | 'throttled';
 
-/** Signs like the dispatcher, and answers as the test says. */
+/** Signs like the dispatcher and responds as the test wants. */
 const sendTest: SendTest = async (request) => {
   const given = answerOf(request);
   if (given === 'throttled') return { kind: 'throttled', retryAfterMs: 12_400 };
@@ -48,7 +48,7 @@ async function addWebhook(settings = {}) {
 }
 
 describe('POST /v1/webhooks/{id}/test', () => {
-  test('answers what was sent and what came back', async () => {
+  test('returns the request and the response', async () => {
     const { id } = await addWebhook();
     const answer = await t.call('POST', `/v1/webhooks/${id}/test`);
     expect(answer.statusCode).toBe(200);
@@ -70,7 +70,7 @@ describe('POST /v1/webhooks/{id}/test', () => {
     expect(JSON.parse(body)).toMatchObject({ event: 'webhook.test', tenant_id: t.tenant.id });
   });
 
-  test('sends a sample of the event that is named, as the endpoint gets it', async () => {
+  test('sends a sample of the given event in the format of the endpoint', async () => {
     const { id } = await addWebhook();
     const send = async (event: string) =>
       JSON.parse((await t.call('POST', `/v1/webhooks/${id}/test`, { event })).json().data.request.body);
@@ -81,7 +81,7 @@ describe('POST /v1/webhooks/{id}/test', () => {
     expect(refused.statusCode).toBe(400);
   });
 
-  test('sends the same bytes for the same secret, and others for another; their signature is known before', async () => {
+  test('sends the same bytes per secret, with a signature known in advance', async () => {
     const { id, secret } = await addWebhook();
     const expected = (await t.call('GET', `/v1/webhooks/${id}/test`)).json().data;
     const bodies = [];
@@ -102,7 +102,7 @@ describe('POST /v1/webhooks/{id}/test', () => {
     expect(later.body.replace(/,"signature":"\w+"/, '')).toBe(JSON.stringify(rest));
   });
 
-  test('has an id of its own each time, since receivers drop what they have seen', async () => {
+  test('has a new id each time, because receivers drop ids they have seen', async () => {
     const { id } = await addWebhook();
     await t.call('POST', `/v1/webhooks/${id}/test`);
     await t.call('POST', `/v1/webhooks/${id}/test`);
@@ -110,7 +110,7 @@ describe('POST /v1/webhooks/{id}/test', () => {
     expect(t.tests[1]?.deliveryId).not.toBe(t.tests[0]?.deliveryId);
   });
 
-  test('tells a failure as one, with the answer', async () => {
+  test('reports a failure with the response', async () => {
     const { id } = await addWebhook();
     const error = { code: 'http_status', message: 'The receiver answered 500.' } as const;
     answerOf = () => ({ error, response: { status: 500, headers: {}, body: 'no' } });
@@ -119,7 +119,7 @@ describe('POST /v1/webhooks/{id}/test', () => {
     expect(answer.json().data).toMatchObject({ success: false, error, response: { status: 500 } });
   });
 
-  test('tells where nothing could be sent, or nothing came back', async () => {
+  test('reports if nothing could be sent or nothing came back', async () => {
     const { id } = await addWebhook();
     const error = { code: 'blocked_target', message: 'Not public.' } as const;
     answerOf = () => ({ sent: null, response: null, error, timings: {} });
@@ -133,7 +133,7 @@ describe('POST /v1/webhooks/{id}/test', () => {
     });
   });
 
-  test('is 429 with the time to wait where the throttle has no room', async () => {
+  test('is 429 with Retry-After when throttled', async () => {
     const { id } = await addWebhook();
     answerOf = () => 'throttled';
     const answer = await t.call('POST', `/v1/webhooks/${id}/test`);
@@ -142,7 +142,7 @@ describe('POST /v1/webhooks/{id}/test', () => {
     expect(answer.json().code).toBe('RATE_LIMITED');
   });
 
-  test('works while paused, and touches neither count nor pause', async () => {
+  test('works while paused, and changes neither the failure count nor the status', async () => {
     const { id } = await addWebhook();
     await t.call('POST', `/v1/webhooks/${id}/pause`);
     const before = await t.store.getEndpoint(t.tenant.id, id);
@@ -153,7 +153,7 @@ describe('POST /v1/webhooks/{id}/test', () => {
     expect(await t.store.getEndpoint(t.tenant.id, id)).toEqual(before);
   });
 
-  test('is not shaped by the endpoint’s format', async () => {
+  test('ignores the payload format of the endpoint', async () => {
     const { id } = await addWebhook({ payload_format: { include: ['signal_id'] } });
     const { request } = (await t.call('POST', `/v1/webhooks/${id}/test`)).json().data;
     expect(Object.keys(JSON.parse(request.body))).toEqual([
@@ -161,7 +161,7 @@ describe('POST /v1/webhooks/{id}/test', () => {
     ]);
   });
 
-  test('is a message of the endpoint’s service, with the signature told before', async () => {
+  test("is a message in the format of the endpoint's service, with the announced signature", async () => {
     const { id } = await addWebhook({ payload_format: { preset: 'slack' } });
     const expected = (await t.call('GET', `/v1/webhooks/${id}/test`)).json().data;
     const { request } = (await t.call('POST', `/v1/webhooks/${id}/test`)).json().data;
@@ -172,7 +172,7 @@ describe('POST /v1/webhooks/{id}/test', () => {
     ]);
   });
 
-  test('is 503 where nothing delivers', async () => {
+  test('is 503 if no dispatcher runs', async () => {
     await t.app.close();
     t = await buildWebhookApp();
     const { id } = await t.addWebhook();
@@ -185,7 +185,7 @@ describe('POST /v1/webhooks/{id}/test', () => {
 describe('POST /v1/webhooks/preview', () => {
   const preview = (payload: object) => t.call('POST', '/v1/webhooks/preview', payload);
 
-  test('shows a sample where there is no signal yet', async () => {
+  test('shows a sample if there are no signals yet', async () => {
     const answer = await preview({ payload_format: { include: ['signal_id', 'icp_score'] } });
     expect(answer.statusCode).toBe(200);
     expect(answer.json()).toEqual({
@@ -207,7 +207,7 @@ describe('POST /v1/webhooks/preview', () => {
     });
   });
 
-  test('shows one signal by its id, just as an endpoint with that format gets it', async () => {
+  test('shows one signal by id, exactly as an endpoint with that format receives it', async () => {
     const payload_format = { exclude: ['excerpt'], flatten: true, custom: { n: 1 } };
     await t.addWebhook({ payload_format });
     const [delivery] = await t.addDeliveries(1);
@@ -216,14 +216,14 @@ describe('POST /v1/webhooks/preview', () => {
     expect(answer.json().data).toEqual({ bodies: [JSON.parse(body)], sample: false });
   });
 
-  test('shows a service’s message', async () => {
+  test('shows a message in the format of a service', async () => {
     const ntfy = await preview({ payload_format: { preset: 'ntfy', topic: 'sales' } });
     expect(ntfy.json().data).toMatchObject({ bodies: [{ topic: 'sales', priority: 4 }], sample: true });
     const bad = await preview({ payload_format: { preset: 'ntfy' } });
     expect(bad.json().errors).toEqual([{ pointer: '/payload_format/topic', detail: expect.any(String) }]);
   });
 
-  test('refuses a bad format at its place, and an unknown or foreign signal', async () => {
+  test('rejects an invalid format with its pointer, and an unknown or foreign signal', async () => {
     const bad = await preview({ payload_format: { include: ['signal_id', 'nope'] } });
     expect(bad.json()).toMatchObject({ status: 400, errors: [{ pointer: '/payload_format/include/1' }] });
     expect((await preview({ signal_id: 'sig_none' })).json()).toMatchObject({
@@ -238,7 +238,7 @@ describe('POST /v1/webhooks/preview', () => {
 });
 
 describe('GET /v1/webhooks/source-ips', () => {
-  test('answers the published ranges', async () => {
+  test('returns the published ranges', async () => {
     await t.app.close();
     t = await buildWebhookApp({ env: { WEBHOOK_SOURCE_IPS: '203.0.113.0/28, 2001:db8::/64' } });
     const answer = await t.call('GET', '/v1/webhooks/source-ips');
@@ -246,7 +246,7 @@ describe('GET /v1/webhooks/source-ips', () => {
     expect(answer.json()).toEqual({ data: { source_ips: ['203.0.113.0/28', '2001:db8::/64'] } });
   });
 
-  test('is empty where none is published', async () => {
+  test('is empty if none are published', async () => {
     expect((await t.call('GET', '/v1/webhooks/source-ips')).json()).toEqual({ data: { source_ips: [] } });
   });
 });

@@ -16,7 +16,7 @@ function get(url: string, headers = t.auth) {
   return t.app.inject({ url, headers });
 }
 
-test('the secret is whole in the answer of the creation, and nowhere later', async () => {
+test('the full secret is in the response that creates the endpoint, and nowhere later', async () => {
   const made = await create();
   expect(made.statusCode).toBe(201);
   const { secret, ...resource } = made.json().data;
@@ -31,14 +31,14 @@ test('the secret is whole in the answer of the creation, and nowhere later', asy
   expect(one.body + list.body).not.toContain(secret);
 });
 
-test('settings that do not fit are refused at their places', async () => {
+test('invalid settings are rejected with their pointers', async () => {
   const answer = await create({ url: 'http://10.0.0.1/', max_retries: 11, backof: 'fixed' });
   expect(answer.statusCode).toBe(400);
   const pointers = answer.json().errors.map((e: { pointer: string }) => e.pointer);
   expect(pointers).toEqual(['/max_retries', '/backof']);
 });
 
-test('a target that is not public is refused', async () => {
+test('a target that is not public is rejected', async () => {
   const answer = await create({ url: 'https://10.0.0.1/hook' });
   expect(answer.json()).toMatchObject({
     status: 400,
@@ -47,7 +47,7 @@ test('a target that is not public is refused', async () => {
   });
 });
 
-test('an endpoint over the plan needs a larger plan, and says which', async () => {
+test('an endpoint over the limit requires a larger plan, which is named', async () => {
   await t.app.close();
   t = await buildTestApp({ plan: 'starter', env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' } });
   expect((await create()).statusCode).toBe(201);
@@ -56,7 +56,7 @@ test('an endpoint over the plan needs a larger plan, and says which', async () =
   expect(answer.json()).toMatchObject({ code: 'PLAN_REQUIRED', required_plan: 'pro' });
 });
 
-test('the list has pages', async () => {
+test('the list is paginated', async () => {
   const ids: string[] = [];
   for (let i = 0; i < 5; i++) {
     t.clock.advance(1);
@@ -83,7 +83,7 @@ test('a deleted endpoint is gone', async () => {
   expect((await get(`/v1/webhooks/${id}`)).statusCode).toBe(404);
 });
 
-test("another tenant's endpoint is 404, to read and to delete", async () => {
+test("another tenant's endpoint is 404 to read and to delete", async () => {
   const { id } = (await create()).json().data;
   const { auth } = await t.addTenant();
   expect((await get(`/v1/webhooks/${id}`, auth)).json().code).toBe('NOT_FOUND');
@@ -97,7 +97,7 @@ test.each([
   'http://localhost:4000/',
   'http://receiver.example.com/',
   'https://[::1]/',
-])('where loopback is closed, %s is refused with the command that opens it', async (url) => {
+])('with loopback disallowed, %s is rejected with the command that allows it', async (url) => {
   const closed = await buildTestApp();
   const payload = { url };
   const headers = closed.auth;

@@ -7,10 +7,10 @@ import { buildTestApp, foundingLink, type TestApp } from '../support/app.ts';
 import { launchBrowser, mayLackBrowser } from '../support/browser.ts';
 
 const WIDTHS = [1280, 320];
-/** What another scheme can change; all else is looked at once a width. */
+/** The rules that depend on the colour scheme; all others are checked once per width. */
 const OF_COLOURS = { runOnly: ['color-contrast', 'link-in-text-block'] };
 
-describe.skipIf(mayLackBrowser())('every screen of the dashboard in a real browser', () => {
+describe.skipIf(mayLackBrowser())('every dashboard screen in a real browser', () => {
   let made: TestApp;
   let browser: Browser;
   let page: Page;
@@ -38,13 +38,13 @@ describe.skipIf(mayLackBrowser())('every screen of the dashboard in a real brows
     await made?.app.close();
   });
 
-  /** Looks at what is open in both schemes and at both widths, without loading it again. */
+  /** Checks the open page in both schemes and at both widths, without reloading it. */
   async function look(path: string, widths = WIDTHS): Promise<void> {
     await page.evaluate(axe.source);
     for (const width of widths) {
       await page.setViewportSize({ width, height: 900 });
       for (const colorScheme of ['light', 'dark'] as const) {
-        // Without motion, so that no colour is looked at on its way to another.
+        // Without motion, so that no colour is checked in the middle of a transition.
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
         const options = JSON.stringify(colorScheme === 'light' ? {} : OF_COLOURS);
         const { violations, passes } = await page.evaluate<AxeResults>(`axe.run(${options})`);
@@ -57,7 +57,7 @@ describe.skipIf(mayLackBrowser())('every screen of the dashboard in a real brows
     }
   }
 
-  test('axe finds nothing in light and dark, none is wider than the window, and nothing breaks the policy', async () => {
+  test('axe reports nothing in light or dark mode, no screen is wider than the window, and none violates the CSP', async () => {
     for (const path of ['/dashboard/setup', '/dashboard/reset', '/dashboard/login?next=/dashboard/signals']) {
       await page.goto(url + path);
       await look(path);
@@ -77,7 +77,7 @@ describe.skipIf(mayLackBrowser())('every screen of the dashboard in a real brows
   const go = (path: string) => page.goto(`${url}/dashboard${path}`);
   const send = (name: string) => page.getByRole('button', { name, exact: true }).click();
 
-  test('nor where something is open: a signal beside the list, what many are done with, keys, a question, the palette', async () => {
+  test('the same holds with something open: a signal beside the list, bulk actions, shortcuts, a confirmation, the palette', async () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await go('/signals?state=all');
     await page.locator('[data-inbox-pane] h1').waitFor();
@@ -108,7 +108,7 @@ describe.skipIf(mayLackBrowser())('every screen of the dashboard in a real brows
     expect(faults).toEqual([]);
   }, 120_000);
 
-  test('nor on what forms answer: a draft, a new secret, what asks again, the second factor', async () => {
+  test('the same holds for form responses: a draft, a new secret, a confirmation, the second factor', async () => {
     await go('/start');
     await page.getByLabel('What you sell, in one line').fill('Shared inbox software for support teams');
     await send('Draft my profile');
@@ -131,7 +131,7 @@ describe.skipIf(mayLackBrowser())('every screen of the dashboard in a real brows
     expect(faults).toEqual([]);
   }, 120_000);
 
-  test('nor on the form of the first account, as it comes and as it is refused', async () => {
+  test('the same holds for the first-account form, both initially and with errors', async () => {
     const empty = await buildTestApp({ env: { BASE_URL: 'http://127.0.0.1' }, isEmpty: true });
     await page.goto(`${await empty.app.listen({ host: '127.0.0.1', port: 0 })}/dashboard/setup`);
     await look('the first account');
@@ -145,7 +145,7 @@ describe.skipIf(mayLackBrowser())('every screen of the dashboard in a real brows
     await empty.app.close();
   }, 60_000);
 
-  test('Ctrl-K finds things by keyboard alone, and Enter goes there', async () => {
+  test('Ctrl-K finds things using only the keyboard, and Enter opens them', async () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(`${url}/dashboard`);
     await page.keyboard.press('Control+k');

@@ -4,10 +4,10 @@ import { mayLackBrowser } from '../support/browser.ts';
 import { OWNER, startWalk, type Walk } from '../support/dashboard-walk.ts';
 import { anotherPost } from '../support/webhooks.ts';
 
-/** Changes that are nobody's but one's own. */
+/** Changes that affect only the user who makes them. */
 const OWN = /^\/dashboard\/(logout$|settings\/account)/;
 
-/** Where a screen sends changes to, and what of them it says beside the token. */
+/** Where each form for a change is sent, and its fields. */
 type Changes = Map<string, Record<string, string>>;
 
 describe.skipIf(mayLackBrowser())('a team in a real browser, against a real process', () => {
@@ -47,7 +47,7 @@ describe.skipIf(mayLackBrowser())('a team in a real browser, against a real proc
     return walk.comeIn((await owner.locator('#invitation').textContent()) ?? '');
   }
 
-  /** The changes that somebody's screens offer. */
+  /** The changes offered on a user's screens. */
   async function changesOf(page: Page): Promise<Changes> {
     const found: Changes = new Map();
     for (const screen of screens) {
@@ -61,7 +61,7 @@ describe.skipIf(mayLackBrowser())('a team in a real browser, against a real proc
     return found;
   }
 
-  test('an invited reader sees everything, is offered no change, and is refused each that an owner has', async () => {
+  test('an invited reader sees everything, is offered no changes, and is refused every change an owner can make', async () => {
     owner = await walk.comeIn(walk.setupUrl);
     reader = await invite('reader@example.com', 'reader');
     const changes = await changesOf(owner);
@@ -76,11 +76,11 @@ describe.skipIf(mayLackBrowser())('a team in a real browser, against a real proc
       expect([action, refused.status()]).toEqual([action, 403]);
       expect(await refused.text()).toContain(`Ask an owner: ${OWNER}.`);
     }
-    // The forms of changes, which the reader opened by their addresses.
+    // Forms for changes, which the reader opened by URL.
     for (const fault of walk.faults.splice(0)) expect(fault).toContain('status of 403');
   }, 240_000);
 
-  test('an owner makes somebody a reader, and removes them: both count at once', async () => {
+  test('when an owner makes somebody a reader, or removes them, it takes effect immediately', async () => {
     const member = await invite('member@example.com', 'member');
     await menu(member, 'Sources');
     await member.getByRole('link', { name: 'Add source' }).first().click();

@@ -8,7 +8,7 @@ import { startReceiver, status } from '../support/receiver.ts';
 const ASKS = 'Can anyone recommend a CRM? We have budget and need it this month.';
 const PATIENCE = { timeout: 60_000, interval: 50 };
 
-describe.skipIf(mayLackBrowser())('the screens of work in a real browser, against a real process', () => {
+describe.skipIf(mayLackBrowser())('the work screens in a real browser, against a real process', () => {
   let walk: Walk;
   let page: Page;
   let leadId: string;
@@ -29,7 +29,7 @@ describe.skipIf(mayLackBrowser())('the screens of work in a real browser, agains
   const stageNow = async () => (await walk.call('GET', `/v1/leads/${leadId}`)).stage;
   const open = (path: string) => page.goto(`${walk.server.url}/dashboard${path}`);
 
-  /** Where a pointer takes the card, and where it leaves it in that stage. */
+  /** Where a pointer picks up the card, and where it drops it in that stage. */
   async function way(stage: string, held = '[data-handle]') {
     const from = await page.locator(`#${leadId} ${held}`).boundingBox();
     const to = await page.locator(`[data-stage="${stage}"]`).boundingBox();
@@ -57,7 +57,7 @@ describe.skipIf(mayLackBrowser())('the screens of work in a real browser, agains
     await touch('touchEnd');
   }
 
-  /** A card is shown where it was put at once: what counts is the page that is loaded then. */
+  /** A card is shown where it was dropped immediately, so only the reloaded page proves the move. */
   async function moves(stage: string, act: () => Promise<void>): Promise<void> {
     const loaded = page.waitForEvent('load');
     await act();
@@ -66,11 +66,11 @@ describe.skipIf(mayLackBrowser())('the screens of work in a real browser, agains
     expect(await stageNow()).toBe(stage);
   }
 
-  test('a card moves by keys, mouse and touch, and stands there when the board is loaded again', async () => {
+  test('a card can be moved by keyboard, mouse and touch, and stays there when the board is reloaded', async () => {
     await open('/pipeline');
     await page.getByRole('button', { name: 'Move Ann Lee', exact: true }).first().focus();
     for (const key of ['Space', 'ArrowRight']) await page.keyboard.press(key);
-    // It is seen where it goes before it is put there, and Escape takes it back.
+    // The target is shown before the card is dropped, and Escape cancels the move.
     await inColumn('contacted').waitFor();
     expect(await stageNow()).toBe('new');
     await page.keyboard.press('Escape');
@@ -89,7 +89,7 @@ describe.skipIf(mayLackBrowser())('the screens of work in a real browser, agains
     expect(walk.faults).toEqual([]);
   }, 240_000);
 
-  test('a card that somebody else has moved is not moved from where it is not; the board shows where it is', async () => {
+  test('a card that somebody else has moved is not moved from its old stage; the board shows where it is now', async () => {
     await walk.call('PUT', `/v1/pipeline/${leadId}/stage`, { stage: 'qualified' });
     await dragByMouse('engaged');
     await page.getByRole('alert').filter({ hasText: 'qualified' }).waitFor();
@@ -99,7 +99,7 @@ describe.skipIf(mayLackBrowser())('the screens of work in a real browser, agains
     await inColumn('qualified').waitFor();
   }, 120_000);
 
-  test('the profile editor rescores stored posts while one types, and saves nothing', async () => {
+  test('the profile editor rescores stored posts while the user types, and saves nothing', async () => {
     const [profile] = await walk.call('GET', '/v1/icps');
     await open(`/profiles/${profile.id}`);
     await page.getByLabel('Excluded phrases').fill('recommend a crm');
@@ -108,7 +108,7 @@ describe.skipIf(mayLackBrowser())('the screens of work in a real browser, agains
     expect(walk.faults).toEqual([]);
   }, 120_000);
 
-  test('a source is made from an address, and what it finds stands in the feed', async () => {
+  test('a source is created from a URL, and what it finds appears in the feed', async () => {
     const site = await startReceiver((response, request, socket) => {
       const posts = { '/latest.rss': rss([['1', wanting('CRM')]]), '/empty.rss': rss([]) }[request.path];
       (posts === undefined ? status(404) : status(200, {}, posts))(response, request, socket);
@@ -125,7 +125,7 @@ describe.skipIf(mayLackBrowser())('the screens of work in a real browser, agains
       .toBe(1);
     await page.reload();
     await page.getByRole('row', { name: 'Matched a profile' }).getByText('100%').waitFor();
-    // A feed that has nothing is not called healthy.
+    // A feed without posts is not shown as healthy.
     const empty = { kind: 'rss', name: 'Nothing', url: `http://127.0.0.1:${site.port}/empty.rss` };
     const { id } = await walk.call('POST', '/v1/sources', empty);
     await expect

@@ -10,7 +10,7 @@ import { anotherPost } from '../support/webhooks.ts';
 const MINUTE_MS = 60_000;
 const ASKED = 'Which dispatch app do you use';
 
-/** A Hacker News of its own: one question, which names what was searched for. */
+/** A simulated Hacker News with one question, which contains the search phrase. */
 const community: Answer = (response, { path }) => {
   const [competitor] = (new URL(path, 'http://local').searchParams.get('query') ?? '').split(' alternative');
   const hit = {
@@ -49,7 +49,7 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
   const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true });
   const says = (text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
 
-  /** Fails where a delivery is not signed with the secret that the page showed, in each of the three ways. */
+  /** Fails unless a delivery is signed with the secret shown on the page, in all three schemes. */
   function verify({ body, headers }: Received): void {
     const { signature } = new Webhook(secret).verify(body, headers as Record<string, string>) as {
       signature: string;
@@ -67,7 +67,7 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
   }
   let posted = 0;
 
-  test('from its set-up link an account comes to scored samples, and on to a rated signal of a suggested source, in under three minutes', async () => {
+  test('an account gets from its set-up link to scored samples, and to a rated signal from a suggested source, in under three minutes', async () => {
     const started = Date.now();
     page = await walk.comeIn(walk.setupUrl);
     await page
@@ -99,7 +99,7 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
     expect(walk.faults).toEqual([]);
   }, 240_000);
 
-  test('a webhook is made; its test is verified by the receiver, and the page shows both ways', async () => {
+  test('a webhook is created; the receiver verifies its test delivery, and the page shows request and response', async () => {
     await menu('Webhooks');
     await page.getByRole('link', { name: 'Create webhook' }).first().click();
     await page.getByLabel('Target URL').fill(receiver.url);
@@ -128,7 +128,7 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
     expect(walk.faults).toEqual([]);
   }, 240_000);
 
-  test('paused, it holds what comes and says why and how much; resumed, all of it goes out', async () => {
+  test('while paused, it holds deliveries and shows why and how many; when resumed, it sends all of them', async () => {
     await button('Pause').click();
     await page.getByText('Paused manually').waitFor();
     await post(3);
@@ -144,12 +144,12 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
     expect(walk.faults).toEqual([]);
   }, 240_000);
 
-  test('Webhook Logs show it by themselves, and replay one, some, and all since a time', async () => {
+  test('Webhook Logs update automatically, and can replay one delivery, several, or all since a given time', async () => {
     await menu('Webhook Logs');
     const rows = page.locator('tbody tr');
     const delivered = rows.filter({ has: page.locator('.badge.delivered') });
     await expect.poll(() => delivered.count(), PATIENCE).toBe(3);
-    // The list is read again by itself.
+    // The list refreshes automatically.
     await post(1);
     await expect.poll(() => delivered.count(), PATIENCE).toBe(4);
     await receiver.received(5);
@@ -158,7 +158,7 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
 
     await rows.first().locator('td.head-cell a').click();
     await button('Replay').click();
-    // A receiver that has it already gets it again only after a second click.
+    // A delivery that has already arrived is sent again only after a second click.
     await button('Resend').click();
     await receiver.received(6);
     expect(times(ids[0] ?? '').map(({ headers }) => headers['x-service-attempt'])).toEqual(['1', '2']);
@@ -169,7 +169,7 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
     await says('2 deliveries are being resent.');
     await receiver.received(8);
     expect(ids.map((id) => times(id).length)).toEqual([2, 2, 2, 1]);
-    // What is under way again is not replayed once more.
+    // A delivery that is already being replayed is not replayed again.
     await expect.poll(() => delivered.count(), PATIENCE).toBe(4);
     await page.getByText('Replay since…').click();
     await page.getByLabel('Final status').selectOption('delivered');
@@ -183,7 +183,7 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
     expect(walk.faults).toEqual([]);
   }, 240_000);
 
-  test('a new secret signs from then on', async () => {
+  test('after the secret is regenerated, deliveries are signed with the new one', async () => {
     await menu('Webhooks');
     await page.getByRole('link', { name: 'CRM' }).click();
     page.once('dialog', (dialog) => void dialog.accept());
@@ -198,7 +198,7 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
     expect(walk.faults).toEqual([]);
   }, 240_000);
 
-  test('logged out, the session is dead on the server, and Back shows nothing private', async () => {
+  test('after logging out, the session is invalid on the server, and Back shows nothing private', async () => {
     for (const name of ['Signals', 'Team']) await menu(name);
     await page.getByRole('heading', { level: 1, name: 'Team' }).waitFor();
     const team = page.url();
@@ -213,7 +213,7 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
     await button('Log out').click();
     await says('You are logged out.');
     expect(await asked()).toEqual([303, expect.stringContaining('/dashboard/login')]);
-    // Another tab, and what a browser shows that had kept the page whole.
+    // Another tab, and a browser that has kept the whole page in its cache.
     await other.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`);
     await other.getByRole('button', { name: 'Log in' }).waitFor();
     for (let i = 0; i < 2; i++) {

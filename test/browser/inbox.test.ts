@@ -8,7 +8,7 @@ const LEADS = 5;
 const TOOLS = ['CRM', 'help desk', 'booking system', 'payroll service', 'shared inbox'];
 const TOWNS = ['Leeds', 'Lyon', 'Porto', 'Graz', 'Bergen', 'Malmo', 'Turin', 'Ghent', 'Basel', 'Cork'];
 
-/** What is pressed at each of the week's signals: five leads, five for later, the rest is judged. */
+/** The key for each of the week's signals: five become leads, five are snoozed, the rest are judged. */
 const PRESSED = Array.from({ length: POSTS }, (_, at) => (at % 10 === 0 ? 'a' : ('snny'[at % 4] ?? 'n')));
 
 describe.skipIf(mayLackBrowser())('the inbox in a real browser, against a real process', () => {
@@ -36,13 +36,13 @@ describe.skipIf(mayLackBrowser())('the inbox in a real browser, against a real p
     return Object.fromEntries(said.map((text) => [text.replace(/\s*\S+$/, ''), text.split(/\s+/).at(-1)]));
   };
 
-  test("a week's work is done by keyboard alone: fifty signals are triaged, five become leads, one is won", async () => {
+  test("a week's work can be done using only the keyboard: fifty signals are triaged, five become leads, one is won", async () => {
     await page.goto(`${walk.server.url}/dashboard/signals`);
     await page.locator('[data-inbox-pane] h1').waitFor();
     expect(await counts()).toMatchObject({ Inbox: String(POSTS) });
     await page.keyboard.press('j');
     await page.keyboard.press('k');
-    // Of the page itself: Playwright's own `page.url()` learns of `history.replaceState` later than the list shows it.
+    // Read in the page: Playwright's `page.url()` reports `history.replaceState` later than the list shows it.
     const address = new URL(await page.evaluate<string>('location.href'));
     expect(address.searchParams.get('signal')).toBe(await current());
     for (const [at, key] of PRESSED.entries()) {
@@ -65,7 +65,7 @@ describe.skipIf(mayLackBrowser())('the inbox in a real browser, against a real p
     expect(walk.faults).toEqual([]);
   });
 
-  test('what comes in meanwhile joins the list by itself, and the chosen signal stays chosen', async () => {
+  test('new signals join the list automatically, and the selected signal stays selected', async () => {
     await page.goto(`${walk.server.url}/dashboard/signals?state=all`);
     await page.keyboard.press('j');
     const chosen = await current();

@@ -8,9 +8,9 @@ import { type RunningSite, serveStarterSite } from '../support/starter-site.ts';
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 const SMALLEST = { width: 320, height: 640 };
-/** Where the site has no page. */
+/** A path without a page. */
 const MISSING = '/servises/rewireing';
-/** How often something moved on the page, for the browser to say. */
+/** Counts layout shifts on the page; evaluated in the browser. */
 const LAYOUT_SHIFTS = `new Promise((resolve) => {
   let shifts = 0;
   const observer = new PerformanceObserver((list) => { shifts += list.getEntries().length; });
@@ -31,7 +31,7 @@ describe.skipIf(mayLackBrowser())('in a real browser', () => {
     await site?.app.close();
   });
 
-  /** Opens every page in turn, and hands it to `look`. */
+  /** Opens every page in turn, and passes it to `look`. */
   async function onEveryPage(context: BrowserContext, look: (page: Page, path: string) => Promise<void>) {
     const page = await context.newPage();
     for (const path of paths) {
@@ -41,7 +41,7 @@ describe.skipIf(mayLackBrowser())('in a real browser', () => {
     await context.close();
   }
 
-  // Each page in both colour schemes and in both layouts; all four pairs would say the same at twice the time.
+  // Each page in both colour schemes and both layouts; all four pairs would find no more in twice the time.
   test.each([
     { colorScheme: 'light', viewport: DESKTOP, name: 'desktop' },
     { colorScheme: 'dark', viewport: PHONE, name: 'phone' },
@@ -50,7 +50,7 @@ describe.skipIf(mayLackBrowser())('in a real browser', () => {
     async ({ colorScheme, viewport }) => {
       const context = await browser.newContext({ colorScheme, viewport });
       await onEveryPage(context, async (page, path) => {
-        // Evaluated, as the page's policy lets no script in; all rules, the best practices too.
+        // Evaluated, because the page's CSP allows no scripts; all rules, including best practices.
         await page.evaluate(axe.source);
         const { violations, passes } = await page.evaluate<AxeResults>('axe.run()');
         const faults = violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes[0]?.target})`);
@@ -61,7 +61,7 @@ describe.skipIf(mayLackBrowser())('in a real browser', () => {
     120_000,
   );
 
-  test('no page is wider than the smallest phone, and nothing on it moves while it loads', async () => {
+  test('no page is wider than the smallest phone, and nothing on it shifts while it loads', async () => {
     const context = await browser.newContext({ viewport: SMALLEST });
     await onEveryPage(context, async (page, path) => {
       const width = await page.evaluate<number>('document.documentElement.scrollWidth');
@@ -71,7 +71,7 @@ describe.skipIf(mayLackBrowser())('in a real browser', () => {
   }, 60_000);
 
   test.each([PHONE, DESKTOP])(
-    'nothing moves on a page that comes in pieces, at %o',
+    'nothing shifts on a page that arrives in pieces, at %o',
     async (viewport) => {
       const slow = await serveInPieces(site.url, /(?=<(?!meta|link|path|td|th\b)[a-z])/);
       const context = await browser.newContext({ viewport });
@@ -87,7 +87,7 @@ describe.skipIf(mayLackBrowser())('in a real browser', () => {
     120_000,
   );
 
-  test('no page asks another machine for anything, breaks its policy or lacks a file', async () => {
+  test('no page makes requests to other hosts, violates its CSP or has missing files', async () => {
     const context = await browser.newContext();
     const faults: string[] = [];
     await context.route('**', async (route) => {
@@ -105,7 +105,7 @@ describe.skipIf(mayLackBrowser())('in a real browser', () => {
     expect(faults).toEqual([]);
   }, 60_000);
 
-  test('on a phone the menu opens by its button and leads on, without a script', async () => {
+  test('on a phone, the menu opens by its button and its links work, without scripts', async () => {
     const context = await browser.newContext({ viewport: PHONE, javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(`${site.url}/`);
@@ -117,7 +117,7 @@ describe.skipIf(mayLackBrowser())('in a real browser', () => {
     await context.close();
   });
 
-  test('code is copied by its button, under the policy of pages', async () => {
+  test('the copy button copies code under the CSP of pages', async () => {
     const context = await browser.newContext({
       viewport: PHONE,
       permissions: ['clipboard-read', 'clipboard-write'],
@@ -132,7 +132,7 @@ describe.skipIf(mayLackBrowser())('in a real browser', () => {
     await context.close();
   });
 
-  test('at 320 px the header is one line, with a way to call', async () => {
+  test('at 320 px, the header is one line and has a link to call', async () => {
     const context = await browser.newContext({ viewport: { width: 320, height: 640 } });
     const page = await context.newPage();
     await page.goto(`${site.url}/`);
@@ -144,7 +144,7 @@ describe.skipIf(mayLackBrowser())('in a real browser', () => {
     await context.close();
   });
 
-  test('the first stop of the tab key is a way past the header', async () => {
+  test('the first Tab stop is a link that skips the header', async () => {
     const context = await browser.newContext({ viewport: DESKTOP });
     const page = await context.newPage();
     await page.goto(`${site.url}/pricing`);

@@ -6,7 +6,7 @@ import { isTimeZone } from '../../src/model/tenant.ts';
 const HOUR = 3_600_000;
 const utc = (text: string) => Date.parse(text);
 
-/** The days of a range with their hours. */
+/** Returns the days of a range with their lengths in hours. */
 function hoursOf(timezone: string, from: string, to: string): [string, number][] {
   const range = { from: startOfDate(from, timezone), to: startOfDate(to, timezone) };
   const buckets = bucketsOf(range, { interval: 'day', timezone, max: 400 });
@@ -23,18 +23,18 @@ describe('days of a time zone', () => {
     ['Atlantic/Azores', 'has two midnights', '2026-10-25', '2026-10-26', 25],
     ['Australia/Lord_Howe', 'gives back half an hour', '2026-04-05', '2026-04-06', 24.5],
     ['Asia/Kathmandu', 'is as any other', '2026-03-29', '2026-03-30', 24],
-  ])('where %s %s, that day is one bucket of its own length', (timezone, _, date, next, hours) => {
+  ])('when %s %s, that day is one bucket of its actual length', (timezone, _, date, next, hours) => {
     expect(hoursOf(timezone, date, next)).toEqual([[date, hours]]);
   });
 
-  test('a day that a zone never had is left out', () => {
+  test('a day that a time zone skipped is left out', () => {
     expect(hoursOf('Pacific/Apia', '2011-12-29', '2012-01-01')).toEqual([
       ['2011-12-29', 24],
       ['2011-12-31', 24],
     ]);
   });
 
-  test('a week is seven days from Monday, an hour shorter where the clock springs forward', () => {
+  test('a week is seven days from Monday, an hour shorter when the clock springs forward', () => {
     const range = { from: utc('2026-03-25T12:00:00Z'), to: utc('2026-04-01T12:00:00Z') };
     expect(bucketsOf(range, { interval: 'week', timezone: 'Europe/Berlin', max: 9 })).toEqual([
       { date: '2026-03-23', start: utc('2026-03-22T23:00:00Z'), end: utc('2026-03-29T22:00:00Z') },
@@ -42,7 +42,7 @@ describe('days of a time zone', () => {
     ]);
   });
 
-  test('a series that would be too long is none', () => {
+  test('a series that would be too long is null', () => {
     const range = { from: utc('2026-01-01T00:00:00Z'), to: utc('2026-01-04T00:00:00Z') };
     const options = { interval: 'day', timezone: 'UTC' } as const;
     expect(bucketsOf(range, { ...options, max: 3 })).toHaveLength(3);
@@ -51,7 +51,7 @@ describe('days of a time zone', () => {
   });
 });
 
-/** The calendar date of a moment as Node's own tables give it, without luxon. */
+/** The calendar date of a moment by Node's own time zone data, without luxon. */
 function localDate(ms: number, timeZone: string): string {
   return new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' }).format(ms);
 }
@@ -61,7 +61,7 @@ const zones = fc.constantFrom(
   ...['Pacific/Apia', 'Australia/Lord_Howe', 'Africa/Cairo', 'America/Sao_Paulo', 'Asia/Kathmandu'],
 );
 
-test('buckets follow each other without a gap, and each moment lies in that of its local date', () => {
+test('buckets have no gaps, and each moment falls into the bucket of its local date', () => {
   const moment = fc.integer({ min: utc('2005-01-01T00:00:00Z'), max: utc('2035-01-01T00:00:00Z') });
   fc.assert(
     fc.property(zones, moment, fc.integer({ min: 1, max: 100 * 24 * HOUR }), (timezone, from, length) => {
@@ -79,7 +79,7 @@ test('buckets follow each other without a gap, and each moment lies in that of i
   );
 });
 
-test('a time zone is a name of the IANA database, in any case', () => {
+test('a time zone is an IANA name in any case', () => {
   for (const name of ['UTC', 'Europe/Berlin', 'europe/berlin', 'Etc/GMT+5'])
     expect(isTimeZone(name)).toBe(true);
   for (const name of ['', '+01:00', '-05', 'Mars/Phobos', 'local', 'Europe/Berlin ']) {

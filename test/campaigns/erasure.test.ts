@@ -30,7 +30,7 @@ async function call(method: 'GET' | 'POST' | 'DELETE', url: string, payload?: ob
 
 const at = '2026-01-01T10:00:00Z';
 
-test('an erased person leaves the figures as they were, and no trace of who it was', async () => {
+test('erasing a person keeps the statistics and leaves no trace of who it was', async () => {
   await call('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/', event_types: ['reply.classified'] });
   const { id } = await call('POST', '/v1/campaigns', { name: 'Spring', status: 'active' });
   const lead = await call('POST', '/v1/leads', { email: 'ann@acme.com', enrich: false });
@@ -41,7 +41,7 @@ test('an erased person leaves the figures as they were, and no trace of who it w
   await record(
     { event_id: 'ann@acme.com/1', email: 'ann@acme.com' },
     { event_id: '2', lead_id: lead.id, email: 'ann@home.net', type: 'delivered' },
-    // Known to be hers by the campaign alone.
+    // Linked to her only through the campaign.
     { event_id: '3', email: 'ann@home.net', type: 'replied', reply_class: 'interested' },
     { event_id: '4', email: 'bob@acme.com' },
   );
@@ -52,12 +52,12 @@ test('an erased person leaves the figures as they were, and no trace of who it w
 
   expect(await call('GET', `/v1/campaigns/${id}/stats`)).toEqual(stats);
   const { audit, events, ...others } = readRows(file);
-  // What happened stays known, by an id that leads to nothing any more.
+  // The event is kept under an id that no longer resolves to anything.
   const happened = (events ?? []).map((row) => JSON.parse(row)).map(({ subject_id: _, ...row }) => row);
   expect(happened).toContainEqual(expect.objectContaining({ type: 'lead.created', data: '{"erased":true}' }));
   const stored = JSON.stringify([others, happened]);
   for (const trace of ['ann@acme.com', 'ann@home.net', lead.id]) expect(stored).not.toContain(trace);
-  // Who made and who erased the lead stays known for a year, by an id that leads to nothing any more.
+  // Who created and who erased the lead is kept for a year, under an id that no longer resolves.
   const subjects = (audit ?? []).map((row) => JSON.parse(row)).filter(({ subject }) => subject === lead.id);
   expect(subjects.map(({ action }) => action).sort()).toEqual(['lead.create', 'lead.erase']);
   for (const address of ['ann@acme.com', 'ann@home.net'])

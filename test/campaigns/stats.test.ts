@@ -16,7 +16,7 @@ import { aTenant, openTestStore } from '../support/store.ts';
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** What a generated event is made of; everybody is an address. */
+/** The parts of a generated event; each person is an email address. */
 interface Happening {
   type: NewCampaignEvent['type'];
   at: number;
@@ -26,7 +26,7 @@ interface Happening {
   auto: boolean;
 }
 
-// Berlin and New York both change their clocks within this time; few people, steps and moments, so that they meet.
+// Berlin and New York both change their clocks in this range; few people, steps and moments, so that they collide.
 const START = Date.UTC(2026, 9, 22);
 const happening: fc.Arbitrary<Happening> = fc
   .record({
@@ -53,7 +53,7 @@ const query: fc.Arbitrary<StatsQuery> = fc
   })
   .filter(({ from, to }) => from === null || to === null || from < to);
 
-/* The independent computation: arrays, filters and sets; dates by Intl. It shares no line with the product. */
+/* The independent computation: arrays, filters and sets; dates by Intl. It shares no code with the product. */
 
 const nameOf = (event: Happening): Counted =>
   event.type === 'replied' && event.auto ? 'auto_replied' : event.type;
@@ -87,7 +87,7 @@ function expectedSummary(events: Happening[]) {
   };
 }
 
-/** The first day of the bucket that a moment belongs to. */
+/** Returns the first day of the bucket that a moment belongs to. */
 function dateOf(ms: number, interval: StatsInterval, timeZone: string): string {
   const day = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' }).format(ms);
   if (interval === 'day') return day;
@@ -96,7 +96,7 @@ function dateOf(ms: number, interval: StatsInterval, timeZone: string): string {
   return new Date(noon - sinceMonday * DAY).toISOString().slice(0, 10);
 }
 
-/** A store that campaigns are made in; several of them, as opening one takes longer than all that is counted. */
+/** A store for many campaigns, because opening one takes longer than all the counting. */
 async function openCampaigns() {
   const { store } = await openTestStore();
   onTestFinished(store.close);
@@ -118,7 +118,7 @@ async function openCampaigns() {
   };
 }
 
-test('every figure is what an independent computation finds, in any range and time zone', async () => {
+test('all statistics match an independent computation for any range and time zone', async () => {
   const campaignOf = await openCampaigns();
   await fc.assert(
     fc.asyncProperty(fc.array(happening, { maxLength: 60 }), query, async (events, asked) => {
@@ -168,7 +168,7 @@ test('every figure is what an independent computation finds, in any range and ti
   );
 });
 
-test('each hour of the day when the clock is set back belongs to that day, and no other', async () => {
+test('each hour of the day when the clock is set back belongs to that day only', async () => {
   // 25 October 2026 in Berlin: from 22:00 UTC of the day before until 23:00 UTC.
   const midnight = Date.UTC(2026, 9, 24, 22);
   const events = Array.from({ length: 27 }, (_, hour): Happening => {
@@ -190,7 +190,7 @@ test('each hour of the day when the clock is set back belongs to that day, and n
   );
 });
 
-test('a campaign in which nothing happened has counts of nothing, no rates and no series', async () => {
+test('a campaign without events has zero counts, no rates and no series', async () => {
   const ask = await (await openCampaigns())([]);
   const stats = await ask({ from: null, to: null, interval: 'day', timezone: 'UTC' });
   expect(stats).toMatchObject({ from: null, to: null, interval: null, series: [], recipients_contacted: 0 });
@@ -199,7 +199,7 @@ test('a campaign in which nothing happened has counts of nothing, no rates and n
   expect(stats.by_step.map(({ step, name }) => [step, name])).toEqual([[2, 'Reminder']]);
 });
 
-test('without an interval the series has days, weeks where days are too many, and is left out for centuries', async () => {
+test('without an interval the series is daily, weekly when too long for days, and omitted for centuries', async () => {
   const event = (at: number): Happening => ({
     type: 'sent',
     at,
@@ -219,7 +219,7 @@ test('without an interval the series has days, weeks where days are too many, an
   expect(await lifeOf(3_000)).toEqual([null, 0, 2]);
 });
 
-test('counting goes on over any number of events', async () => {
+test('counting works for any number of events', async () => {
   const many = Array.from({ length: 12_000 }, (_, index): Happening => {
     return {
       type: 'sent',

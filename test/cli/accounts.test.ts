@@ -13,7 +13,7 @@ async function json(args: string[], env: NodeJS.ProcessEnv) {
   return JSON.parse(stdout);
 }
 
-test('makes a tenant and prints exactly the promised members', async () => {
+test('creates a tenant and prints exactly the documented members', async () => {
   using folder = temporaryFolder();
   const made = await json(CREATE, { DATA_DIR: folder.path, BASE_URL: 'https://signals.example' });
   expect(Object.keys(made)).toEqual(['tenant_id', 'name', 'plan', 'api_key', 'setup_url']);
@@ -26,7 +26,7 @@ test('makes a tenant and prints exactly the promised members', async () => {
 test.each([
   ['tenant', 'list'],
   ['key', 'list', '--json'],
-])('%s %s says that a folder has no database, and makes nothing there', async (...args) => {
+])('%s %s reports that a folder has no database, and creates nothing there', async (...args) => {
   using folder = temporaryFolder();
   const missing = join(folder.path, 'nowhere');
   for (const path of [folder.path, missing]) {
@@ -40,7 +40,7 @@ test.each([
   expect(readdirSync(folder.path)).toEqual([]);
 });
 
-test('lists tenants with their plans and puts one on another plan', async () => {
+test('lists tenants with their plans, and changes the plan of one', async () => {
   using folder = temporaryFolder();
   const env = { DATA_DIR: folder.path };
   const { tenant_id } = await json([...CREATE, '--plan', 'starter'], env);
@@ -54,7 +54,7 @@ test('lists tenants with their plans and puts one on another plan', async () => 
   expect(await run(['tenant', 'plan', 'ten_none', 'pro'], env)).toMatchObject({ code: 1, stdout: '' });
 });
 
-test('makes, lists and revokes keys', async () => {
+test('creates, lists and revokes keys', async () => {
   using folder = temporaryFolder();
   const env = { DATA_DIR: folder.path };
   const { tenant_id } = await json(CREATE, env);
@@ -74,7 +74,7 @@ test('makes, lists and revokes keys', async () => {
   expect((await run(['key', 'revoke', 'key_none'], env)).code).toBe(1);
 });
 
-test('understands the presets of scopes', async () => {
+test('accepts scope presets', async () => {
   using folder = temporaryFolder();
   const env = { DATA_DIR: folder.path };
   const { tenant_id } = await json(CREATE, env);
@@ -90,7 +90,7 @@ test('understands the presets of scopes', async () => {
   expect(await scopesOf('read')).toEqual(SCOPES.filter((scope) => scope.endsWith(':read')));
 });
 
-test('refuses a key for no tenant and one that has expired', async () => {
+test('refuses a key for an unknown tenant, and one that has already expired', async () => {
   using folder = temporaryFolder();
   const env = { DATA_DIR: folder.path };
   const create = ['key', 'create', '--name', 'A', '--scopes', 'read', '--tenant'];
@@ -99,7 +99,7 @@ test('refuses a key for no tenant and one that has expired', async () => {
   expect((await run([...create, 'ten_none', '--expires', 'tomorrow'], env)).code).toBe(64);
 });
 
-test('a running server lets a new key in and a revoked one out at once', async () => {
+test('a running server accepts a new key and rejects a revoked one immediately', async () => {
   using folder = temporaryFolder();
   const env = { DATA_DIR: folder.path, PORT: '0' };
   await using server = start(['serve'], env);
@@ -114,7 +114,7 @@ test('a running server lets a new key in and a revoked one out at once', async (
   expect(await ask()).toBe(401);
 });
 
-test('prints a new set-up link for a tenant, and a link for a new password for an address', async () => {
+test('prints a new set-up link for a tenant, and a password reset link for an address', async () => {
   using folder = temporaryFolder();
   const env = { DATA_DIR: folder.path, BASE_URL: 'https://signals.example' };
   const { tenant_id } = await json(CREATE, env);

@@ -19,7 +19,7 @@ beforeEach(async () => {
   await store.createTenant(aTenant(TENANT));
 });
 
-/** Runs a command on the store of the test, which stays open. */
+/** Runs a command on the test's store, which stays open. */
 async function run(...args: string[]): Promise<string> {
   const opened: Opened = {
     ...{ store, clock, random: systemRandom, newId: createIds(clock, systemRandom) },
@@ -34,7 +34,7 @@ async function run(...args: string[]): Promise<string> {
   return ended.stdout;
 }
 
-test('what commands change stands in the audit list', async () => {
+test('changes made by commands are in the audit log', async () => {
   const names = ['--tenant', TENANT, '--name', 'Import', '--scopes', 'read', '--json'];
   const { key_id } = JSON.parse(await run('key', 'create', ...names));
   await run('key', 'revoke', key_id);
@@ -50,7 +50,7 @@ test('what commands change stands in the audit list', async () => {
   ]);
 });
 
-test('who lost the phone is helped by owner reset, and only where that is asked for', async () => {
+test('owner reset turns off a lost second factor, but only on request', async () => {
   const userId = `own_${TENANT}`;
   await store.offerFactor(userId, Buffer.from('sealed'));
   await store.confirmFactor({ userId, step: 1, now: T0, codeHashes: ['a'], keep: '' });

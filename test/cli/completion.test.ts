@@ -11,7 +11,7 @@ async function scriptFor(shell: string): Promise<string> {
   return stdout;
 }
 
-/** Runs `program` in a real shell and returns the lines that it printed. */
+/** Runs `program` in a real shell, and returns the lines it printed. */
 function inShell(shell: string, program: string): string[] {
   const { status, stdout, stderr } = spawnSync(shell, ['-c', program], { encoding: 'utf8' });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -20,7 +20,7 @@ function inShell(shell: string, program: string): string[] {
 
 const lacks = (shell: string) => !existsSync(`/usr/bin/${shell}`) && !existsSync(`/bin/${shell}`);
 
-/** What is typed (the last word is being completed), and what is offered. */
+/** The words typed (the last one is being completed), and the completions offered. */
 const TYPED: [string[], string[]][] = [
   [['ten'], ['tenant']],
   [
@@ -53,11 +53,11 @@ test.skipIf(lacks('fish')).each(TYPED)('fish completes %j', async (words, offere
   writeFileSync(file, await scriptFor('fish'));
   const found = inShell('fish', `source ${file}; complete -C 'signalpost ${words.join(' ')}'`);
   const named = found.map((line) => line.split('\t')[0]);
-  // fish offers options only where a word begins with a hyphen.
+  // fish offers options only for words that start with a hyphen.
   expect(named.sort()).toEqual(offered.filter((word) => word !== '--help').sort());
 });
 
-test.skipIf(lacks('zsh'))('zsh takes the script and knows it for the command', async () => {
+test.skipIf(lacks('zsh'))('zsh loads the script and registers it for the command', async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, '_signalpost');
   writeFileSync(file, await scriptFor('zsh'));
@@ -65,13 +65,13 @@ test.skipIf(lacks('zsh'))('zsh takes the script and knows it for the command', a
   expect(inShell('zsh', program)).toEqual(['_signalpost']);
 });
 
-test('a shell that is not known is refused with those that are', async () => {
+test('an unknown shell is refused with a list of the known ones', async () => {
   const { code, stderr } = await runInProcess(['completion', 'tcsh']);
   expect(code).toBe(64);
   expect(stderr).toContain('bash, zsh, fish');
 });
 
-test.each(['--version', '-V'])('%s names version, schema and model', async (option) => {
+test.each(['--version', '-V'])('%s prints version, schema and model', async (option) => {
   const { code, stdout } = await runInProcess([option]);
   expect({ code, stdout }).toEqual({ code: 0, stdout: '1.2.3 (schema 4, model 2026-01-31)\n' });
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { freePort } from '../support/server-process.ts';
 import { run, startScript, temporaryFolder } from './process.ts';
 
-/** A copy of the starter site to be spoiled. */
+/** A copy of the starter site that tests break. */
 function copySite(folder: string): string {
   const contentDir = join(folder, 'content');
   cpSync('content', contentDir, { recursive: true });
@@ -25,7 +25,7 @@ test.each([
     /site\.json:\d+:\d+: /,
   ],
 ])(
-  '%s stops the start with file and line, exit code 78 and nothing opened',
+  '%s prevents startup with file and line, exit code 78 and nothing opened',
   async (_name, file, spoil, said) => {
     using folder = temporaryFolder();
     const contentDir = copySite(folder.path);
@@ -41,7 +41,7 @@ test.each([
   },
 );
 
-test('a content folder that is not there stops the start and names the setting', async () => {
+test('a missing content folder prevents startup, and the message names the setting', async () => {
   using folder = temporaryFolder();
   const missing = join(folder.path, 'nowhere');
   const ended = await run(['serve'], { DATA_DIR: folder.path, CONTENT_DIR: missing, PORT: '0' });
@@ -50,7 +50,7 @@ test('a content folder that is not there stops the start and names the setting',
   expect(ended.stderr).toContain('CONTENT_DIR');
 });
 
-test('npm run dev serves a page as it is after each change, and waits for a fault to be mended', async () => {
+test('npm run dev serves the current page after each change, and waits until an error is fixed', async () => {
   using folder = temporaryFolder();
   const contentDir = copySite(folder.path);
   const page = join(contentDir, 'pricing.md');
@@ -71,13 +71,13 @@ test('npm run dev serves a page as it is after each change, and waits for a faul
       (text) => text !== '' && !text.includes('spoiled') && !text.includes('not there before'),
     );
   } finally {
-    // Not SIGKILL: it would leave npm's child behind.
+    // Not SIGKILL, which would leave npm's child running.
     dev.kill('SIGTERM');
     await dev.ended;
   }
 }, 240_000);
 
-/** Asks until the page is as it should be; a server that restarts answers nothing for a moment. */
+/** Retries until the page is as expected; a restarting server does not respond for a moment. */
 async function untilPage(url: string, isRight: (text: string) => boolean): Promise<void> {
   const deadline = performance.now() + 60_000;
   while (performance.now() < deadline) {

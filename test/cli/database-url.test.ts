@@ -11,10 +11,10 @@ import { RECEIVERS } from '../dispatcher/tls-fixture.ts';
 import { databaseUrl, mayLackPostgres, type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { run, temporaryFolder } from './process.ts';
 
-/** "reader" has a password, and so may only come in with it. */
+/** "reader" has a password, and so can only connect with it. */
 const ADMISSION = 'local all reader scram-sha-256\nlocal all locked_out reject\nlocal all all trust\n';
 
-describe.skipIf(mayLackPostgres())('with a DATABASE_URL that will not do', () => {
+describe.skipIf(mayLackPostgres())('with an unusable DATABASE_URL', () => {
   let postgres: PostgresServer;
   let folder: string;
   let base: { host: string; user: string; database: string };
@@ -39,7 +39,7 @@ describe.skipIf(mayLackPostgres())('with a DATABASE_URL that will not do', () =>
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Commands open the database as the server does, and need not load the site first. */
+  /** Commands open the database like the server, without having to load the site first. */
   async function refused(url: string, command = 'migrate') {
     using data = temporaryFolder();
     return await run([command], { DATA_DIR: data.path, PORT: '0', DATABASE_URL: url });
@@ -93,14 +93,14 @@ describe.skipIf(mayLackPostgres())('with a DATABASE_URL that will not do', () =>
     expect(ended).toEqual({ code: 78, stdout: '', stderr: `${message}\n` });
   });
 
-  test('no server starts', async () => {
+  test('the server does not start', async () => {
     const ended = await refused(databaseUrl({ ...base, database: 'not_there' }), 'serve');
     expect(ended).toMatchObject({ code: 78, stdout: '' });
     expect(ended.stderr).toMatch(/^The PostgreSQL server has no such database\..*\n$/);
   });
 
   test('a certificate that cannot be verified is refused with exit code 78 and one line', async () => {
-    // As a server of PostgreSQL begins: the client asks for TLS, "S" agrees to it.
+    // The start of PostgreSQL's protocol: the client requests TLS, and "S" accepts.
     const server = createServer((socket) => {
       socket.once('data', () => {
         socket.write('S');
@@ -119,7 +119,7 @@ describe.skipIf(mayLackPostgres())('with a DATABASE_URL that will not do', () =>
     server.close();
   });
 
-  test('another master key ends the start and every command, and changes nothing', async () => {
+  test('with another master key, the server and every command exit without changing anything', async () => {
     const config = await postgres.createDatabase();
     using data = temporaryFolder();
     const env = { DATA_DIR: data.path, DATABASE_URL: databaseUrl(config) };
@@ -136,7 +136,7 @@ describe.skipIf(mayLackPostgres())('with a DATABASE_URL that will not do', () =>
     expect([code, JSON.parse(stdout).length]).toEqual([0, 1]);
   });
 
-  test('a server that cannot be reached ends a command with exit code 1', async () => {
+  test('a command exits with 1 if the server cannot be reached', async () => {
     using data = temporaryFolder();
     const url = `postgres:///none?host=${data.path}&user=signalpost`;
     const { code, stdout, stderr } = await run(['tenant', 'list'], {

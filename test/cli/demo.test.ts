@@ -5,13 +5,13 @@ import { observedPostSchema } from '../../src/model/signal.ts';
 import { freePort } from '../support/server-process.ts';
 import { run, start, temporaryFolder } from './process.ts';
 
-test('every sample is a post that the API takes', () => {
+test('every sample is a post that the API accepts', () => {
   const lines = readFileSync('data/samples.jsonl', 'utf8').trim().split('\n');
   expect(lines).toHaveLength(14);
   for (const line of lines) expect(observedPostSchema.safeParse(JSON.parse(line)).error).toBeUndefined();
 });
 
-test('demo --once scores every sample and reads a site, verifies every delivery, removes its data and exits with 0', async () => {
+test('demo --once scores every sample, reads a site, verifies every delivery, removes its data and exits with 0', async () => {
   using folder = temporaryFolder();
   const { code, stdout, stderr } = await run(['demo', '--once', '--sources'], { TMPDIR: folder.path });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -19,7 +19,7 @@ test('demo --once scores every sample and reads a site, verifies every delivery,
     ...['Forum: 4 new posts, 2 signals', 'Jobs: 2 new posts, 1 signal', 'Forum: 1 new post, 1 signal'],
   ]);
   expect(stdout.match(/^ *\d+ {2}(HOT|warm|cold) /gm)).toHaveLength(14);
-  // What is cold says what counts against it, not that it "asks for something to buy +21".
+  // A cold signal shows what counts against it, not that it "asks for something to buy +21".
   expect(stdout.match(/^ *\d+ {2}cold .* -\d+$/gm)).toHaveLength(
     stdout.match(/^ *\d+ {2}cold /gm)?.length ?? 0,
   );
@@ -40,7 +40,7 @@ test('demo delivers one more signal that its curl line describes, until Ctrl-C',
   );
   const [name = '', value = ''] = (authorization ?? '').split(': ');
   const headers = { [name]: value, 'content-type': 'application/json' };
-  // Whenever it is shown: posts that are weeks old are cold.
+  // Whenever the demo is run: posts that are weeks old are cold.
   const samples = await fetch(`${new URL(url ?? '').origin}/v1/signals?limit=50`, { headers });
   const { data: seen } = (await samples.json()) as { data: { platform: { posted_at: string } }[] };
   const ages = seen.map(({ platform }) => Date.now() - Date.parse(platform.posted_at));
@@ -56,7 +56,7 @@ test('demo delivers one more signal that its curl line describes, until Ctrl-C',
   expect(existsSync(temporary) && readdirSync(temporary)).toEqual([]);
 });
 
-test('demos that are started together get ports of their own', async () => {
+test('demos started at the same time get separate ports', async () => {
   using folder = temporaryFolder();
   const env = { TMPDIR: folder.path };
   const demos = await Promise.all([1, 2].map(() => run(['demo', '--once'], env)));
@@ -65,7 +65,7 @@ test('demos that are started together get ports of their own', async () => {
   );
 });
 
-test('demo runs its server on PORT, and says so where that is taken', async () => {
+test('demo runs its server on PORT, and reports if that is in use', async () => {
   using folder = temporaryFolder();
   const env = { TMPDIR: folder.path, PORT: String(await freePort()) };
   await using demo = start(['demo'], env);

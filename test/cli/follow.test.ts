@@ -29,7 +29,7 @@ afterEach(() => t.app.close());
 
 const ports = { clock: systemClock, err: () => undefined };
 
-/** Follows until so many events were handled, the last of their page, or `handle` throws. */
+/** Follows until this many events have been handled, up to the end of a page, or until `handle` throws. */
 async function follow(
   count: number,
   handle: (event: FeedEvent) => void = () => undefined,
@@ -53,7 +53,7 @@ test('a feed is followed from where the last run stopped', async () => {
   expect(await follow(2)).toEqual(all.slice(3));
 });
 
-test('what a stop cuts off comes again', async () => {
+test('events interrupted by a stop are handled again', async () => {
   const ids = await t.addDeliveries(3);
   const cut = follow(3, ({ id }) => {
     if (id === ids[1]) throw new Error('stopped');
@@ -62,12 +62,12 @@ test('what a stop cuts off comes again', async () => {
   expect(await follow(3)).toEqual(ids);
 });
 
-test('a wrong key ends it with what the server says', async () => {
+test("a wrong key ends it with the server's message", async () => {
   source.apiKey = 'sp_live_wrong';
   await expect(follow(1)).rejects.toThrow(/returned 401/);
 });
 
-test('an event is posted signed, with the bytes that an endpoint would get', async () => {
+test('an event is posted with a signature, and with the bytes that an endpoint would get', async () => {
   const receiver = await startReceiver(status(202));
   onTestFinished(() => receiver.close());
   await t.addDeliveries(1);

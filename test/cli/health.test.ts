@@ -9,7 +9,7 @@ const GOOD = {
   data: { status: 'ok', service: 'localhost', time: '2026-11-16T08:00:00.000Z' },
 };
 
-/** What `health` makes of a server that answers so. */
+/** Runs `health` against a server with this response. */
 async function healthOf(listener: RequestListener) {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -29,7 +29,7 @@ const answering =
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   };
 
-test('prints the answer of a server that is well and exits with 0', async () => {
+test('prints the response of a healthy server and exits with 0', async () => {
   const { code, stdout } = await healthOf((request, response) =>
     answering(request.url === '/api/health' ? 200 : 404, GOOD)(request, response),
   );
@@ -52,7 +52,7 @@ test('exits with 2 when the connection is refused', async () => {
   expect(stderr).toContain('ECONNREFUSED');
 });
 
-test('exits with 2 when the answer is cut off', async () => {
+test('exits with 2 when the response is cut off', async () => {
   const ended = await healthOf((_request, response) => {
     response.writeHead(200, { 'content-length': '500' });
     response.write('{"success":true', () => response.destroy());
@@ -60,17 +60,17 @@ test('exits with 2 when the answer is cut off', async () => {
   expect(ended).toMatchObject({ code: 2, stdout: '' });
 });
 
-test('exits with 2 when there is no such host', async () => {
+test('exits with 2 when the host does not exist', async () => {
   expect((await run(['health', '--base-url', 'http://no-such-host.invalid'])).code).toBe(2);
 });
 
-test('exits with 2 when no answer comes in 10 s', async () => {
+test('exits with 2 when there is no response within 10 s', async () => {
   const { code, stderr } = await healthOf(() => undefined);
   expect(code).toBe(2);
   expect(stderr).toContain('no answer in 10 s');
 });
 
-test('exits with 3 when rate limited and prints the seconds to wait', async () => {
+test('exits with 3 when rate limited, and prints the seconds to wait', async () => {
   expect(await healthOf(answering(429, {}, { 'retry-after': '17' }))).toMatchObject({
     code: 3,
     stdout: '',

@@ -79,7 +79,7 @@ const post = (number: number) =>
 const stored = async () => (await opened.store.listPosts(tenantId, 1_000)).length;
 
 describe('import', () => {
-  test('takes JSON Lines in, shows how far it is, and comes to the same when it is run again', async () => {
+  test('imports JSON Lines, shows its progress, and gives the same result when it is run again', async () => {
     const path = file(
       'posts.jsonl',
       Array.from({ length: 250 }, (_, i) => post(i)),
@@ -95,7 +95,7 @@ describe('import', () => {
     expect(await stored()).toBe(251);
   });
 
-  test('goes on after it was cut off in the middle, with nothing lost or doubled', async () => {
+  test('continues after an interruption, without losing or duplicating anything', async () => {
     const text = (i: number) => ({
       ...aPost(),
       platform: { name: 'forum' },
@@ -121,7 +121,7 @@ describe('import', () => {
     expect(await stored()).toBe(150);
   });
 
-  test('tells each fault with file and line, takes the rest in, and ends with 1', async () => {
+  test('reports each error with file and line, imports the rest, and exits with 1', async () => {
     const odd = { ...post(3), txt: 'typo', prospect: { email: 'nobody' } };
     const path = file('posts.jsonl', [post(1), '{"text":', '', { text: 'no platform' }, post(2), '[]', odd]);
     const said = await run(path);
@@ -138,14 +138,14 @@ describe('import', () => {
     expect(said.out).toEqual(['6 rows: 2 created, 0 duplicates, 4 rejected.']);
   });
 
-  test('tells a fault that only intake sees at its line', async () => {
+  test('reports an error found only when storing at its line', async () => {
     const path = file('posts.jsonl', [post(1), { ...post(2), icp_profile_id: 'icp_none' }]);
     const said = await run(path);
     expect(said.err[0]).toMatch(/posts\.jsonl:2: icp_profile_id: /);
     expect(said.out).toEqual(['2 rows: 1 created, 0 duplicates, 1 rejected.']);
   });
 
-  test('reads CSV by the names of its columns, with quotes and lines within them', async () => {
+  test('reads CSV by column names, with quotes and line breaks in values', async () => {
     const path = file('posts.csv', [
       'text,platform,post_url,prospect_name,company.domain',
       `"${aPost().text}",reddit,https://reddit.com/r/x/1,Dana Whitlock,example.com`,
@@ -163,7 +163,7 @@ describe('import', () => {
     });
   });
 
-  test('takes signals as the API shows them, and a post without an address once', async () => {
+  test('imports signals in the format of the API, and a post without a URL only once', async () => {
     await run(file('first.jsonl', [post(1)]));
     const [kept] = await opened.store.listPosts(tenantId, 1);
     const signal = JSON.parse(kept?.wire ?? '');
@@ -174,7 +174,7 @@ describe('import', () => {
     expect(twice.out).toEqual(['2 rows: 1 created, 1 duplicates, 0 rejected.']);
   });
 
-  test('prints no control character of a file: a terminal would obey it, and a line could be made to look like another', async () => {
+  test('prints no control characters from a file, which could control the terminal or disguise a line', async () => {
     const member = { ...post(1), '\u001b]0;pwned\u0007\nposts.jsonl:9: is well': 1 };
     const path = file('posts.jsonl', ['\u001b]0;pwned\u0007 not json', '\u009b2J', member]);
     const said = await run(path);
@@ -183,7 +183,7 @@ describe('import', () => {
     expect(said.err.join('')).not.toMatch(/\p{Cc}/u);
   });
 
-  test('takes columns and members for what they are called, whatever that is', async () => {
+  test('treats columns and members by their names, whatever those are', async () => {
     const rows =
       'text,platform,__proto__,constructor\nLooking for a CRM,forum,a,b\nAnd for a phone,forum,,\n';
     const said = await run(file('posts.csv', [rows]));
@@ -196,7 +196,7 @@ describe('import', () => {
   test.each([
     ['deeply nested', `${'['.repeat(100_000)}`, /:1: is nested deeper than 32 levels$/],
     ['crowded', `{"text":[${'{},'.repeat(60_000)}{}]}`, /:1: has more than 10000 values$/],
-  ])('refuses a line that is %s without making objects of it', async (_, line, fault) => {
+  ])('refuses a line that is %s without creating objects from it', async (_, line, fault) => {
     const said = await run(file('posts.jsonl', [line, post(1)]));
     expect(said.err[0]).toMatch(fault);
     expect(said.out).toEqual(['2 rows: 1 created, 0 duplicates, 1 rejected.']);
@@ -215,11 +215,11 @@ describe('import', () => {
     clearInterval(timer);
     expect(said.err[0]).toMatch(/:1: has more than 262144 characters$/);
     expect(said.out).toEqual(['2 rows: 1 created, 0 duplicates, 1 rejected.']);
-    // Well below the line, and above the garbage that a collection has not reached yet.
+    // Well below the size of the line, and above the garbage not yet collected.
     expect(most).toBeLessThan(100 * 1024 * 1024);
   });
 
-  test('reads lines that end in any of the ways, wherever a chunk of the file ends', async () => {
+  test('reads lines with any kind of line ending, wherever a chunk of the file ends', async () => {
     const long = { ...post(1), text: `Looking for a CRM ${'\u2028 again'.repeat(2_000)}` };
     const path = file('posts.jsonl', []);
     const lines = Array.from({ length: 40 }, (_, i) =>
@@ -238,7 +238,7 @@ describe('import', () => {
     expect(await stored()).toBe(0);
   });
 
-  test('says what is missing: file, tenant', async () => {
+  test('reports what is missing: file, tenant', async () => {
     expect(await run(join(folder.path, 'none.jsonl'))).toMatchObject({ code: 64 });
     const path = file('posts.jsonl', [post(1)]);
     expect((await run(path, '--tenant', 'ten_none')).err).toEqual([expect.stringContaining('ten_none')]);
@@ -253,6 +253,6 @@ describe('import', () => {
   });
 });
 
-test('a bar says how far it is', () => {
+test('a bar shows its progress', () => {
   expect(progressText(0.5, 1_200)).toBe('[############------------] 50%, 1200 rows');
 });

@@ -6,8 +6,8 @@ import type { Ended } from './process.ts';
 const unavailable = () => Promise.reject(new Error('this command opens no storage'));
 
 /**
- * Runs a command within this process, on the storage that `open` gives or on none: what it prints, and the code it would
- * exit with.
+ * Runs a command in this process, on the storage that `open` returns, if any. Returns its output and the code
+ * that it would exit with.
  */
 export async function runInProcess(
   args: readonly string[],

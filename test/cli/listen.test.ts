@@ -11,7 +11,7 @@ const UNSIGNED = '{"signal_id":"sig_1","excerpt":"Grüße — 東京"}';
 
 const hex = (data: string) => createHmac('sha256', SECRET).update(data).digest('hex');
 
-/** A delivery signed by hand, as the documentation says, with `change` undoing part of it. */
+/** A delivery signed by hand as documented, with parts replaced by `change`. */
 function signed(change: { age?: number; id?: string } = {}) {
   const body = `${UNSIGNED.slice(0, -1)},"signature":"${hex(UNSIGNED)}"}`;
   const timestamp = String(Math.floor(Date.now() / 1000) - (change.age ?? 0));
@@ -37,7 +37,7 @@ async function listen(args: string[]) {
   return { process, post, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() };
 }
 
-test('verifies a genuine delivery in all three ways and prints one line', async () => {
+test('verifies a genuine delivery by all three signatures and prints one line', async () => {
   await using receiver = await listen(['--secret', SECRET]);
   expect((await receiver.post(signed())).status).toBe(200);
   const [line] = await receiver.process.said(/^.*sig_1.*$/m);
@@ -45,7 +45,7 @@ test('verifies a genuine delivery in all three ways and prints one line', async 
   expect(line).toContain('(X-Service-Signature, body signature, webhook-signature)');
 });
 
-test('says loudly what does not fit when the bytes were changed', async () => {
+test('prominently reports what does not match if the bytes were changed', async () => {
   await using receiver = await listen(['--secret', SECRET]);
   const { body, headers } = signed();
   await receiver.post({ headers, body: body.replace('sig_1', 'sig_2') });
@@ -56,7 +56,7 @@ test('says loudly what does not fit when the bytes were changed', async () => {
   await receiver.process.said(/Check that the secret is this endpoint's current one/);
 });
 
-test('tells which signatures still fit when only one does not', async () => {
+test('reports which signatures still match if only one does not', async () => {
   await using receiver = await listen(['--secret', SECRET]);
   await receiver.post(signed({ id: 'dlv_2' }));
   await receiver.process.said(/webhook-signature: none of its signatures fits/);
@@ -64,20 +64,20 @@ test('tells which signatures still fit when only one does not', async () => {
   await receiver.process.said(/body signature: ok/);
 });
 
-test('refuses a timestamp of more than 5 minutes ago', async () => {
+test('refuses a timestamp more than 5 minutes old', async () => {
   await using receiver = await listen(['--secret', SECRET]);
   await receiver.post(signed({ age: 400 }));
   await receiver.process.said(/its timestamp is 40\d s from this machine's clock/);
 });
 
-test('says that nothing was verified when it has no secret', async () => {
+test('reports that nothing was verified if it has no secret', async () => {
   await using receiver = await listen([]);
   await receiver.process.said(/No --secret given/);
   await receiver.post(signed());
   await receiver.process.said(/ {2}not verified {2}signal\.detected sig_1/);
 });
 
-test('answers with the status it was told, and prints JSON lines on stdout alone', async () => {
+test('responds with the given status, and prints only JSON lines on stdout', async () => {
   const process = start(['listen', '--port', '0', '--status', '503', '--json', '--secret', SECRET]);
   await using _ending = process;
   const url = await process.heard(/Listening at (http:\/\/127\.0\.0\.1:\d+)/);
@@ -103,13 +103,13 @@ test.each([
   SECRET.slice(0, -3),
   `${SECRET.slice(0, 20)}…`,
   `whsec_${Buffer.alloc(23).toString('base64')}`,
-])('refuses %j as a secret and says what one is', async (secret) => {
+])('refuses %j as a secret and explains the format', async (secret) => {
   const { code, stdout, stderr } = await runInProcess(['listen', '--secret', secret]);
   expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
   expect(stderr).toContain('whsec_ and base64');
 });
 
-test('listens on LISTEN_PORT where no other port is asked for, and never on the PORT of the server', async () => {
+test("listens on LISTEN_PORT unless another port is given, and never on the server's PORT", async () => {
   const port = await freePort();
   await using receiver = start(['listen'], { PORT: '1', LISTEN_PORT: String(port) });
   await receiver.said(new RegExp(`Listening at http://127\\.0\\.0\\.1:${port},`));
@@ -120,7 +120,7 @@ test('listens on LISTEN_PORT where no other port is asked for, and never on the 
   });
 });
 
-test('takes its secret from a variable, so that it does not stand in the list of processes', async () => {
+test('reads its secret from a variable, so that it is not visible in the process list', async () => {
   await using receiver = start(['listen', '--port', '0'], { SIGNALPOST_WEBHOOK_SECRET: SECRET });
   const [, url = ''] = await receiver.said(/Listening at (http:\/\/127\.0\.0\.1:\d+)/);
   await fetch(url, { method: 'POST', ...signed() });

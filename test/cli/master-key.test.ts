@@ -8,7 +8,7 @@ import { createManualClock } from '../support/manual-clock.ts';
 import { anEndpoint, aTenant, openTestStore } from '../support/store.ts';
 import { run, start, temporaryFolder } from './process.ts';
 
-// Each test runs several processes one after the other.
+// Each test runs several processes in sequence.
 vi.setConfig({ testTimeout: 90_000 });
 
 const OTHER_KEY = Buffer.alloc(32, 7).toString('base64');
@@ -20,7 +20,7 @@ const COMMANDS = [
   ['key', 'list', '--tenant', 'ten_a'],
 ];
 
-/** A folder whose database knows its key and holds a tenant. */
+/** A folder whose database knows its key and contains a tenant. */
 async function aFolder() {
   const folder = temporaryFolder();
   onTestFinished(() => folder[Symbol.dispose]());
@@ -43,7 +43,7 @@ const contents = (folder: string) =>
   );
 
 test.for(COMMANDS.map((command) => ({ command, name: command.join(' ') })))(
-  '"$name" refuses another key with 78 and changes nothing',
+  '"$name" exits with 78 for another key, and changes nothing',
   async ({ command }) => {
     const { path, env } = await aFolder();
     const before = contents(path);
@@ -56,7 +56,7 @@ test.for(COMMANDS.map((command) => ({ command, name: command.join(' ') })))(
   },
 );
 
-test('the log that a killed server leaves is not written back under another key', async () => {
+test('the write-ahead log left by a killed server is not applied under another key', async () => {
   const { path, env } = await aFolder();
   {
     await using server = start(['serve'], env);
@@ -72,7 +72,7 @@ test('the log that a killed server leaves is not written back under another key'
   expect((await run(['tenant', 'list'], env)).stdout).toContain('Second');
 });
 
-test('the right key, from wherever it comes, opens again what another did not', async () => {
+test('the correct key, from any source, opens the database after another key was refused', async () => {
   const { path, env } = await aFolder();
   expect((await run(['tenant', 'list'], { ...env, SECRETS_KEY: OTHER_KEY })).code).toBe(78);
   expect((await run(['tenant', 'list'], env)).stdout).toContain('First');
@@ -81,7 +81,7 @@ test('the right key, from wherever it comes, opens again what another did not', 
   expect((await run(['tenant', 'list'], { ...env, SECRETS_KEY: key })).stdout).toContain('First');
 });
 
-test('a key that is missing is asked for, and no new one is made in its place', async () => {
+test('a missing key is reported, and no new one is created in its place', async () => {
   const { path, env } = await aFolder();
   renameSync(join(path, 'secrets.key'), join(path, 'put-away'));
   const before = contents(path);
@@ -93,7 +93,7 @@ test('a key that is missing is asked for, and no new one is made in its place', 
   expect((await run(['tenant', 'list'], env)).code).toBe(0);
 });
 
-test('a key file that holds no key is a fault of the configuration', async () => {
+test('a key file without a key is a configuration error', async () => {
   const { path, env } = await aFolder();
   rmSync(join(path, 'secrets.key'));
   writeFileSync(join(path, 'secrets.key'), 'half a ke');
@@ -102,7 +102,7 @@ test('a key file that holds no key is a fault of the configuration', async () =>
   expect(stderr).toContain('does not hold 32 bytes in base64');
 });
 
-/** A database that knows no check value, as of an earlier release: with an endpoint, its secret sealed under `key`. */
+/** A database of an earlier release without a check value; its endpoint's secret is sealed under `key`. */
 async function anOldDatabase(key: Buffer) {
   const folder = temporaryFolder();
   onTestFinished(() => folder[Symbol.dispose]());
@@ -115,7 +115,7 @@ async function anOldDatabase(key: Buffer) {
   return { DATA_DIR: folder.path };
 }
 
-test('a database from before is known by the secrets in it, and knows its key from then on', async () => {
+test('a database of an earlier release is checked against its secrets, and knows its key from then on', async () => {
   const key = Buffer.alloc(32, 1);
   const env = await anOldDatabase(key);
   expect((await run(['tenant', 'list'], { ...env, SECRETS_KEY: OTHER_KEY })).code).toBe(78);

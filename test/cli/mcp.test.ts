@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.app.close());
 
-test.each(ERAS)('signalpost mcp serves a client of %s over stdio as /mcp does', async (era) => {
+test.each(ERAS)('signalpost mcp serves a client of %s over stdio like /mcp', async (era) => {
   const client = new Client(
     { name: 'test', version: '1' },
     { versionNegotiation: { mode: era === '2026-07-28' ? { pin: era } : 'legacy' } },
@@ -45,7 +45,7 @@ test.each(ERAS)('signalpost mcp serves a client of %s over stdio as /mcp does', 
   }
 });
 
-test('without a key it says which variable to set, and a refused key is the answer to every request', async () => {
+test('without a key, it names the variable to set; with a refused key, every request fails with that error', async () => {
   const { code, stderr } = await run(['mcp'], { SIGNALPOST_URL: url });
   expect(code).toBe(78);
   expect(stderr).toContain('SIGNALPOST_API_KEY');

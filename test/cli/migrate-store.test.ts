@@ -22,7 +22,7 @@ describe.skipIf(mayLackPostgres())('migrate-store', () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it('is complete after it was killed at any moment', async () => {
+  it('is complete after being killed at any moment and run again', async () => {
     using folder = temporaryFolder();
     const file = join(folder.path, 'signalpost.db');
     await makeFullStore(file);
@@ -35,7 +35,7 @@ describe.skipIf(mayLackPostgres())('migrate-store', () => {
       await running.heard(moment);
       running.kill('SIGKILL');
       await running.ended;
-      // No server uses the half of a store.
+      // No server uses a half-copied store.
       const config = { connectionString: to };
       await expect(openPostgresStore({ config, clock: createManualClock(T0) })).rejects.toMatchObject({
         fault: 'unfinished_copy',
@@ -53,7 +53,7 @@ describe.skipIf(mayLackPostgres())('migrate-store', () => {
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing was copied') });
   }, 120_000);
 
-  it('compares with a store that is there already, and shows each table that differs', async () => {
+  it('compares with an existing store, and shows each table that differs', async () => {
     using folder = temporaryFolder();
     const file = join(folder.path, 'signalpost.db');
     await makeFullStore(file);
@@ -68,7 +68,7 @@ describe.skipIf(mayLackPostgres())('migrate-store', () => {
     expect(stdout).toMatch(/^api_keys .* DIFFERENT$/m);
     expect(stdout).toMatch(/^signal_search .* DIFFERENT$/m);
     expect(stdout).toMatch(/^deliveries .* same$/m);
-    // A change of a key counts as one of its tenant.
+    // A change to a key counts as one to its tenant.
     expect(stdout).toContain(' tables: api_keys, signal_search, tenants.');
     expect(stderr).toContain('nothing was copied');
   });

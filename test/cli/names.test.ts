@@ -17,7 +17,7 @@ const BAD = [
   'a'.repeat(201),
 ];
 
-test('a name with control characters, or that turns text around, is taken nowhere', () => {
+test('a name with control characters or direction overrides is accepted nowhere', () => {
   for (const name of BAD) {
     expect([name, requiredLine(200).safeParse(name).success]).toEqual([name, false]);
     expect(() => nameText(name)).toThrow('Must have 1 to 200 characters');
@@ -27,7 +27,7 @@ test('a name with control characters, or that turns text around, is taken nowher
   }
 });
 
-test('the command line makes no tenant and no key with such a name', async () => {
+test('the command line creates no tenant and no key with such a name', async () => {
   using folder = temporaryFolder();
   const env = { DATA_DIR: folder.path };
   for (const command of [
@@ -40,7 +40,7 @@ test('the command line makes no tenant and no key with such a name', async () =>
   }
 });
 
-test('a name from before is one line of a table, whatever it holds', () => {
+test('a name stored by an earlier release is one line of a table, whatever it contains', () => {
   expect(table(['ID', 'NAME'], [['ten_a', 'a\r\nb\u001b[2J']])).toEqual([
     'ID     NAME',
     'ten_a  a\\u000d\\u000ab\\u001b[2J',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { run, start, startScript, temporaryFolder } from './process.ts';
 
-test('lists every fault of the configuration at once, opens nothing, and exits with 78', async () => {
+test('lists all configuration errors at once, opens nothing, and exits with 78', async () => {
   using folder = temporaryFolder();
   const dataDir = join(folder.path, 'data');
   const ended = await run([], { DATA_DIR: dataDir, PORT: 'abc', LOG_LEVEL: 'loud', TRUST_PROXY: 'x' });
@@ -14,7 +14,7 @@ test('lists every fault of the configuration at once, opens nothing, and exits w
   expect(existsSync(dataDir)).toBe(false);
 });
 
-test('exits with 64 and says why when a command is misused', async () => {
+test('exits with 64 and explains why when a command is misused', async () => {
   const misuses = [
     ['nonsense'],
     ['serve', 'extra'],
@@ -34,13 +34,13 @@ test('exits with 64 and says why when a command is misused', async () => {
   }
 });
 
-test('prints help and exits with 0 when asked for it', async () => {
+test('prints help on request and exits with 0', async () => {
   const { code, stdout } = await run(['--help']);
   expect(code).toBe(0);
   for (const name of ['serve', 'tenant', 'key', 'health', 'listen', 'demo']) expect(stdout).toContain(name);
 });
 
-test('names the port that is in use and the way out, without a stack', async () => {
+test('names the port that is in use and a way to fix it, without a stack trace', async () => {
   using folder = temporaryFolder();
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
@@ -53,7 +53,7 @@ test('names the port that is in use and the way out, without a stack', async () 
   );
 });
 
-test('names the data folder that cannot be used, without a stack', async () => {
+test('names the data folder that cannot be used, without a stack trace', async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'a-file');
   writeFileSync(file, '');
@@ -64,7 +64,7 @@ test('names the data folder that cannot be used, without a stack', async () => {
   expect(stderr).not.toContain('    at ');
 });
 
-test('refuses a database that is none in one message', async () => {
+test('refuses a file that is not a database with a single message', async () => {
   using folder = temporaryFolder();
   writeFileSync(
     join(folder.path, 'signalpost.db'),
@@ -81,12 +81,12 @@ test.for(['SIGTERM', 'SIGINT'] as const)('drains and exits with 0 on %s', async 
   await using server = start(['serve'], { DATA_DIR: folder.path, PORT: '0' });
   await server.said(/listens at http/);
   server.kill(signal);
-  // npm passes a terminal's Ctrl-C on once more.
+  // npm forwards a terminal's Ctrl-C a second time.
   if (signal === 'SIGINT') server.kill(signal);
   expect((await server.ended).code).toBe(0);
 });
 
-test('SIGTERM to npm reaches the server, which ends with it', async () => {
+test('SIGTERM to npm reaches the server, which exits with it', async () => {
   using folder = temporaryFolder();
   await using npm = startScript('start', { DATA_DIR: folder.path, PORT: '0' });
   const [, url = ''] = await npm.said(/listens at (http\S+)/);
@@ -95,7 +95,7 @@ test('SIGTERM to npm reaches the server, which ends with it', async () => {
   await expect(fetch(url)).rejects.toThrow();
 });
 
-test('tells on the first start how to make a tenant, and is silent about it later', async () => {
+test('explains how to create a tenant on the first start, and not later', async () => {
   using folder = temporaryFolder();
   const env = { DATA_DIR: folder.path, PORT: '0' };
   {
@@ -115,7 +115,7 @@ test('tells on the first start how to make a tenant, and is silent about it late
   expect((await second.ended).stdout).not.toContain('tenant create');
 });
 
-test('migrates an empty folder and says between which versions', async () => {
+test('migrates an empty folder and logs from which version to which', async () => {
   using folder = temporaryFolder();
   const env = { DATA_DIR: folder.path };
   expect((await run(['migrate'], env)).stdout).toMatch(

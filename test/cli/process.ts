@@ -9,38 +9,38 @@ import { COMPILE_CACHE } from '../support/compile-cache.ts';
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const LIMIT_MS = 60_000;
 
-/** How a process ended, with all it said. */
+/** How a process ended, with its complete output. */
 export interface Ended {
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
-/** A process under way. */
+/** A running process. */
 export interface Running {
-  /** Resolves with the match as soon as stdout holds it; rejects where the process ends or a minute passes before. */
+  /** Resolves with the match once stdout contains it; rejects if the process ends or a minute passes first. */
   said(pattern: RegExp): Promise<RegExpExecArray>;
-  /** The same of stderr. */
+  /** The same for stderr. */
   heard(pattern: RegExp): Promise<RegExpExecArray>;
   kill(signal: NodeJS.Signals): void;
-  /** The same to the whole process group; the program must have one of its own. */
+  /** The same for the whole process group; the program must have its own. */
   killGroup(signal: NodeJS.Signals): void;
   ended: Promise<Ended>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Starts the real program; of the environment it gets only what is given here and PATH. */
+/** Starts the real program; its environment consists only of PATH and what is given here. */
 export function start(args: string[], env: NodeJS.ProcessEnv = {}): Running {
   return startProgram(process.execPath, [MAIN, ...args], env);
 }
 
-/** The same for a script of package.json, as its user starts it. */
+/** The same for a script in package.json, started like a user would. */
 export function startScript(script: string, env: NodeJS.ProcessEnv = {}, ownGroup = false): Running {
   const args = ['run', '--silent', script];
   return startProgram('npm', args, { HOME: process.env.HOME, ...env }, ownGroup);
 }
 
-/** Runs a module given as text, which may import what it likes by absolute path. */
+/** Runs a module given as text, which can import anything by absolute path. */
 export function startScriptText(text: string): Running {
   return startProgram(process.execPath, ['--input-type=module', '--eval', text], {});
 }
@@ -85,7 +85,7 @@ export async function run(args: string[], env: NodeJS.ProcessEnv = {}): Promise<
   return await running.ended;
 }
 
-/** A folder of the test's own, removed with it. */
+/** A folder for the current test, removed after it. */
 export function temporaryFolder(): { path: string; [Symbol.dispose](): void } {
   const path = mkdtempSync(join(tmpdir(), 'signalpost-cli-'));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };

@@ -12,6 +12,6 @@ test.each([
     { PATH: '/c/_npx/1/node_modules/.bin', npm_command: 'exec' },
     '/c/_npx/1/node_modules/.bin/signalpost',
   ],
-])('a program at %s is called by what works in a shell', (path, env, expected) => {
+])('a program at %s is referred to by a command that works in a shell', (path, env, expected) => {
   expect(programName(path, env)).toBe(expected);
 });

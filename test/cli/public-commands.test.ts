@@ -18,7 +18,7 @@ afterAll(() => t.app.close());
 
 const ask = (...args: string[]) => runInProcess(args, { env: { SIGNALPOST_URL: url } });
 
-/** What a command makes of a server that answers so. */
+/** Runs a command against a server with this response. */
 async function askOf(listener: RequestListener, ...args: string[]) {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -55,7 +55,7 @@ test('status prints the status document', async () => {
   });
 });
 
-test('openapi prints the description as it is served', async () => {
+test('openapi prints the description exactly as served', async () => {
   const { code, stdout } = await ask('openapi');
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toEqual((await t.app.inject('/openapi.json')).json());
@@ -92,7 +92,7 @@ test('page / prints the home page', async () => {
 });
 
 test.each(['/pricng', '//evil.example/pricing', '/..%2f..%2fetc/passwd', '/a b', '/é'])(
-  'page %s, which is none, exits with 1 and prints the ways on to stderr alone',
+  'page %s does not exist: exits with 1 and prints suggestions only to stderr',
   async (path) => {
     const { code, stdout, stderr } = await ask('page', path);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -113,7 +113,7 @@ test('page follows no redirect to another server', async () => {
 test.each([
   ['HTML', 'text/html; charset=utf-8'],
   ['plain text', 'text/plain'],
-])('page exits with 1 where a 200 is %s and no markdown', async (_name, type) => {
+])('page exits with 1 if a 200 is %s instead of markdown', async (_name, type) => {
   const ended = await askOf(answering(200, '<h1>x</h1>', { 'content-type': type }), 'page', '/');
   expect(ended).toMatchObject({ code: 1, stdout: '' });
   expect(ended.stderr).toContain(type);
@@ -130,13 +130,13 @@ test.each([
   ['status', '{"success":true,"data":{}}'],
   ['openapi', '{"swagger":"2.0"}'],
   ['openapi', 'no JSON'],
-])('%s exits with 1 where a 200 is not what was promised', async (command, body) => {
+])('%s exits with 1 if a 200 is not as documented', async (command, body) => {
   const ended = await askOf(answering(200, body, { 'content-type': 'application/json' }), command);
   expect(ended).toMatchObject({ code: 1, stdout: '' });
   expect(ended.stderr).toContain('not the documented response');
 });
 
-test.each(COMMANDS)('%s %s exits with 2 where nobody listens', async (...args) => {
+test.each(COMMANDS)('%s %s exits with 2 if nothing is listening', async (...args) => {
   const ended = await runInProcess([...args.filter(Boolean), '--base-url', 'http://127.0.0.1:1']);
   expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('ECONNREFUSED') });
 });
@@ -146,7 +146,7 @@ test.each(COMMANDS)('%s %s exits with 3 when rate limited, with the seconds on s
   expect(ended).toEqual({ code: 3, stdout: '', stderr: 'Rate limited. Retry-After: 17\n' });
 });
 
-test('a Retry-After that is a date is told in seconds', async () => {
+test('a Retry-After that is a date is printed in seconds', async () => {
   const clock = createManualClock(Date.UTC(2026, 0, 1));
   const server = createServer(answering(429, '', { 'retry-after': 'Thu, 01 Jan 2026 00:00:42 GMT' }));
   server.listen(0, '127.0.0.1');
@@ -157,7 +157,7 @@ test('a Retry-After that is a date is told in seconds', async () => {
   expect(ended.stderr).toBe('Rate limited. Retry-After: 42\n');
 });
 
-test('an answer that does not end within 10 s is a network error', async () => {
+test('a response that does not end within 10 s is a network error', async () => {
   const clock = createManualClock();
   const server = createServer((_request, response) => void response.write('{'));
   server.listen(0, '127.0.0.1');
@@ -179,13 +179,13 @@ test.each([
   ['status', 'extra'],
   ['status', '--base-url', 'ftp://example.com'],
   ['openapi', '--operation'],
-])('%s %s %s is a misuse', async (...args) => {
+])('%s %s %s is a usage error', async (...args) => {
   const ended = await runInProcess(args.filter(Boolean));
   expect(ended).toMatchObject({ code: 64, stdout: '' });
   expect(ended.stderr).not.toBe('');
 });
 
-test('a real process says the same as its exit codes', async () => {
+test('a real process uses the same exit codes', async () => {
   const env = { SIGNALPOST_URL: url };
   const [page, missing, refused] = await Promise.all([
     run(['page', '/pricing'], env),

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => t.app.close());
 
-test('a sample goes to every endpoint that is called and subscribed', async () => {
+test('a sample is sent to every subscribed push endpoint', async () => {
   const wanted = await t.addWebhook({ label: 'CRM', event_types: ['deal.changed'] });
   await t.addWebhook({ label: 'Chat' });
   await t.call('POST', '/v1/webhooks', { mode: 'pull', event_types: ['deal.changed'] });
@@ -26,7 +26,7 @@ test('a sample goes to every endpoint that is called and subscribed', async () =
   ]);
 });
 
-test('or to the one that is named, subscribed or not', async () => {
+test('a sample can be sent to a single endpoint, subscribed or not', async () => {
   const { id } = await t.addWebhook({ label: 'Chat' });
   const ended = await runInProcess(['trigger', 'endpoint.paused', '--webhook', id], { env });
   expect(ended.stdout).toContain('endpoint.paused to Chat');
@@ -36,7 +36,7 @@ test.each([
   ['an unknown event', ['trigger', 'no.such'], 64, /Must be one of/],
   ['no endpoint that wants it', ['trigger', 'deal.changed'], 1, /No endpoint is subscribed/],
   ['an unknown endpoint', ['trigger', 'deal.changed', '--webhook', 'whk_x'], 1, /returned 404/],
-])('%s is told with the way out', async (_, args, code, message) => {
+])('%s is reported with a way to fix it', async (_, args, code, message) => {
   const ended = await runInProcess(args, { env });
   expect(ended.code).toBe(code);
   expect(ended.stderr).toMatch(message);

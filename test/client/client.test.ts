@@ -24,13 +24,13 @@ afterAll(() => t.app.close());
 const clientWith = (options: Partial<ClientOptions> = {}): Client =>
   createClient({ baseUrl, apiKey: t.apiKey, sleep: async () => undefined, ...options });
 
-test('its types are those of the description', async () => {
+test('its types match the description', async () => {
   const made = clientTypes(JSON.parse(await servedOpenApi('/v1/openapi.json')));
   expect(readFileSync(CLIENT_FILE, 'utf8')).toBe(made);
 });
 
 describe('against a server', () => {
-  test('takes bodies, path and query parameters, and answers what stands in data', async () => {
+  test('accepts bodies, path and query parameters, and returns the content of data', async () => {
     const client = clientWith();
     const me = await client.getMe();
     expect(me.tenant.id).toBe(t.tenant.id);
@@ -44,7 +44,7 @@ describe('against a server', () => {
     await expect(client.getSignal({ id })).rejects.toMatchObject({ status: 404, code: 'NOT_FOUND' });
   });
 
-  test('lists are iterated over all their pages, or read page by page', async () => {
+  test('lists can be iterated across all pages, or read page by page', async () => {
     const client = clientWith();
     for (let i = 0; i < 5; i++) {
       await client.createSignal({ body: aPost({ external_id: `l${i}`, text: `${aPost().text} ${i}` }) });
@@ -65,7 +65,7 @@ describe('against a server', () => {
     expectTypeOf<Signal['classification']>().toEqualTypeOf<'hot' | 'warm' | 'cold'>();
   });
 
-  test('a problem is an error with code, faults and request id', async () => {
+  test('a problem is thrown as an error with code, field errors and request ID', async () => {
     const error = await clientWith()
       .createSignal({ body: { platform: { name: 'reddit' }, text: '' } })
       .catch((each: unknown) => each);
@@ -75,8 +75,8 @@ describe('against a server', () => {
   });
 });
 
-describe('what fails for now is sent again', () => {
-  /** Answers in turn; what was asked and waited. */
+describe('temporary failures are retried', () => {
+  /** Gives these responses in turn; records the requests and waits. */
   function scripted(answers: (Response | Error)[], options: Partial<ClientOptions> = {}) {
     const requests: { url: string; key: string | null }[] = [];
     const waits: number[] = [];
@@ -96,7 +96,7 @@ describe('what fails for now is sent again', () => {
   const busy = (status: number, headers: Record<string, string> = {}, code = 'UNAVAILABLE') =>
     Response.json({ code, detail: 'later' }, { status, headers });
 
-  test('after no answer, 429 and 503, no earlier than Retry-After says, under the same idempotency key', async () => {
+  test('after no response, 429 and 503, no earlier than Retry-After says, with the same idempotency key', async () => {
     const { client, requests, waits } = scripted([
       new TypeError('fetch failed'),
       busy(429, { 'retry-after': '7' }),
@@ -109,13 +109,13 @@ describe('what fails for now is sent again', () => {
     expect(new Set(requests.map(({ key }) => key)).size).toBe(1);
   });
 
-  test('while the first request of its key still runs', async () => {
+  test('while the first request with its key is still running', async () => {
     const { client, requests } = scripted([busy(409, { 'retry-after': '1' }, 'IDEMPOTENCY_IN_FLIGHT')]);
     await client.createLead({ body: { email: 'a@example.com' } }, { idempotencyKey: 'mine' });
     expect(requests.map(({ key }) => key)).toEqual(['mine', 'mine']);
   });
 
-  test('three times at most, and not at all where it would fail again', async () => {
+  test('at most three times, and not at all if they would fail again', async () => {
     const tired = scripted(Array.from({ length: 9 }, () => busy(503)));
     await expect(tired.client.getMe()).rejects.toMatchObject({ status: 503 });
     expect(tired.requests).toHaveLength(4);
@@ -124,7 +124,7 @@ describe('what fails for now is sent again', () => {
     expect(refused.requests).toHaveLength(1);
   });
 
-  test('not after the caller has given up', async () => {
+  test('not after the caller has aborted', async () => {
     const abort = new AbortController();
     const { client, requests } = scripted([], {
       fetch: async () => {

@@ -16,7 +16,7 @@ const headers = deliveryHeaders(key, { ...sealed, eventType: 'signal.detected' }
 const body = sealed.body.toString('utf8');
 const genuine = { headers, body, secret, now: NOW };
 
-test('a genuine delivery is its id, its type and its payload, whatever the framework makes of headers and body', () => {
+test('a genuine delivery yields its ID, type and payload, however the framework represents headers and body', () => {
   const expected = { id: 'dlv_1', type: 'signal.detected', payload: JSON.parse(body) };
   const upper = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]),
@@ -27,7 +27,7 @@ test('a genuine delivery is its id, its type and its payload, whatever the frame
   expect(verifyWebhook({ ...genuine, body: sealed.body })).toEqual(expected);
 });
 
-test('either of two secrets will do, on either side, while one is being changed', () => {
+test('either of two secrets is accepted, on either side, during a rotation', () => {
   const next = generateSecret(systemRandom);
   expect(verifyWebhook({ ...genuine, secret: [next, secret] }).id).toBe('dlv_1');
   const both = createSigner(next, { secret, untilMs: NOW + 1_000 }).seal(

@@ -23,7 +23,7 @@ async function logIn(password = PASSWORD): Promise<{ browser: TestBrowser; statu
   return { browser: other, status: statusCode, body };
 }
 
-test('a new password asks for the old one, and logs out everywhere else', async () => {
+test('changing the password requires the old one, and ends all other sessions', async () => {
   const other = (await logIn()).browser;
   const wrong = await browser.post(`${ACCOUNT}/password`, { old_password: 'wrong', password: NEW }, ACCOUNT);
   expect(wrong.statusCode).toBe(400);
@@ -37,7 +37,7 @@ test('a new password asks for the old one, and logs out everywhere else', async 
   expect([(await logIn()).status, (await logIn(NEW)).status]).toEqual([401, 303]);
 });
 
-test('wrong old passwords are counted like those of a log-in', async () => {
+test('wrong old passwords count like failed log-ins', async () => {
   const token = csrfOf((await browser.get(ACCOUNT)).body);
   const answers = [];
   for (let i = 0; i < 6; i++) {
@@ -48,7 +48,7 @@ test('wrong old passwords are counted like those of a log-in', async () => {
   expect((await logIn()).status).toBe(429);
 });
 
-test('sessions are listed by their browser, and one or all others are ended', async () => {
+test('sessions are listed with their browsers, and can be ended one by one or all others at once', async () => {
   const others = [];
   for (const agent of ['Mozilla/5.0 (Windows NT 10.0) Gecko Firefox/140.0', 'curl/8']) {
     const other = new TestBrowser(made.app);
@@ -80,7 +80,7 @@ async function ownerId(): Promise<string> {
   return (await made.store.firstOwner(made.tenant.id))?.id ?? '';
 }
 
-/** Turns the second factor on; its secret, and the recovery codes that were shown. */
+/** Turns on the second factor; returns its secret and the recovery codes shown. */
 async function turnOn(): Promise<{ code(): string; codes: string[] }> {
   const offer = await browser.post(FACTOR, { password: PASSWORD }, ACCOUNT);
   expect(offer.body).toMatch(/<svg [^>]*viewBox/);
@@ -102,7 +102,7 @@ function fromBase32(text: string): Buffer {
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }
 
-/** Both steps of a log-in, the second with each of the codes; the statuses of the second. */
+/** Performs both steps of a log-in, the second with each of the codes; returns the statuses of the second. */
 async function tryCodes(...codes: string[]): Promise<number[]> {
   const { browser: other, status, body } = await logIn();
   expect([status, body]).toEqual([200, expect.stringContaining('The code from your authenticator app')]);
@@ -117,7 +117,7 @@ async function tryCodes(...codes: string[]): Promise<number[]> {
   return statuses;
 }
 
-test('with a second factor, log-in asks for a code, and no code counts twice', async () => {
+test('with a second factor, log-in requires a code, and no code works twice', async () => {
   const { code } = await turnOn();
   expect(await tryCodes(code())).toEqual([401]);
   made.clock.advance(30_000);
@@ -128,7 +128,7 @@ test('with a second factor, log-in asks for a code, and no code counts twice', a
   expect(await tryCodes(code().replace(/^.../, '$& '))).toEqual([303]);
 });
 
-test('wrong codes are throttled, and the first step counts for five minutes and one password', async () => {
+test('wrong codes are throttled, and the first step is valid for five minutes and one password', async () => {
   const { code } = await turnOn();
   made.clock.advance(30_000);
   expect(await tryCodes('1', '2', '3', '4', '5', code())).toEqual([401, 401, 401, 401, 401, 429]);
@@ -142,7 +142,7 @@ test('wrong codes are throttled, and the first step counts for five minutes and 
   expect((await late.send('/dashboard/login/code', forged)).statusCode).toBe(401);
 });
 
-test('a recovery code lets in once; new ones end those before', async () => {
+test('a recovery code works once; new codes invalidate the previous ones', async () => {
   const { codes } = await turnOn();
   const [first = '', second = ''] = codes;
   expect(codes).toHaveLength(10);
@@ -155,7 +155,7 @@ test('a recovery code lets in once; new ones end those before', async () => {
   expect(await tryCodes(second)).toEqual([401]);
 });
 
-test('the second factor is sealed at rest, goes off with the password, and stays over a reset of it', async () => {
+test('the second factor is encrypted at rest, is turned off with the password, and survives a password reset', async () => {
   const { codes } = await turnOn();
   const factor = await made.store.getFactor(await ownerId());
   expect(factor?.box.length).toBeGreaterThan(40);
@@ -175,7 +175,7 @@ test('the second factor is sealed at rest, goes off with the password, and stays
   expect((await logIn(NEW)).status).toBe(303);
 });
 
-/** A browser signed in by a recovery code. */
+/** A browser signed in with a recovery code. */
 async function reEnter(code: string, _body: string): Promise<TestBrowser> {
   const { browser: other, body } = await logIn(NEW);
   const [, pending = ''] = /name="pending" value="([^"]+)"/.exec(body) ?? [];

@@ -21,7 +21,7 @@ function rowsOf(html: string): string[] {
   );
 }
 
-test('what people and keys change is listed with who, what and a link, newest first', async () => {
+test('changes by people and keys are listed with actor, action and a link, newest first', async () => {
   await owner.post(KEYS, { name: 'Import', preset: 'read', rate_limit: '50' });
   const member = await memberSignedIn(made, { email: 'dana@example.com', role: 'member' });
   const payload = { url: 'https://127.0.0.1:8443/y' };
@@ -38,7 +38,7 @@ test('what people and keys change is listed with who, what and a link, newest fi
   expect(page).toMatch(/href="[^"]*\/webhooks\/whk_\w{25}" title="whk_\w{25}">127\.0\.0\.1:8443</);
 });
 
-test('what an entry is about has its name, and a link while it exists', async () => {
+test('the subject of an entry is shown by name, with a link while it exists', async () => {
   async function call(method: 'POST' | 'DELETE' | 'PATCH', url: string, payload?: object) {
     const answer = await made.app.inject({ method, url, headers: made.auth, ...(payload && { payload }) });
     return answer.statusCode === 204 ? null : answer.json().data;
@@ -60,7 +60,7 @@ test('what an entry is about has its name, and a link while it exists', async ()
   expect(page).toContain(`<span class="mono soft">${feed.id}</span>`);
 });
 
-test('it is filtered by who, action and time, and paged', async () => {
+test('the list can be filtered by actor, action and time, and is paginated', async () => {
   for (let i = 0; i < 27; i++) {
     const headers = made.auth;
     await made.app.inject({
@@ -85,7 +85,7 @@ test('it is filtered by who, action and time, and paged', async () => {
     expect(odd).toMatch(new RegExp(`Ignored filters:[^<]*&quot;${name}&quot; must be`));
 });
 
-test('it is one tenant’s alone', async () => {
+test('it shows only the entries of its own tenant', async () => {
   const { auth } = await made.addTenant();
   const payload = { name: 'Theirs', preset: 'read' };
   await made.app.inject({ method: 'POST', url: '/v1/keys', headers: auth, payload });

@@ -10,7 +10,7 @@ import type { TestApp } from '../support/app.ts';
 
 export const PASSWORD = 'correct horse battery';
 
-/** A browser without JavaScript: it keeps cookies, follows nothing, and sends forms with the token of the page they stand on. */
+/** A browser without JavaScript: keeps cookies, follows no redirects, sends forms with their page's token. */
 export class TestBrowser {
   readonly app: FastifyInstance;
   readonly cookies = new Map<string, string>();
@@ -22,7 +22,7 @@ export class TestBrowser {
     return this.keep(await this.app.inject({ url, headers: { ...this.cookieHeader(), ...headers } }));
   }
 
-  /** Sends `fields` to `url` with the token that stands on `page` (by default the page of `url` itself). */
+  /** Sends `fields` to `url` with the token found on `page` (default: `url` itself). */
   async post(
     url: string,
     fields: Record<string, string | string[]>,
@@ -68,7 +68,7 @@ export function csrfOf(html: string): string {
   return token;
 }
 
-/** A browser in which the owner of the tenant is signed in, by way of a set-up link. */
+/** A browser in which the tenant's owner is signed in through a set-up link. */
 export async function signedIn({ app, store, clock }: TestApp, tenantId: string): Promise<TestBrowser> {
   const link = await renewSetupLink({ store, clock, random: systemRandom }, tenantId);
   const browser = new TestBrowser(app);
@@ -77,7 +77,7 @@ export async function signedIn({ app, store, clock }: TestApp, tenantId: string)
   return browser;
 }
 
-/** Somebody whom an owner has invited. */
+/** A person invited by an owner. */
 export function invite(
   { store, clock, tenant }: TestApp,
   asked: { email: string; role: Role },
@@ -93,7 +93,7 @@ export function invite(
   return inviteMember(deps, tenant, asked);
 }
 
-/** A browser in which somebody is signed in whom an owner has invited. */
+/** A browser in which a person invited by an owner is signed in. */
 export async function memberSignedIn(
   made: TestApp,
   asked: { email: string; role: Role },

@@ -21,16 +21,16 @@ const CHART: Chart = {
   kind: 'bars',
 };
 
-test('bars stand on each other on one axis from zero, which ends at a round number', () => {
+test('bars are stacked on one axis, which starts at zero and ends at a round number', () => {
   const html = chartHtml(CHART);
   expect(html).toContain('<li>10</li><li>5</li><li>0</li>');
-  // 3 hot of 10 from the ground, and 5 warm on top of them.
+  // 3 hot of 10 at the bottom, and 5 warm on top of them.
   expect(html).toContain('<rect class="look-hot" x="21" y="70" width="8" height="30"/>');
   expect(html).toContain('<rect class="look-warm" x="21" y="20" width="8" height="50"/>');
   expect(html).toContain('<title>23 Nov: 3 hot, 5 warm</title>');
 });
 
-test('the picture says what it is, and its table has every number', () => {
+test('the image has a description, and its table contains every number', () => {
   const html = chartHtml(CHART);
   expect(html).toContain(
     'aria-label="Hot and warm. Signals a day, UTC. Hot: 4 in total, at most 3; Warm: 7 in total, at most 5."',
@@ -38,13 +38,13 @@ test('the picture says what it is, and its table has every number', () => {
   expect(html).toContain('<th scope="row">22 Nov</th><td class="num">0</td><td class="num">–</td>');
 });
 
-test('a line is lifted where a value is not known', () => {
+test('a line has a gap where a value is unknown', () => {
   const series = [{ name: 'Sent', look: 'one', values: [0, null, 10, 5] }] as const;
   const html = chartHtml({ ...CHART, labels: ['a', 'b', 'c', 'd'], series, kind: 'lines' });
   expect(html).toContain('d="M5 100M25 0L35 50"');
 });
 
-test('a point shows what it may lie between, in words too', () => {
+test('a point shows its interval, also as text', () => {
   const values = [null, 0.5, 1];
   const between = [null, { low: 0.2, high: 0.8 }, { low: 0.4, high: 1 }];
   const show = (value: number) => `${Math.round(value * 100)}%`;
@@ -59,13 +59,13 @@ test('a point shows what it may lie between, in words too', () => {
   expect(html).toContain('Precision: last 100%');
 });
 
-test('marks cross the axis where they say, and are named in the legend', () => {
+test('marks cross the axis at their values, and are named in the legend', () => {
   const html = chartHtml({ ...CHART, marks: [{ name: 'Hot from 70', at: 0.7, look: 'hot' }] });
   expect(html).toContain('<path class="mark look-hot" d="M21 0V100"><title>Hot from 70</title></path>');
   expect(html).toContain('<i class="key line look-hot"></i>Hot from 70');
 });
 
-test('whatever a name holds is text', () => {
+test('names are escaped, whatever they contain', () => {
   const name = '"><script>alert(1)</script>';
   const series = [{ name, look: 'one', values: [1] }] as const;
   const html = chartHtml({ ...CHART, title: name, unit: name, along: name, labels: [name], series });
@@ -73,7 +73,7 @@ test('whatever a name holds is text', () => {
   expect(stripHtml(name, [{ look: 'good', title: name }])).not.toContain('<script>');
 });
 
-test('an empty chart is an empty chart', () => {
+test('a chart without data is rendered empty', () => {
   expect(chartHtml({ ...CHART, labels: [], series: [] })).toContain('viewBox="0 0 0 100"');
 });
 
@@ -91,13 +91,13 @@ test.each([
   expect(roundAbove(value)).toBe(end);
 });
 
-test('days are named as people write them', () => {
+test('days are formatted the way people write them', () => {
   expect(dayLabel('2026-11-03')).toBe('3 Nov');
   expect(spanLabel('2026-10-25', '2026-11-23')).toBe('25 Oct to 23 Nov 2026');
   expect(spanLabel('2025-12-25', '2026-01-23')).toBe('25 Dec 2025 to 23 Jan 2026');
 });
 
-test('a funnel has each step with its share of the one before it', () => {
+test('a funnel shows each step with its share of the previous one', () => {
   const steps = [
     { name: 'Read', count: 200, cells: ['1.5'] },
     { name: 'Matched', count: 50, cells: ['2'] },

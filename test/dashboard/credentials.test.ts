@@ -26,20 +26,20 @@ async function logIn(password = PASSWORD, email = EMAIL): Promise<{ browser: Tes
 }
 
 const ALL = { actor: null, action: null, from: null, to: null, limit: 100, after: null };
-/** The audit list, oldest first: action, times and network of each entry. */
+/** The audit log, oldest first: action, count and network of each entry. */
 async function audited(): Promise<string[]> {
   const { rows } = await made.store.pageAudit(made.tenant.id, ALL);
   const own = rows.filter(({ action }) => action !== 'member.link');
   return own.map(({ action, count, client }) => `${action} ${count} ${client}`.trim()).reverse();
 }
 
-/** Subjects of the mail that was written. */
+/** The subjects of all mail written. */
 async function mailed(): Promise<string[]> {
   const mail = await made.store.listMail(made.tenant.id, 20);
   return mail.map(({ facts }) => mailText(facts, BASE_URL).subject).sort();
 }
 
-test('log-ins, refusals and the locked door stand in the audit list with the network, refusals gathered by hour', async () => {
+test('log-ins, refusals and lockouts are in the audit log with their network, and refusals are grouped by hour', async () => {
   for (let i = 0; i < 7; i++) await logIn('a wrong password');
   await vi.waitFor(async () => {
     expect(await audited()).toEqual([
@@ -56,19 +56,19 @@ test('log-ins, refusals and the locked door stand in the audit list with the net
   expect(page).toContain('127.0.0.0/24');
 });
 
-test('a refused log-in with an address that nobody has is written nowhere', async () => {
+test('a refused log-in with an unknown address is recorded nowhere', async () => {
   await logIn('a wrong password', 'nobody@example.com');
   await logIn('a wrong password');
   await vi.waitFor(async () => expect((await audited()).length).toBe(2));
   expect((await audited()).at(-1)).toBe('session.refused 1 127.0.0.0/24');
 });
 
-test('of other changes no network is kept', async () => {
+test('no network is recorded for other changes', async () => {
   await browser.post('/dashboard/settings/api-keys', { name: 'Import', preset: 'read', rate_limit: '50' });
   expect((await audited()).at(-1)).toBe('key.create 1');
 });
 
-test('a changed password is mailed to the person, with when, browser and network; the first one is not', async () => {
+test('a password change is mailed to the person with time, browser and network; setting the first one is not', async () => {
   expect(await mailed()).toEqual([]);
   const { browser: other } = await logIn();
   const fields = { old_password: PASSWORD, password: 'another long password' };
@@ -81,7 +81,7 @@ test('a changed password is mailed to the person, with when, browser and network
   expect(text).toContain(`${BASE_URL}/dashboard/reset`);
 });
 
-test('the use of a link for a new password is mailed', async () => {
+test('the use of a password reset link is mailed', async () => {
   await new TestBrowser(made.app).post('/dashboard/reset', { email: EMAIL });
   const { renewResetLinks } = await import('../../src/accounts/links.ts');
   const { systemRandom } = await import('../../src/lib/random.ts');
@@ -91,7 +91,7 @@ test('the use of a link for a new password is mailed', async () => {
   expect(await mailed()).toContain('Your password was changed');
 });
 
-/** The secret of an offered second factor, and what its form holds. */
+/** The secret of an offered second factor, and the fields of its form. */
 function offerOf(body: string): { secret: string; proof: string; _csrf: string } {
   const [, secret = ''] = /secret=([A-Z2-7]+)/.exec(body) ?? [];
   const [, proof = ''] = /name="proof" value="([^"]+)"/.exec(body) ?? [];
@@ -106,7 +106,7 @@ function codeOf(secret: string): string {
   return totpCode(bytes, stepOf(made.clock.now()));
 }
 
-test('a second factor is turned on with the password alone, and nobody else is shown its secret', async () => {
+test('a second factor can only be turned on with the password, and its secret is shown to nobody else', async () => {
   for (const fields of [{}, { password: 'wrong' }]) {
     const refused = await browser.post(FACTOR, fields, ACCOUNT);
     expect(refused.statusCode).toBe(400);
@@ -125,7 +125,7 @@ test('a second factor is turned on with the password alone, and nobody else is s
   expect([late.statusCode, late.body.includes('secret=')]).toEqual([400, false]);
 });
 
-test('turning it on ends other sessions, and each change of it is mailed', async () => {
+test('turning it on ends other sessions, and each change to it is mailed', async () => {
   const { browser: other } = await logIn();
   const offer = offerOf((await browser.post(FACTOR, { password: PASSWORD }, ACCOUNT)).body);
   const done = await browser.send(`${FACTOR}/confirm`, { ...offer, code: codeOf(offer.secret) });
@@ -141,7 +141,7 @@ test('turning it on ends other sessions, and each change of it is mailed', async
   ]);
 });
 
-test('a person has twenty sessions at most, and the oldest end', async () => {
+test('a person has at most twenty sessions, and the oldest ones are ended', async () => {
   const others: TestBrowser[] = [];
   for (let i = 0; i < 20; i++) {
     made.clock.advance(1_000);
@@ -155,7 +155,7 @@ test('a person has twenty sessions at most, and the oldest end', async () => {
   expect(await made.store.listSessions(owner?.id ?? '', made.clock.now())).toHaveLength(20);
 });
 
-test('a network is named without the machine', () => {
+test('a network is shown without the host part', () => {
   const addresses = ['203.0.113.77', '2001:db8:1:2::', '2001:db8::', '::', '::1', '', 'nonsense'];
   expect(addresses.map(networkOf)).toEqual([
     ...['203.0.113.0/24', '2001:db8:1::/48', '2001:db8::/48', '::/48', '::/48', '', ''],

@@ -15,7 +15,7 @@ afterEach(() => made.app.close());
 
 const settings = async () => (await made.app.inject({ url: '/v1/settings', headers: made.auth })).json().data;
 
-test('saving the screen as it stands changes nothing, and each choice is kept', async () => {
+test('saving the unmodified screen changes nothing, and each choice is stored', async () => {
   const before = await settings();
   const fields = formFields((await owner.get(PAGE)).body);
   await owner.post(PAGE, fields);
@@ -35,7 +35,7 @@ test('saving the screen as it stands changes nothing, and each choice is kept', 
   });
 });
 
-test('a zone that is none is said where it stands, and nothing is saved', async () => {
+test('an invalid time zone is reported at its field, and nothing is saved', async () => {
   const before = await settings();
   const refused = await owner.post(PAGE, { ...formFields((await owner.get(PAGE)).body), timezone: 'Mars' });
   expect(refused.statusCode).toBe(400);
@@ -43,7 +43,7 @@ test('a zone that is none is said where it stands, and nothing is saved', async 
   expect(await settings()).toEqual(before);
 });
 
-test('a new member gets it, may end it for themselves, and changes it for nobody else', async () => {
+test('a new member gets the digest, can unsubscribe themselves, and cannot change it for anybody else', async () => {
   const reader = await memberSignedIn(made, { email: 'reader@example.com', role: 'reader' });
   expect((await settings()).digest.recipients).toContain('reader@example.com');
   await reader.post(`${PAGE}/mine`, {}, PAGE);

@@ -28,7 +28,7 @@ async function edit(page: string, changes: Record<string, string>) {
   return browser.post(page, { ...fields, ...changes });
 }
 
-test('a lead is edited: facts, tags and own fields; saving it unchanged changes nothing', async () => {
+test('a lead can be edited: facts, tags and custom fields; saving it unmodified changes nothing', async () => {
   const id = await create('/v1/leads', {
     email: 'ann@acme.example',
     name: 'Ann Lee',
@@ -56,7 +56,7 @@ test('a lead is edited: facts, tags and own fields; saving it unchanged changes 
   isHarmless(refused.body);
 });
 
-test('what is set of a company stands above what was seen, until it is emptied', async () => {
+test('facts set for a company override observed ones, until they are cleared', async () => {
   await postSignal(made, {
     text: 'Can anyone recommend a CRM?',
     company: { name: 'Acme', domain: 'acme.example', industry: 'HVAC' },
@@ -71,7 +71,7 @@ test('what is set of a company stands above what was seen, until it is emptied',
   expect((await edit(page, { linkedin_url: 'javascript:alert(1)' })).statusCode).toBe(400);
 });
 
-test('a source is edited, its secret kept where the field is empty; its runs are shown', async () => {
+test('a source can be edited, an empty field keeps its secret, and its runs are shown', async () => {
   const id = await create('/v1/sources', { kind: 'github', name: 'Issues', query: 'crm', token: 'abc' });
   const page = `/dashboard/sources/${id}/edit`;
   expect((await browser.get(page)).body).not.toContain('abc');
@@ -84,7 +84,7 @@ test('a source is edited, its secret kept where the field is empty; its runs are
   expect((await browser.get(`/dashboard/sources/${id}`)).body).toContain('No runs yet');
 });
 
-test("another tenant's are not there to edit", async () => {
+test('those of another tenant are not found', async () => {
   const { auth } = await made.addTenant();
   const lead = await made.app.inject({
     ...{ method: 'POST', url: '/v1/leads', headers: auth, payload: { email: 'x@y.example' } },
@@ -134,7 +134,7 @@ describe('a new source is filled in', () => {
   });
 
   test.each(['https://www.linkedin.com/feed/', 'facebook.com/groups/hvac', 'https://x.com/acme'])(
-    'not from %s, which no program may read: it says so, and how to bring its posts in',
+    'not from %s, which programs may not read: it says so, and how to import its posts',
     async (place) => {
       const { body } = await browser.post('/dashboard/sources/new', { act: 'guess', place });
       expect(body).toContain('does not let programs read its posts');
@@ -145,7 +145,7 @@ describe('a new source is filled in', () => {
     },
   );
 
-  test('on its screen, and stores nothing', async () => {
+  test('on its screen, without storing anything', async () => {
     const page = '/dashboard/sources/new';
     const filled = await browser.post(page, { act: 'guess', place: 'heat pumps' });
     expect(filled.body).toContain('value="heat pumps"');

@@ -42,7 +42,7 @@ async function manyLeads(count: number): Promise<void> {
   }
 }
 
-test('leads are exported whole, whatever a page holds, with the filters of their list', async () => {
+test('all leads are exported regardless of the page size, with the filters of their list', async () => {
   await manyLeads(230);
   const { auth } = await made.addTenant();
   await call('/v1/leads', { email: 'foreign@other.com' }, auth);
@@ -56,7 +56,7 @@ test('leads are exported whole, whatever a page holds, with the filters of their
   expect(even.slice(0, 25)).toEqual(listed.json().data);
 });
 
-test('the list links to its own export, filters included', async () => {
+test('the list links to its own export, including filters', async () => {
   await manyLeads(2);
   await call('/v1/signals', aPost());
   const { body } = await browser.get('/dashboard/leads?tag=even&stage=new&stage=won&done=saved');
@@ -73,7 +73,7 @@ test('the list links to its own export, filters included', async () => {
   );
 });
 
-test('signals are exported as their list shows them: hot and warm by default, with headline and reason', async () => {
+test('signals are exported as listed: hot and warm by default, with headline and reason', async () => {
   const { signals } = await call('/v1/signals', aPost({ external_id: 'hot' }));
   await call('/v1/signals', aPost({ external_id: 'cold', text: 'Nice weather on site today, lads.' }));
   const [row, ...rest] = await rowsOf('signals.csv');
@@ -88,7 +88,7 @@ test('signals are exported as their list shows them: hot and warm by default, wi
   expect((await browser.get('/dashboard/signals.ndjson?state=snoozed')).body).toBe('');
 });
 
-test('what others wrote is no formula, no line of its own and no control character', async () => {
+test('text written by others cannot become a formula, a separate line or a control character', async () => {
   const name = '=HYPERLINK("https://evil.example","x")';
   const notes = '+1 "quoted", and\r\na second line\u0007 with a bell';
   const { id } = await call('/v1/leads', { email: 'ann@acme.com', name });
@@ -96,7 +96,7 @@ test('what others wrote is no formula, no line of its own and no control charact
   await made.app.inject({ method: 'PATCH', url: path, headers: made.auth, payload: { notes } });
   const { body } = await browser.get('/dashboard/leads.csv');
   expect(body.startsWith('\uFEFFid,lead,name,')).toBe(true);
-  expect(body.split('\r\n')).toHaveLength(3); // head, row, nothing
+  expect(body.split('\r\n')).toHaveLength(3); // header, row, empty
   const [row] = await rowsOf('leads.csv');
   expect(row?.name).toBe(`'${name}`);
   expect(row?.notes).toMatch(/^'\+1 "quoted", and\na second line/);
@@ -119,7 +119,7 @@ test.each([
   expect(csvLine([cell])).toBe(line);
 });
 
-test('an export with a filter that is not valid is refused, and so is one without a session', async () => {
+test('an export with an invalid filter is refused, and so is one without a session', async () => {
   const { statusCode, body } = await browser.get('/dashboard/leads.csv?stage=purple');
   expect(statusCode).toBe(400);
   expect(body).toContain('Nothing was exported');

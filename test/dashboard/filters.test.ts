@@ -3,7 +3,7 @@ import { filtersOf } from '../../src/dashboard/forms.ts';
 import { leadFilters } from '../../src/model/lead.ts';
 import { signalFilters } from '../../src/model/signal.ts';
 
-test('a screen reads its filters as /v1 does, and what else stands in its address not at all', () => {
+test('a screen reads its filters like /v1, and ignores everything else in its URL', () => {
   const query = { stage: ['new', 'won'], source: 'Import, Web', email: ' Jane@Acme.example' };
   expect(filtersOf(leadFilters, { ...query, done: 'saved', cursor: 'x' })).toEqual({
     filters: leadFilters.toFilters(leadFilters.query.parse(query)),
@@ -11,12 +11,12 @@ test('a screen reads its filters as /v1 does, and what else stands in its addres
   });
 });
 
-test("a browser's time without a zone is UTC", () => {
+test('a time from a browser without a zone is UTC', () => {
   const { filters } = filtersOf(signalFilters, { from: '2026-01-31T09:30', to: '2026-02-01T00:00:00+01:00' });
   expect([filters.from, filters.to]).toEqual([Date.UTC(2026, 0, 31, 9, 30), Date.UTC(2026, 0, 31, 23)]);
 });
 
-test('filters that are not valid are left out and named, the others apply', () => {
+test('invalid filters are ignored and named, and the others apply', () => {
   const many = Array.from({ length: 50 }, () => 'lukewarm');
   const query = { classification: many, min_score: '101', sort: 'upwards', q: 'crm' };
   const { filters, filterFaults } = filtersOf(signalFilters, query);

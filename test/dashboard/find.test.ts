@@ -19,7 +19,7 @@ async function found(q: string): Promise<string[]> {
   );
 }
 
-test('whatever has a name, words or an id is found with the place it is at', async () => {
+test('anything with a name, text or ID is found, with a link to it', async () => {
   const signal = await postSignal(made, {
     text: 'Can anyone recommend a boiler?',
     prospect: { name: 'Jane Boilerman', email: 'jane@acme.example' },
@@ -44,7 +44,7 @@ test('whatever has a name, words or an id is found with the place it is at', asy
   expect((await browser.get('/dashboard/find?q=zzzz')).body).toContain('No results');
 });
 
-test("nothing of another tenant's is found, and what strangers wrote is text", async () => {
+test('nothing of another tenant is found, and text by strangers is escaped', async () => {
   const { auth } = await made.addTenant();
   await postSignal(
     { app: made.app, auth },

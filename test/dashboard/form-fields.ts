@@ -1,4 +1,4 @@
-/** What a browser would send of the last form of a page as it stands, its buttons and token left out; of a repeated name all that is sent. */
+/** What a browser would send for a page's last form, without buttons and token; repeated names are arrays. */
 export function formFields(html: string, action = ''): Record<string, string | string[]> {
   const forms = [...html.matchAll(/<form [^>]*action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/g)];
   const [, , body = ''] = forms.findLast(([, to]) => to?.endsWith(action)) ?? [];

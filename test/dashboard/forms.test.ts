@@ -32,7 +32,7 @@ test.each(['/login', '/login/code', '/setup', '/reset', '/logout'])(
   },
 );
 
-test('the forms of profiles, webhooks, leads, companies and sources may be larger, up to 512 KiB', async () => {
+test('forms for profiles, webhooks, leads, companies and sources may be larger, up to 512 KiB', async () => {
   const browser = await signedIn(made, made.tenant.id);
   const _csrf = csrfOf((await browser.get('/dashboard')).body);
   for (const path of ['/profiles/new', '/settings/integrations/webhooks/new', '/sources/new', '/start']) {
@@ -46,7 +46,7 @@ test('the forms of profiles, webhooks, leads, companies and sources may be large
 });
 
 test.each(['/login', '/login/code', '/setup', '/reset', '/logout', '/profiles/new'])(
-  'JSON for %s is 415, whatever it holds, and nothing that is logged as ours',
+  'JSON sent to %s is 415, whatever it contains, and is not logged as a server error',
   async (path) => {
     const browser = await signedIn(made, made.tenant.id);
     const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
@@ -66,7 +66,7 @@ test.each(['/login', '/login/code', '/setup', '/reset', '/logout', '/profiles/ne
   },
 );
 
-test('a field that is given twice, or in another shape, counts once and fails nothing', async () => {
+test('a field that is repeated, or has another shape, counts once and causes no failure', async () => {
   const browser = new TestBrowser(made.app);
   const cookies = (page: { body: string }) => csrfOf(page.body);
   const _csrf = cookies(await browser.get('/dashboard/login'));
@@ -99,7 +99,7 @@ test('a field that is given twice, or in another shape, counts once and fails no
   expect(made.logLines.filter((line) => line.includes('"level":50'))).toEqual([]);
 });
 
-test('queries of odd shapes are filters that find nothing, and fail nothing', async () => {
+test('queries of odd shapes are filters that match nothing, and cause no failure', async () => {
   const browser = await signedIn(made, made.tenant.id);
   for (const path of [
     '/signals',
@@ -125,7 +125,7 @@ test('queries of odd shapes are filters that find nothing, and fail nothing', as
   }
 });
 
-test('a list lends its members to no form', () => {
+test("the members of an array's prototype are not form fields", () => {
   const body = JSON.parse('{"__proto__":["a","b"],"list":["a",{"toString":1},null,["b"]],"one":{"a":"b"}}');
   const form = formOf({ body } as never);
   expect([text(form, 'sort'), text(form, 'length'), form.list, text(form, 'one')]).toEqual([
@@ -136,12 +136,12 @@ test('a list lends its members to no form', () => {
   ]);
 });
 
-test('250,000 lines of a text area are no work for the schemas', () => {
+test('250,000 lines in a text area are cut before the schemas process them', () => {
   const form = { phrases: '-\n'.repeat(250_000) };
   expect(cpuMsOf(() => expect(lines(form, 'phrases')).toHaveLength(1_000))).toBeLessThan(1_000);
 });
 
-test('the largest forms of anything at all hold nobody up', async () => {
+test('the largest possible forms, whatever they contain, do not block other requests', async () => {
   const browser = await signedIn(made, made.tenant.id);
   const _csrf = csrfOf((await browser.get('/dashboard')).body);
   const marks = `a${'\u0300'.repeat(19 * KIB)}${'\u0334'.repeat(19 * KIB)}`;
@@ -164,7 +164,7 @@ test('the largest forms of anything at all hold nobody up', async () => {
   expect(slow).toEqual([]);
 });
 
-test('an upload that breaks off is not logged as our fault', async () => {
+test('an aborted upload is not logged as a server error', async () => {
   await made.app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = made.app.server.address() as { port: number };
   await new Promise<void>((resolve) => {
@@ -179,7 +179,7 @@ test('an upload that breaks off is not logged as our fault', async () => {
   expect(made.logLines.filter((line) => line.includes('"level":50'))).toEqual([]);
 });
 
-test('a form that is sent as a browser does goes on as before', async () => {
+test('a form sent the way browsers do is accepted', async () => {
   await signedIn(made, made.tenant.id);
   const fields = { email: 'owner@example.com', password: PASSWORD };
   expect((await new TestBrowser(made.app).post('/dashboard/login', fields)).statusCode).toBe(303);

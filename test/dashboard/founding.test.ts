@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => made.app.close());
 
-test('the link of an empty server makes the first account, whose owner is in, and no other', async () => {
+test('the link of an empty server creates only the first account, whose owner is then signed in', async () => {
   const page = (await browser.get(SETUP)).body;
   for (const label of ['Company name', 'Email', 'Password']) expect(page).toContain(`>${label}</label>`);
   const answer = await browser.post(SETUP, FORM);
@@ -35,7 +35,7 @@ test('the link of an empty server makes the first account, whose owner is in, an
   expect(await made.store.listTenants()).toHaveLength(1);
 });
 
-test('a form sent twice, at once or one after the other, makes one account, and each answer leads into it', async () => {
+test('a form sent twice, concurrently or in sequence, creates one account, and each response leads into it', async () => {
   const _csrf = csrfOf((await browser.get(SETUP)).body);
   const send = () => browser.send(SETUP, { ...FORM, _csrf });
   const answers = await Promise.all([send(), send()]);
@@ -47,7 +47,7 @@ test('a form sent twice, at once or one after the other, makes one account, and 
   expect(await made.store.listTenants()).toHaveLength(1);
 });
 
-test('what is wrong in its form is said beside the field, keeps what was typed, and makes nothing', async () => {
+test('errors in its form are shown next to the field and keep the input, and nothing is created', async () => {
   const forged = foundingLink(Buffer.alloc(32, 8));
   const wrong: [Partial<typeof FORM>, string][] = [
     [{ token: forged }, 'no longer valid'],

@@ -5,7 +5,7 @@ import { invite } from './browser-session.ts';
 
 const WEBHOOKS = '/dashboard/settings/integrations/webhooks';
 
-/** Fills an account with something of everything; the addresses of all screens, and the id of its lead. */
+/** Fills an account with one of everything; returns the URLs of all screens, and the ID of its lead. */
 export async function fillAccount(
   made: TestApp,
   target: string,

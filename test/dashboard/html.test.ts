@@ -4,7 +4,7 @@ import { htmlFaults } from '../support/html-judge.ts';
 import { csrfOf, signedIn, TestBrowser } from './browser-session.ts';
 import { fillAccount } from './full-account.ts';
 
-test('html-validate finds no fault on any screen, full or empty', async () => {
+test('html-validate reports nothing on any screen, with or without data', async () => {
   const made = await buildTestApp();
   const browser = await signedIn(made, made.tenant.id);
   const look = async (path: string) => {
@@ -56,7 +56,7 @@ test('html-validate finds no fault on any screen, full or empty', async () => {
   await made.app.close();
 });
 
-test('a first visit takes less than 60 kB over the wire on every screen, style, scripts and icon included', async () => {
+test('a first visit transfers less than 60 kB on every screen, including styles, scripts and icon', async () => {
   const made = await buildTestApp();
   const browser = await signedIn(made, made.tenant.id);
   const { screens } = await fillAccount(made, 'https://hooks.example.com/a');
@@ -76,7 +76,7 @@ test('a first visit takes less than 60 kB over the wire on every screen, style, 
   await made.app.close();
 });
 
-test('html-validate finds no fault in the form of the first account, as it comes and as it is refused', async () => {
+test('html-validate reports nothing in the first-account form, both initially and with errors', async () => {
   const { app } = await buildTestApp({ isEmpty: true });
   const browser = new TestBrowser(app);
   const form = await browser.get('/dashboard/setup');

@@ -25,7 +25,7 @@ async function post(text: string, overrides: Record<string, unknown> = {}): Prom
   return answer.json().data.signals[0].signal_id;
 }
 
-/** Ids of the rows of a list, as an address shows it. */
+/** The IDs of the rows of the list at a URL. */
 async function rows(filters = ''): Promise<string[]> {
   const { body, statusCode } = await browser.get(`/dashboard/signals${filters}`);
   expect(statusCode).toBe(200);
@@ -42,7 +42,7 @@ async function tabs(): Promise<Record<string, string>> {
   return Object.fromEntries([...found].map(([, label, count]) => [label, count]));
 }
 
-test('a row says what the post is, where, why, and how good; cold ones are hidden until they are asked for', async () => {
+test('a row shows what the post is, where, why, and its score; cold ones are hidden unless requested', async () => {
   const id = await post(`Which CRM for a small agency?\n\n${HOT}`, {
     prospect: { name: 'Jane Doe', title: 'CTO' },
     company: { name: 'Acme' },
@@ -58,7 +58,7 @@ test('a row says what the post is, where, why, and how good; cold ones are hidde
   expect(body).toMatch(/class="badge hot">hot · \d+</);
 });
 
-test('what was judged, added or snoozed leaves the inbox, many at once, and the list keeps its filters', async () => {
+test('judged, added and snoozed signals leave the inbox, also in bulk, and the list keeps its filters', async () => {
   const ids: string[] = [];
   for (let i = 0; i < 5; i++) ids.unshift(await post(`${HOT} Number ${i}.`));
   const [first = '', second = '', third = '', fourth = '', fifth = ''] = ids;
@@ -80,7 +80,7 @@ test('what was judged, added or snoozed leaves the inbox, many at once, and the 
   expect(await rows()).toEqual([fifth]);
 });
 
-test('a new post by someone in the pipeline is in the inbox, until it is judged or added as well', async () => {
+test('a new post by someone in the pipeline is in the inbox until it is judged or added, too', async () => {
   const author = { prospect: { name: 'Jane Doe', email: 'jane@acme.example' } };
   await act({ id: await post(HOT, author), act: 'lead' });
   expect(await rows()).toEqual([]);
@@ -97,7 +97,7 @@ test('a new post by someone in the pipeline is in the inbox, until it is judged 
   expect(await rows()).toEqual([]);
 });
 
-test('a snooze ends on the morning of its day in the zone of the tenant, and may be taken back', async () => {
+test("a snooze ends on the morning of its day in the tenant's time zone, and can be undone", async () => {
   const settings = { method: 'PATCH', url: '/v1/settings', headers: made.auth } as const;
   await made.app.inject({ ...settings, payload: { timezone: 'Asia/Tokyo' } });
   const id = await post(HOT);
@@ -116,7 +116,7 @@ test('a snooze ends on the morning of its day in the zone of the tenant, and may
   }
 });
 
-test('a signal is assigned to members of the team alone, and each has a list of their own', async () => {
+test('a signal can only be assigned to team members, and each has their own list', async () => {
   const id = await post(HOT);
   await post(`${HOT} Another.`);
   await act({ id, act: 'assign', assignee: 'owner@example.com' });
@@ -130,7 +130,7 @@ test('a signal is assigned to members of the team alone, and each has a list of 
   expect(await rows('?assignee=me')).toEqual([]);
 });
 
-test('filters are kept as views, which count what they hold', async () => {
+test('filters can be saved as views, which show their counts', async () => {
   await post(HOT);
   await post(`${HOT} Again.`, { platform: { name: 'forum' } });
   const page = '/dashboard/signals?platform=forum&signal=sig_x&cursor=';
@@ -150,7 +150,7 @@ test('filters are kept as views, which count what they hold', async () => {
   expect(nameless.body).toContain('Name the view');
 });
 
-test('a search brings the post with these words as its title first, whatever its age, class and state', async () => {
+test('a search lists the post titled with these words first, whatever its age, class and state', async () => {
   const wanted = await post(`Customer Service Software?\n\n${HOT}`);
   await act({ one: `relevant ${wanted}` });
   const beside = await post(`Our customer service software stack\n\n${COLD}`);
@@ -161,7 +161,7 @@ test('a search brings the post with these words as its title first, whatever its
   expect(await rows('?q=customer+service+software&sort=-timestamp')).toEqual([apart, beside, wanted]);
 });
 
-test('Today takes a thumb, and what is not relevant or snoozed is gone from it', async () => {
+test('signals can be judged on Today, and irrelevant or snoozed ones disappear from it', async () => {
   const first = await post(`${HOT} We decide by Friday.`);
   const second = await post(`${HOT} We decide this week.`);
   const { body } = await browser.get('/dashboard');
@@ -175,7 +175,7 @@ test('Today takes a thumb, and what is not relevant or snoozed is gone from it',
   expect((await browser.get('/dashboard')).body).not.toContain(second);
 });
 
-test('a reply is drafted from the post, the offer and the template of the team, whose placeholders are checked', async () => {
+test("a reply is drafted from the post, the offer and the team's template, whose placeholders are validated", async () => {
   const id = await post(`Need a CRM?\n\n${HOT}`, { prospect: { name: 'Jane Doe' } });
   const page = '/dashboard/settings/reply';
   expect((await browser.get(`/dashboard/signals/${id}`)).body).toMatch(
@@ -193,7 +193,7 @@ test('a reply is drafted from the post, the offer and the template of the team, 
   expect((await browser.get(page)).body).toContain('Hi {{first_name}},');
 });
 
-test('a reader looks and changes nothing; nobody leads the list elsewhere', async () => {
+test('a reader can view but not change anything, and the list redirects only within itself', async () => {
   const id = await post(HOT);
   const reader = await memberSignedIn(made, { email: 'reader@acme.example', role: 'reader' });
   const page = await reader.get('/dashboard/signals');

@@ -21,7 +21,7 @@ async function stageOf(id: string): Promise<string> {
   return (await made.app.inject({ url: `/v1/leads/${id}`, headers: made.auth })).json().data.stage;
 }
 
-test('leads are listed, searched, and shown with the source of each fact', async () => {
+test('leads are listed, can be searched, and are shown with the source of each fact', async () => {
   expect((await browser.get('/dashboard/leads')).body).toContain('No leads yet');
   const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com', title: 'CTO', tags: ['fair'] });
   await aLead({ name: 'Bo Berg', email: 'bo@other.com' });
@@ -36,7 +36,7 @@ test('leads are listed, searched, and shown with the source of each fact', async
   expect(body).toContain('Added as New');
 });
 
-test('a lead moves by a form, which asks for what is missing and keeps what was typed', async () => {
+test('a lead is moved by a form, which asks for missing fields and keeps the input', async () => {
   const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com' });
   const page = `/dashboard/leads/${id}`;
   const board = `/dashboard/pipeline/${id}/stage`;
@@ -59,7 +59,7 @@ test('a lead moves by a form, which asks for what is missing and keeps what was 
   expect(body).toContain('by owner@example.com');
 });
 
-test('the board shows value and days in stage, and moves without a script', async () => {
+test('the board shows value and days in stage, and moves leads without a script', async () => {
   expect((await browser.get('/dashboard/pipeline')).body).toContain('No leads in the pipeline yet');
   const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com' });
   const page = `/dashboard/leads/${id}`;
@@ -78,7 +78,7 @@ test('the board shows value and days in stage, and moves without a script', asyn
   expect(body).toContain(`action="/dashboard/pipeline/${id}/stage"`);
 });
 
-test('a person is erased after a question', async () => {
+test('a person is erased after a confirmation', async () => {
   const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com' });
   const asked = await browser.get(`/dashboard/leads/${id}/erase`);
   expect(asked.body).toContain('Erase Ann Lee?');
@@ -88,7 +88,7 @@ test('a person is erased after a question', async () => {
   expect((await browser.get(`/dashboard/leads/${id}`)).statusCode).toBe(404);
 });
 
-test("another tenant's lead is not there, to read or to change", async () => {
+test("another tenant's lead can be neither read nor changed", async () => {
   const other = await made.addTenant();
   const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com' }, other.auth);
   for (const path of ['', '/erase']) {
@@ -106,7 +106,7 @@ test("another tenant's lead is not there, to read or to change", async () => {
   expect(kept.json().data).toMatchObject({ stage: 'new', deal: null });
 });
 
-test('what strangers write is text on every screen of leads', async () => {
+test('text by strangers is escaped on every lead screen', async () => {
   const id = await aLead({
     name: HOSTILE,
     email: 'evil@example.com',
@@ -131,7 +131,7 @@ test('what strangers write is text on every screen of leads', async () => {
   }
 });
 
-test('owner, notes and next step are set by a form, and a step that is due is in Today until it is done', async () => {
+test('owner, notes and next step are set by forms, and a due step is on Today until it is done', async () => {
   const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com' });
   const page = `/dashboard/leads/${id}`;
   const today = new Date(made.clock.now()).toISOString().slice(0, 10);
@@ -153,7 +153,7 @@ test('owner, notes and next step are set by a form, and a step that is due is in
   expect((await browser.get('/dashboard')).body).not.toContain('Call about SSO');
 });
 
-test("won on the lead's page is won on the board", async () => {
+test('a lead marked as won on its page is won on the board', async () => {
   const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com' });
   const page = `/dashboard/leads/${id}`;
   await browser.post(`${page}/deal`, { amount_minor: '4800', currency: 'USD' }, page);
@@ -164,7 +164,7 @@ test("won on the lead's page is won on the board", async () => {
   expect((await browser.get(page)).body).toMatch(/USD 4,800<\/strong> <span class="badge won">won/);
 });
 
-test('a card has headline, score, owner and age, and a lead without a name is called by its headline', async () => {
+test('a card shows headline, score, owner and age, and a lead without a name is shown by its headline', async () => {
   const text = 'Looking for a CRM for our agency\nWe have budget and decide this month.';
   const signal = { platform: { name: 'reddit', post_url: 'https://reddit.com/r/x/1' }, text };
   const id = await aLead({ signal: { ...signal, prospect: { linkedin_url: 'https://linkedin.com/in/x' } } });
@@ -185,7 +185,7 @@ test('a card has headline, score, owner and age, and a lead without a name is ca
   }
 });
 
-test('the board asks why a lead was lost, and stays', async () => {
+test('the board asks why a lead was lost, and stays open', async () => {
   const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com' });
   const act = `/dashboard/pipeline/${id}/stage`;
   const asked = await browser.post(act, { stage: 'lost', expected_stage: 'new' }, '/dashboard/pipeline');
@@ -199,7 +199,7 @@ test('the board asks why a lead was lost, and stays', async () => {
   expect((await browser.get(act)).headers.location).toBe('/dashboard/pipeline');
 });
 
-test('the board shows how many leads reached each stage, and how long they stayed', async () => {
+test('the board shows how many leads reached each stage, and how long they stayed there', async () => {
   const ids = [await aLead({ email: 'a@acme.com' }), await aLead({ email: 'b@acme.com' })];
   made.clock.advance(2 * 86_400_000);
   for (const id of ids) {

@@ -16,21 +16,21 @@ beforeEach(async () => {
 });
 afterEach(() => made.app.close());
 
-/** What so many GETs of a page are answered with, in their order and without repetitions. */
+/** The distinct statuses of this many GETs of a page, in order. */
 async function statusesOf(browser: TestBrowser, count: number, url = '/dashboard/settings/plan') {
   const statuses: number[] = [];
   for (let i = 0; i < count; i++) statuses.push((await browser.get(url)).statusCode);
   return statuses.filter((status, i) => status !== statuses[i - 1]);
 }
 
-test('a browser, a tenant and a client are held to so many requests in a minute', async () => {
+test('requests per minute are limited by browser, by tenant and by client', async () => {
   const owner = await signedIn(made, made.tenant.id);
   const member = await memberSignedIn(made, { email: 'dana@example.com', role: 'member' });
   expect(await statusesOf(owner, 21)).toEqual([200, 429]);
   const refused = await owner.get('/dashboard');
   expect(refused.headers['retry-after']).toBe('60');
   expect(refused.body).toContain('limit of one browser');
-  // What was refused to one browser did not count for the tenant.
+  // Requests refused for one browser do not count towards the tenant's limit.
   expect(await statusesOf(member, 11)).toEqual([200, 429]);
   expect((await member.get('/dashboard')).body).toContain('limit of your account');
   const stranger = new TestBrowser(made.app);
@@ -39,19 +39,19 @@ test('a browser, a tenant and a client are held to so many requests in a minute'
   expect(await statusesOf(owner, 2)).toEqual([200]);
 });
 
-test('without other limits a browser has what the configuration says, and a client twice as much', () => {
+test('by default, a browser has the configured limit, and a client twice as much', () => {
   const { tenant, ...limits } = dashboardLimits(300);
   expect(limits).toEqual({ session: 300, client: 600 });
   expect(tenant('pro')).toBe(3_000);
 });
 
-test('stylesheets and scripts count for nobody', async () => {
+test('stylesheets and scripts do not count towards any limit', async () => {
   const owner = await signedIn(made, made.tenant.id);
   const [asset = ''] = /\/dashboard\/assets\/[\w.]+\.css/.exec((await owner.get('/dashboard')).body) ?? [];
   expect(await statusesOf(owner, 100, asset)).toEqual([200]);
 });
 
-test('a tenant invites and sends again twenty times an hour, and each address three times a day', async () => {
+test('a tenant can invite or resend twenty times per hour, and three times per day to each address', async () => {
   await made.app.close();
   made = await buildTestApp();
   const owner = await signedIn(made, made.tenant.id);
@@ -72,14 +72,14 @@ test('a tenant invites and sends again twenty times an hour, and each address th
     200,
   );
   expect((await renew()).statusCode).toBe(429);
-  // What was sent is stored: another process, or this one after a restart, holds to it.
+  // Sent mail is stored: the limit also applies in another process, or after a restart.
   const limits = createMailLimits(made.store, made.clock);
   await expect(limits.invite(made.tenant.id, 'NEW@example.com')).rejects.toThrow(
     'invitations a day are sent to that address',
   );
 });
 
-test('what the outbox does not offer to send again is not sent again', async () => {
+test('mail that the outbox does not offer to resend is not resent', async () => {
   const owner = await signedIn(made, made.tenant.id);
   const member = await memberSignedIn(made, { email: 'dana@example.com', role: 'member' });
   const facts = { kind: 'message', subject: 'Hello', text: '' } as const;
@@ -95,7 +95,7 @@ test('what the outbox does not offer to send again is not sent again', async () 
   }
 });
 
-test('an address gets ten links for a new password in a day', async () => {
+test('an address gets at most ten password reset links per day', async () => {
   const statuses: number[] = [];
   for (let i = 0; i < 12; i++) {
     const browser = new TestBrowser(made.app);

@@ -17,7 +17,7 @@ async function linkOf({ store, clock, tenant }: TestApp): Promise<string> {
   return (await renewSetupLink({ store, clock, random: systemRandom }, tenant.id))?.token ?? '';
 }
 
-test('a set-up link leads to a password and into the dashboard, once', async () => {
+test('a set-up link sets a password and leads into the dashboard, once', async () => {
   const token = await linkOf(made);
   const browser = new TestBrowser(made.app);
   const fields = { token: `${BASE_URL}/dashboard/setup#token=${token}`, password: PASSWORD };
@@ -31,7 +31,7 @@ test('a set-up link leads to a password and into the dashboard, once', async () 
   expect(again.body).toContain('no longer valid');
 });
 
-test('the log-in and every screen lead to the product page and the developers portal', async () => {
+test('the log-in page and every screen link to the product page and the developer portal', async () => {
   const browser = await signedIn(made, made.tenant.id);
   const { body: login } = await new TestBrowser(made.app).get('/dashboard/login');
   const { body: today } = await browser.get('/dashboard');
@@ -39,7 +39,7 @@ test('the log-in and every screen lead to the product page and the developers po
     for (const path of ['/product', '/developers']) expect(page).toContain(`href="${path}"`);
 });
 
-test('a link ends after 7 days, and a weak password leaves it good', async () => {
+test('a link expires after 7 days, and a weak password does not use it up', async () => {
   const token = await linkOf(made);
   const browser = new TestBrowser(made.app);
   for (const password of ['short', 'aaaaaaaaaaaa', 'OWNER@example.com']) {
@@ -51,7 +51,7 @@ test('a link ends after 7 days, and a weak password leaves it good', async () =>
   expect((await browser.post('/dashboard/setup', { token, password: PASSWORD })).statusCode).toBe(400);
 });
 
-test('who knows the password logs in, gets a new session each time, and log-out ends it', async () => {
+test('logging in with the password creates a new session each time, and logging out ends it', async () => {
   await signedIn(made, made.tenant.id);
   const browser = new TestBrowser(made.app);
   const first = await browser.post('/dashboard/login', { ...OWNER, email: 'Owner@Example.com ' });
@@ -66,7 +66,7 @@ test('who knows the password logs in, gets a new session each time, and log-out 
   expect((await browser.get('/dashboard')).headers.location).toBe('/dashboard/login?next=%2Fdashboard');
 });
 
-test('how long sessions last is a setting', async () => {
+test('the lifetime of sessions is configurable', async () => {
   const app = await buildTestApp({ env: { SESSION_IDLE_DAYS: '2', SESSION_MAX_DAYS: '3' } });
   try {
     const used = await signedIn(app, app.tenant.id);
@@ -75,7 +75,7 @@ test('how long sessions last is a setting', async () => {
       app.clock.advance(DAY);
       expect(await status()).toBe(200);
     }
-    app.clock.advance(DAY); // used each day, and three days old
+    app.clock.advance(DAY); // used every day, and three days old
     expect(await status()).not.toBe(200);
     const idle = new TestBrowser(app.app);
     const login = await idle.post('/dashboard/login', OWNER);
@@ -87,7 +87,7 @@ test('how long sessions last is a setting', async () => {
   }
 });
 
-test('a session ends when it is not used for 14 days, and goes on while it is', async () => {
+test('a session expires after 14 days without use, and continues while it is used', async () => {
   const browser = await signedIn(made, made.tenant.id);
   for (let i = 0; i < 3; i++) {
     made.clock.advance(10 * DAY);
@@ -97,7 +97,7 @@ test('a session ends when it is not used for 14 days, and goes on while it is', 
   expect((await browser.get('/dashboard')).statusCode).toBe(303);
 });
 
-test('a wrong password and an unknown address get the same answer, and both are throttled alike', async () => {
+test('a wrong password and an unknown address get the same response and the same throttling', async () => {
   await signedIn(made, made.tenant.id);
   const answers = [];
   for (const email of ['owner@example.com', 'nobody@example.com']) {
@@ -120,7 +120,7 @@ test('a wrong password and an unknown address get the same answer, and both are 
   expect((await late.post('/dashboard/login', OWNER)).statusCode).toBe(303);
 });
 
-test('a form without our token, with that of another session, or from another site is refused', async () => {
+test('a form without a token, with that of another session, or from another site is refused', async () => {
   const browser = await signedIn(made, made.tenant.id);
   const stranger = new TestBrowser(made.app);
   const foreign = csrfOf((await stranger.get('/dashboard/login')).body);
@@ -135,7 +135,7 @@ test('a form without our token, with that of another session, or from another si
   );
 });
 
-test('log-in leads to where one wanted to go, and never to another site', async () => {
+test('log-in redirects to the requested page, and never to another site', async () => {
   await signedIn(made, made.tenant.id);
   const cases = [
     ['/dashboard?x=1', '/dashboard?x=1'],
@@ -152,14 +152,14 @@ test('log-in leads to where one wanted to go, and never to another site', async 
   }
 });
 
-test('where nobody can log in yet, the page says which command leads in', async () => {
+test('while nobody can log in yet, the page shows the command that creates access', async () => {
   const page = await made.app.inject('/dashboard/login');
   expect(page.body).toContain('tenant setup-link');
   await signedIn(made, made.tenant.id);
   expect((await made.app.inject('/dashboard/login')).body).not.toContain('setup-link');
 });
 
-test('every page has the strict policy, is kept by nobody, and loads its style and script from here', async () => {
+test('every page has the strict CSP, is never cached, and loads its styles and scripts from this server', async () => {
   const page = await made.app.inject('/dashboard/login');
   expect(page.headers['content-security-policy']).toContain("script-src 'self'");
   expect(page.headers['content-security-policy']).toContain("frame-ancestors 'none'");
@@ -176,7 +176,7 @@ test('every page has the strict policy, is kept by nobody, and loads its style a
   }
 });
 
-test('what is not there is 404, a wrong method 405, a trailing slash leads to the address without it', async () => {
+test('an unknown path is 404, a wrong method is 405, and a trailing slash redirects to the URL without it', async () => {
   const browser = await signedIn(made, made.tenant.id);
   expect((await browser.get('/dashboard/nothing')).statusCode).toBe(404);
   expect((await made.app.inject('/dashboard/nothing')).statusCode).toBe(404);

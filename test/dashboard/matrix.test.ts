@@ -4,7 +4,7 @@ import { deliverToNobody } from '../support/fake-receiver.ts';
 import { csrfOf, memberSignedIn, signedIn, TestBrowser } from './browser-session.ts';
 import { HOSTILE, isHarmless, postSignal } from './hostile.ts';
 
-/** Ids of things that are there, by the collection that a screen's address names. */
+/** IDs of existing resources, by the collection named in a screen's URL. */
 type Ids = Record<string, string>;
 
 let made: TestApp;
@@ -29,7 +29,7 @@ async function create(path: string, payload: object): Promise<string> {
   return answer.json().data.id;
 }
 
-/** Whatever a stranger, or what they post, can write into an account, in every field that takes text. */
+/** Everything strangers and their posts can write into an account, in every text field. */
 async function fillByStranger(): Promise<Ids> {
   const url = `https://127.0.0.1:8443/?${encodeURIComponent(HOSTILE)}`;
   const hook = await made.app.inject({
@@ -100,7 +100,7 @@ async function fillByStranger(): Promise<Ids> {
   };
 }
 
-/** The address with the ids of {@link ids} in it. */
+/** The URL with the IDs from {@link ids} filled in. */
 function addressOf(url: string): string {
   return url.replace(/([\w-]+)\/:\w+/g, (_all, collection: string) => {
     const id = ids[collection];
@@ -109,7 +109,7 @@ function addressOf(url: string): string {
   });
 }
 
-test('whatever strangers write is text on every screen, and every screen has the strict policy', async () => {
+test('text by strangers is escaped on every screen, and every screen has the strict CSP', async () => {
   let shown = 0;
   for (const url of screens) {
     const { statusCode, body, headers } = await browser.get(addressOf(url));
@@ -119,7 +119,7 @@ test('whatever strangers write is text on every screen, and every screen has the
         url,
         null,
       ]);
-      // Nothing of a stranger becomes an address that runs.
+      // No text by a stranger becomes a URL that runs a script.
       expect([url, /(?:href|src|action)="\s*(?:javascript|data):/i.exec(body)]).toEqual([url, null]);
     } else
       expect([url, headers['content-disposition']]).toEqual([url, expect.stringContaining('attachment')]);
@@ -134,7 +134,7 @@ test('whatever strangers write is text on every screen, and every screen has the
   expect(shown).toBeGreaterThan(12);
 });
 
-test('what strangers wrote is text in what forms answer with, too', async () => {
+test('text by strangers is also escaped in the responses to forms', async () => {
   const hooks = '/dashboard/settings/integrations/webhooks';
   const forms: [path: string, fields: Record<string, string>, page: string][] = [
     [
@@ -156,7 +156,7 @@ test('what strangers wrote is text in what forms answer with, too', async () => 
   isHarmless(refused.body);
 });
 
-test("what a form or an address names of another tenant's is nothing, and nothing happens to it", async () => {
+test("another tenant's IDs in a form or URL match nothing, and nothing of that tenant changes", async () => {
   const { tenant, auth } = await made.addTenant();
   const stranger = await signedIn(made, tenant.id);
   const _csrf = csrfOf((await stranger.get('/dashboard')).body);
@@ -199,7 +199,7 @@ test("what a form or an address names of another tenant's is nothing, and nothin
   }
 });
 
-test("another tenant's id is 404 on every screen and in every change, and nothing of it is shown", async () => {
+test("another tenant's ID is 404 on every screen and for every change, and nothing of that tenant is shown", async () => {
   const { tenant } = await made.addTenant();
   const stranger = await signedIn(made, tenant.id);
   const token = csrfOf((await stranger.get('/dashboard')).body);

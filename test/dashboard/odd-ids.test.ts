@@ -29,7 +29,7 @@ function routesOf(method: string): string[] {
   return own.map(({ url }) => url).filter((url) => !url.includes('/assets/'));
 }
 
-test('no screen fails at an id that nothing can have', async () => {
+test('no screen fails for an impossible ID', async () => {
   const screens = routesOf('GET').filter((url) => url.includes(':'));
   expect(screens.length).toBeGreaterThan(9);
   for (const url of screens) {
@@ -41,7 +41,7 @@ test('no screen fails at an id that nothing can have', async () => {
   }
 });
 
-test('no form fails at an id that nothing can have', async () => {
+test('no form fails for an impossible ID', async () => {
   const forms = routesOf('POST').filter((url) => url.includes(':'));
   expect(forms.length).toBeGreaterThan(20);
   for (const url of forms) {
@@ -59,7 +59,7 @@ test('no form fails at an id that nothing can have', async () => {
   }
 });
 
-/** Fields of forms and queries that hold ids. */
+/** Fields of forms and queries that contain IDs. */
 const ID_FIELDS = [
   'id',
   'webhook_id',
@@ -73,7 +73,7 @@ const ID_FIELDS = [
   'profile',
 ];
 
-test('no form and no query fails at such an id in its fields', async () => {
+test('no form or query fails for an impossible ID in its fields', async () => {
   for (const id of IDS) {
     const fields = Object.fromEntries(ID_FIELDS.map((name) => [name, decodeURIComponent(id)]));
     const query = new URLSearchParams(fields).toString();

@@ -14,7 +14,7 @@ afterEach(() => made.app.close());
 
 const NEW = '/dashboard/profiles/new';
 
-test('a profile is drafted from a sentence, which stores nothing, and made of the draft', async () => {
+test('a profile is drafted from a sentence without storing anything, and created from the draft', async () => {
   const drafted = await browser.post(NEW, {
     act: 'draft',
     offer: 'Scheduling software for heating engineers',
@@ -30,7 +30,7 @@ test('a profile is drafted from a sentence, which stores nothing, and made of th
   expect(heating?.phrases).toEqual(String(fields.phrases).split('\n'));
 });
 
-test('saving what the editor shows changes nothing, and a preview tells what a change would do', async () => {
+test('saving the unmodified editor changes nothing, and a preview shows the effect of a change', async () => {
   const [before] = await made.store.listProfiles(made.tenant.id);
   const page = `/dashboard/profiles/${before?.id}`;
   await made.app.inject({ method: 'POST', url: '/v1/signals', headers: made.auth, payload: aPost() });
@@ -45,7 +45,7 @@ test('saving what the editor shows changes nothing, and a preview tells what a c
   expect((await made.store.listProfiles(made.tenant.id))[0]?.phrases).toEqual(before?.phrases);
 });
 
-test('a refused profile keeps what was typed; the last one stays; that of another tenant is not there', async () => {
+test("a refused profile keeps the input; the last one cannot be deleted; another tenant's is not found", async () => {
   const [only] = await made.store.listProfiles(made.tenant.id);
   const page = `/dashboard/profiles/${only?.id}`;
   const wrong = await browser.post(page, {
@@ -64,7 +64,7 @@ test('a refused profile keeps what was typed; the last one stays; that of anothe
   expect((await browser.post(`/dashboard/profiles/${other?.id}/delete`, {}, page)).statusCode).toBe(404);
 });
 
-test('a suggestion is shown with what it would have done, accepted, kept by the editor, and undone', async () => {
+test('a suggestion is shown with its past effect, and can be accepted, kept by the editor, and undone', async () => {
   const [profile] = await made.store.listProfiles(made.tenant.id);
   const page = `/dashboard/profiles/${profile?.id}`;
   expect((await browser.get(page)).body).toContain('None right now');
@@ -102,7 +102,7 @@ test('a suggestion is shown with what it would have done, accepted, kept by the 
   expect((await browser.post(theirs, { action: 'accept' }, page)).statusCode).toBe(404);
 });
 
-test('the scores of the last thirty days stand beside precision, with both thresholds', async () => {
+test('the scores of the last thirty days are shown next to precision, with both thresholds', async () => {
   const [profile] = await made.store.listProfiles(made.tenant.id);
   const page = `/dashboard/profiles/${profile?.id}`;
   expect((await browser.get(page)).body).not.toContain('<strong>Scores</strong>');
@@ -121,7 +121,7 @@ test('the scores of the last thirty days stand beside precision, with both thres
   expect((await browser.get(page)).body).not.toContain('<strong>Scores</strong>');
 });
 
-test('what is muted stays muted when the editor is saved', async () => {
+test('muted sources stay muted when the editor is saved', async () => {
   const [profile] = await made.store.listProfiles(made.tenant.id);
   const page = `/dashboard/profiles/${profile?.id}`;
   const patch = { muted_sources: ['forum.example.com'] };
@@ -131,7 +131,7 @@ test('what is muted stays muted when the editor is saved', async () => {
   expect((await made.store.listProfiles(made.tenant.id))[0]?.mutedSources).toEqual(['forum.example.com']);
 });
 
-/** What a browser would send of the editor as it stands. */
+/** The fields a browser would send for the unmodified editor. */
 function editorOf(html: string): Record<string, string | string[]> {
   const [, action = ''] = /action="([^"]+)" data-live-preview>/.exec(html) ?? [];
   return formFields(html, action);

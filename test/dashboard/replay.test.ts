@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => made.app.close());
 
-test('one, some, and all that ended since a time are sent again, and the screen says how many', async () => {
+test('one delivery, several, or all that ended since a given time are replayed, and the screen shows how many', async () => {
   const ids = await made.addDeliveries(4);
   const ended = { status: 'dead', expiresAt: made.clock.now() + 1_000_000 } as const;
   for (const id of ids) await made.attempt(id, ended);
@@ -37,7 +37,7 @@ test('one, some, and all that ended since a time are sent again, and the screen 
   expect(made.nudged.length).toBeGreaterThanOrEqual(4);
 });
 
-test('a replay stays on the list it was asked for on, and asks before it sends again what was delivered', async () => {
+test('a replay returns to the list it was started from, and asks before resending delivered ones', async () => {
   const [first = '', second = ''] = await made.addDeliveries(2);
   await made.attempt(first, { status: 'dead', expiresAt: made.clock.now() + 1_000_000 });
   await made.attempt(second, { status: 'delivered' });
@@ -64,7 +64,7 @@ test('a replay stays on the list it was asked for on, and asks before it sends a
   expect(elsewhere.headers.location).toBe(`${LOGS}?done=none-selected`);
 });
 
-test('a row names what it is about, and the log shows what was delivered of one signal', async () => {
+test('a row names its subject, and the log can show the deliveries of one signal', async () => {
   const [first = '', second = ''] = await made.addDeliveries(2);
   const subject = (await made.store.getDelivery(made.tenant.id, first))?.subjectId ?? '';
   const all = (await browser.get(LOGS)).body;
@@ -79,7 +79,7 @@ test('a row names what it is about, and the log shows what was delivered of one 
   );
 });
 
-test('the log opens where an endpoint that is read has no label', async () => {
+test('the log opens even if a pull endpoint has no label', async () => {
   const payload = { mode: 'pull' };
   const request = { method: 'POST', url: '/v1/webhooks', headers: made.auth, payload } as const;
   expect((await made.app.inject(request)).statusCode).toBe(201);

@@ -18,7 +18,7 @@ afterEach(() => made.app.close());
 
 const ask = (email: string) => new TestBrowser(made.app).post(RESET, { email });
 
-/** The link in the newest mail, once it is written. */
+/** The link in the newest mail, once that has been written. */
 async function mailedLink(): Promise<string> {
   const [mail] = await vi.waitUntil(async () => {
     const found = await made.store.listMail(made.tenant.id, 1);
@@ -34,7 +34,7 @@ async function mailedLink(): Promise<string> {
   return /https:\S+#token=\S+/.exec(text)?.[0] ?? '';
 }
 
-test('a known and an unknown address get the same answer, and only the known one a mail', async () => {
+test('known and unknown addresses get the same response, and only the known one gets mail', async () => {
   await signedIn(made, made.tenant.id);
   const [unknown, known] = [await ask('nobody@example.com'), await ask('Owner@Example.com ')];
   for (const { statusCode, headers, body } of [unknown, known]) {
@@ -46,7 +46,7 @@ test('a known and an unknown address get the same answer, and only the known one
   expect(JSON.stringify(due)).not.toContain((await mailedLink()).split('=')[1]);
 });
 
-test('the link of the mail sets a password once, within an hour, and ends every session', async () => {
+test('the link in the mail sets a password once, within an hour, and ends every session', async () => {
   const before = await signedIn(made, made.tenant.id);
   await ask(EMAIL);
   const token = await mailedLink();
@@ -60,7 +60,7 @@ test('the link of the mail sets a password once, within an hour, and ends every 
   expect((await new TestBrowser(made.app).post('/dashboard/login', login)).statusCode).toBe(401);
 });
 
-test('an hour later the link is no good, and who never had a password is mailed nothing', async () => {
+test('the link is invalid after an hour, and people who never had a password get no mail', async () => {
   await ask(EMAIL);
   await signedIn(made, made.tenant.id);
   expect(await made.store.listMail(made.tenant.id, 5)).toEqual([]);
@@ -70,7 +70,7 @@ test('an hour later the link is no good, and who never had a password is mailed 
   expect((await new TestBrowser(made.app).post(RESET, { token, password: PASSWORD })).statusCode).toBe(400);
 });
 
-test('asking again and again is refused, for unknown addresses too', async () => {
+test('repeated requests are refused, for unknown addresses, too', async () => {
   for (const email of [EMAIL, 'nobody@example.com']) {
     const browser = new TestBrowser(made.app);
     const token = csrfOf((await browser.get(RESET)).body);

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 import { csrfOf, memberSignedIn, signedIn, TestBrowser } from './browser-session.ts';
 
-/** What is one's own, and what needs no session: changes that are not the account's. */
+/** Changes that do not concern the account: those to a person's own settings, and those without a session. */
 const OWN = /^\/dashboard\/(settings\/(account\/|digest\/mine$)|log|setup$|reset$)/;
-/** What owners alone change. */
+/** Changes that only owners can make. */
 const OWNERS = /^\/dashboard\/settings\/((team|api-keys|plan)(\/|$)|digest$)/;
 
 let made: TestApp;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => made.app.close());
 
-/** Sends each of the changes as a form with `fields`; the paths whose answer is not a 403. */
+/** Sends each change as a form with `fields`; returns the paths whose response is not a 403. */
 async function notRefused(browser: TestBrowser, fields: Record<string, string>, headers = {}) {
   const passed = [];
   for (const change of changes) {
@@ -31,11 +31,11 @@ async function notRefused(browser: TestBrowser, fields: Record<string, string>, 
   return passed;
 }
 
-test('there are changes of every kind to be refused', () => {
+test('there are enough changes to test', () => {
   expect(changes.length).toBeGreaterThan(40);
 });
 
-test('without our token, or from another site, no change is taken from anybody', async () => {
+test('no change is accepted from anybody without a token, or from another site', async () => {
   const browser = await signedIn(made, made.tenant.id);
   const token = csrfOf((await browser.get('/dashboard')).body);
   expect(await notRefused(browser, {})).toEqual([]);
@@ -43,7 +43,7 @@ test('without our token, or from another site, no change is taken from anybody',
   expect(await notRefused(browser, { _csrf: token }, { 'sec-fetch-site': 'cross-site' })).toEqual([]);
 });
 
-test('a reader changes nothing but what is their own, and hears who can', async () => {
+test('a reader can only change their own settings, and is told who can change the rest', async () => {
   const browser = await memberSignedIn(made, { email: 'reader@example.com', role: 'reader' });
   const token = csrfOf((await browser.get('/dashboard')).body);
   changes = changes.filter((change) => !change.endsWith('/logout'));
@@ -54,13 +54,13 @@ test('a reader changes nothing but what is their own, and hears who can', async 
   expect(refused.body).toContain('Ask an owner: owner@example.com.');
   for (const { method, url } of made.routes) {
     if (method !== 'GET' || !url.startsWith('/dashboard') || /:|assets|log/.test(url)) continue;
-    // Only the form of a change is not shown to who may not make it.
+    // A form for a change is hidden from people who cannot make it.
     const expected = /\/(new|slack)$/.test(url) ? [403] : [200, 303];
     expect([url, expected]).toEqual([url, expect.arrayContaining([(await browser.get(url)).statusCode])]);
   }
 });
 
-test('a member changes all but team, plan, keys and when the digest is sent', async () => {
+test('a member can change everything except team, plan, keys and the time of the digest', async () => {
   const browser = await memberSignedIn(made, { email: 'member@example.com', role: 'member' });
   const token = csrfOf((await browser.get('/dashboard')).body);
   const passed = await notRefused(browser, { _csrf: token });
@@ -70,7 +70,7 @@ test('a member changes all but team, plan, keys and when the digest is sent', as
   expect((await browser.get('/dashboard/settings/team')).body).not.toContain('/role"');
 });
 
-test('nobody who is logged out changes anything', async () => {
+test('nothing can be changed without logging in', async () => {
   const stranger = new TestBrowser(made.app);
   const token = csrfOf((await stranger.get('/dashboard/login')).body);
   for (const change of changes) {

@@ -13,8 +13,8 @@ beforeEach(async () => {
 });
 afterEach(() => made.app.close());
 
-test('a key is made with its scopes, shown once, works, and is ended by a click', async () => {
-  // Later than the key that the account began with, so that it stands first in the list.
+test('a key is created with its scopes, shown once, works, and is revoked with one click', async () => {
+  // Later than the account's first key, so that it is listed first.
   made.clock.advance(1);
   const created = await browser.post(KEYS, { name: 'Import', preset: 'read', rate_limit: '50' });
   const [apiKey = ''] = /sp_live_\w{36}/.exec(created.body) ?? [];
@@ -32,7 +32,7 @@ test('a key is made with its scopes, shown once, works, and is ended by a click'
   expect((await browser.get(KEYS)).body).toContain('revoked');
 });
 
-test('a key that is refused keeps what was typed', async () => {
+test('a refused key keeps the input', async () => {
   const refused = await browser.post(KEYS, { name: '', preset: 'write', rate_limit: '0' });
   expect(refused.statusCode).toBe(400);
   expect(refused.body).toMatch(/value="write" selected/);
@@ -52,7 +52,7 @@ test("another tenant's key cannot be revoked", async () => {
   expect((await made.store.listKeys(tenant.id))[0]?.revokedAt).toBeNull();
 });
 
-test('a source is made of an address, paused, resumed, run and deleted', async () => {
+test('a source is created from a URL, paused, resumed, run and deleted', async () => {
   expect((await browser.get('/dashboard/sources')).body).toContain('No sources yet');
   const fields = {
     name: '<b>Feed</b>',
@@ -76,7 +76,7 @@ test('a source is made of an address, paused, resumed, run and deleted', async (
   expect([wrong.statusCode, wrong.body.includes('role="alert"')]).toEqual([400, true]);
 });
 
-test('a source that fails says why, since when, what to do about it, and what the service lets us ask', async () => {
+test('a failing source shows why, since when, what to do, and how many requests the service allows', async () => {
   const { store, tenant, clock } = made;
   await store.createSource(aSource({ tenantId: tenant.id, kind: 'stackexchange' }), 10);
   const [claimed] = await claimAt(store, clock.now());
@@ -101,7 +101,7 @@ test('a source that fails says why, since when, what to do about it, and what th
   }
 });
 
-test('the plan tells what is used, the outbox what was written', async () => {
+test('the plan page shows usage, and the outbox shows written mail', async () => {
   const plan = await browser.get('/dashboard/settings/plan');
   expect(plan.body).toContain('badge active">pro');
   for (const name of ['Webhooks', 'Sources', 'Signals', 'Leads'])
@@ -114,7 +114,7 @@ test('the plan tells what is used, the outbox what was written', async () => {
   expect(outbox.body).toContain('The text.');
 });
 
-test('where there is a mail server, a mail of the outbox is sent again', async () => {
+test('with a mail server, mail in the outbox can be resent', async () => {
   const withMail = await buildTestApp({
     env: { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'a@example.com' },
   });
@@ -132,7 +132,7 @@ test('where there is a mail server, a mail of the outbox is sent again', async (
   await withMail.app.close();
 });
 
-test('today shows the next steps of a new account, then what is hot and what needs a person', async () => {
+test('Today shows the next steps for a new account, then hot signals and what needs attention', async () => {
   const fresh = await browser.get('/dashboard');
   expect(fresh.body).toContain('Choose where to look');
   expect(fresh.body).not.toContain('Needs attention');
@@ -151,7 +151,7 @@ test('today shows the next steps of a new account, then what is hot and what nee
   expect(later.body).not.toContain('Choose where to look');
 });
 
-test('who may only read sees every screen and changes nothing', async () => {
+test('a reader sees every screen and can change nothing', async () => {
   const [owner] = await made.store.usersByEmail('owner@example.com', 1);
   expect(owner?.role).toBe('owner');
   const reader = await signedIn(await asReader(), made.tenant.id);
@@ -163,7 +163,7 @@ test('who may only read sees every screen and changes nothing', async () => {
   expect((await reader.post('/dashboard/logout', {}, '/dashboard')).statusCode).toBe(303);
 });
 
-/** The same app, where every session is a reader's. */
+/** The same app, with a reader in every session. */
 async function asReader(): Promise<TestApp> {
   const find = made.store.findSession.bind(made.store);
   made.store.findSession = async (hash, now) => {

@@ -20,7 +20,7 @@ async function post(overrides = {}, auth = made.auth) {
   return answer.json().data.signals[0];
 }
 
-test('the feed holds what was posted, by filter and by search, and pages through it', async () => {
+test('the feed lists posts, and can be filtered, searched and paginated', async () => {
   expect((await browser.get('/dashboard/signals')).body).toContain('No signals yet');
   for (let i = 0; i < 30; i++) {
     made.clock.advance(1_000);
@@ -38,7 +38,7 @@ test('the feed holds what was posted, by filter and by search, and pages through
   expect((await browser.get('/dashboard/signals?cursor=x')).statusCode).toBe(400);
 });
 
-test('profile_url leads to the signal: text with evidence, points that add up, who was told', async () => {
+test('profile_url opens the signal: text with evidence, points that add up, and its deliveries', async () => {
   const company = { name: 'Acme', domain: 'acme.example' };
   const signal = await post({ prospect: { name: 'Jane', email: 'jane@acme.example' }, company });
   const path = signal.profile_url.slice(BASE_URL.length);
@@ -55,7 +55,7 @@ test('profile_url leads to the signal: text with evidence, points that add up, w
   );
 });
 
-test('what a person says of a signal is kept, and one click makes a lead of it', async () => {
+test('feedback on a signal is stored, and one click turns it into a lead', async () => {
   const { signal_id: id } = await post({ prospect: { name: 'Jane', email: 'jane@acme.example' } });
   const page = `/dashboard/signals/${id}`;
   await browser.post(`${page}/feedback`, { relevant: 'no', reason: 'a student' }, page);
@@ -72,7 +72,7 @@ test('what a person says of a signal is kept, and one click makes a lead of it',
   expect((await browser.get(page)).body.match(/In the pipeline/g)?.length).toBe(1);
 });
 
-test('whatever a stranger wrote is shown as text', async () => {
+test('text by strangers is escaped', async () => {
   const { signal_id: id } = await post({
     text: `We are looking for a CRM ${XSS} any recommendations?`,
     platform: { name: 'forum' },
@@ -91,7 +91,7 @@ test('whatever a stranger wrote is shown as text', async () => {
   expect((await browser.get(`/dashboard/signals/${id}`)).body).toContain('&lt;script&gt;alert');
 });
 
-test('a filter of the inbox that is not valid is named, and the others apply', async () => {
+test('an invalid filter of the inbox is named, and the others apply', async () => {
   await post({});
   const { body } = await browser.get('/dashboard/signals?state=purple&classification=blue&min_score=200');
   for (const name of ['state', 'classification', 'min_score'])
@@ -99,7 +99,7 @@ test('a filter of the inbox that is not valid is named, and the others apply', a
   expect(body).toContain('data-row');
 });
 
-test("another tenant's signal is not there", async () => {
+test("another tenant's signal is not found", async () => {
   const { auth } = await made.addTenant();
   const { signal_id: id } = await post({}, auth);
   expect((await browser.get(`/dashboard/signals/${id}`)).statusCode).toBe(404);
@@ -109,7 +109,7 @@ test("another tenant's signal is not there", async () => {
   }
 });
 
-test('evidence is cut by code points, wherever it stands', () => {
+test('evidence is cut by code points, at any offset', () => {
   const marks = [
     { start: 2, end: 4 },
     { start: 0, end: 1 },

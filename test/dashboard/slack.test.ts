@@ -24,7 +24,7 @@ afterEach(() => made.app.close());
 const endpoints = async () =>
   (await made.app.inject({ url: '/v1/webhooks', headers: made.auth })).json().data;
 
-test('an address and one box make an endpoint with Slack messages for hot signals, and a test is sent', async () => {
+test('a URL and one checkbox create an endpoint that sends hot signals to Slack, and a test message is sent', async () => {
   const answer = await browser.post(PAGE, { url: ADDRESS, hot_only: 'on' });
   expect(answer.statusCode).toBe(200);
   expect(await endpoints()).toMatchObject([
@@ -40,7 +40,7 @@ test('an address and one box make an endpoint with Slack messages for hot signal
   expect(JSON.parse(sent[0]?.body ?? '')).toHaveProperty('blocks');
 });
 
-test('without the box warm signals come too; an address that is none is said where it stands', async () => {
+test('without the checkbox, warm signals are sent, too; an invalid URL is reported at its field', async () => {
   const refused = await browser.post(PAGE, { url: 'slack', hot_only: 'on' });
   expect(refused.statusCode).toBe(400);
   expect(refused.body).toMatch(/id="url"[^>]*aria-invalid="true"/);
@@ -49,7 +49,7 @@ test('without the box warm signals come too; an address that is none is said whe
   expect(await endpoints()).toMatchObject([{ classifications: ['hot', 'warm'] }]);
 });
 
-test('a message has the headline of its post, one reason, and links that rate it', async () => {
+test("a message has the post's headline, one reason, and links to rate it", async () => {
   await browser.post(PAGE, { url: ADDRESS, hot_only: 'on' });
   const text =
     'Which CRM for plumbers?\n\nWe are looking for a new CRM this month, budget approved. Any recommendations?';
@@ -67,7 +67,7 @@ test('a message has the headline of its post, one reason, and links that rate it
   expect((await made.store.getFeedback(made.tenant.id, signal.signal_id))?.relevant).toBe(true);
 });
 
-test('the form of a webhook explains each event where it is ticked', async () => {
+test('the webhook form explains each event next to its checkbox', async () => {
   const { body } = await browser.get('/dashboard/settings/integrations/webhooks/new');
   expect(body).toContain('For hot signals only. A chat message is sent once, even with both.');
   expect(body).toContain('Minimum score');

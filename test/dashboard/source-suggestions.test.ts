@@ -31,7 +31,7 @@ afterEach(() => made.app.close());
 
 const sources = async () => (await made.app.inject({ url: '/v1/sources', headers: made.auth })).json().data;
 
-test('places that fit the profile are shown, and one click makes a source of one for that profile', async () => {
+test('places that fit the profile are shown, and one click turns one into a source for that profile', async () => {
   const { body } = await browser.get(PAGE);
   expect(body).toContain(NAME);
   expect(body.match(/<li class="card">/g)).toHaveLength(6);
@@ -43,7 +43,7 @@ test('places that fit the profile are shown, and one click makes a source of one
   expect((await browser.get(String(added.headers.location))).body).not.toContain(`value="${NAME}"`);
 });
 
-test('a preview says what the last 24 hours would have brought', async () => {
+test('a preview shows what the last 24 hours would have returned', async () => {
   const { body } = await browser.post(PAGE, { icp, place: NAME, act: 'preview' }, PAGE);
   expect(body).toContain('Would have brought 3 of 41 posts in the last 24 hours.');
   expect(body).toContain('Which help desk do you use?');
@@ -51,7 +51,7 @@ test('a preview says what the last 24 hours would have brought', async () => {
   expect(await sources()).toEqual([]);
 });
 
-test('a subreddit leads to the form, as it needs an app of one’s own; what was never suggested is 404', async () => {
+test('a subreddit leads to the form, because it needs the user’s own app; a place never suggested is 404', async () => {
   const { body } = await browser.get(PAGE);
   const [, link = '', name = ''] =
     /href="(\/dashboard\/sources\/new\?place=r%2F(\w+)[^"]+)"/.exec(body) ?? [];
@@ -65,7 +65,7 @@ test('a subreddit leads to the form, as it needs an app of one’s own; what was
   }
 });
 
-test('a profile of another tenant is not there, and a reader adds nothing', async () => {
+test("another tenant's profile is not found, and a reader cannot add anything", async () => {
   const other = await made.addTenant();
   const [theirs] = await made.store.listProfiles(other.tenant.id);
   const answer = await browser.post(PAGE, { icp: theirs?.id ?? '', place: NAME }, PAGE);
@@ -74,7 +74,7 @@ test('a profile of another tenant is not there, and a reader adds nothing', asyn
   expect((await reader.get(PAGE)).body).not.toContain('Add source<');
 });
 
-test('a place that cannot be read says so, and there is nothing to add', async () => {
+test('an unreadable place is reported as such, and cannot be added', async () => {
   const NEW = '/dashboard/sources/new';
   const { body } = await browser.post(
     NEW,
@@ -85,7 +85,7 @@ test('a place that cannot be read says so, and there is nothing to add', async (
   expect(body).not.toContain('Add source');
 });
 
-test('Bluesky, which is read live, has no preview of a day', async () => {
+test('Bluesky, which is read live, has no preview of the last day', async () => {
   const payload = { name: 'Repairs', offer: 'Plumbing repairs', phrases: ['plumber'] };
   const post = { method: 'POST' as const, url: '/v1/icps', headers: made.auth, payload };
   const { id } = (await made.app.inject(post)).json().data;

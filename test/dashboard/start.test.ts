@@ -20,7 +20,7 @@ async function useDraft(offer = 'Scheduling software for heating engineers'): Pr
   return (await browser.get(START)).body;
 }
 
-test('a new account is asked what it sells, and gets a profile, scored examples with reasons, and next steps', async () => {
+test('a new account is asked what it sells, and gets a profile, scored samples with reasons, and next steps', async () => {
   expect((await browser.get('/dashboard')).body).toContain('What you sell, in one line');
   const examples = await useDraft();
   const [profile, ...others] = await made.store.listProfiles(made.tenant.id);
@@ -34,7 +34,7 @@ test('a new account is asked what it sells, and gets a profile, scored examples 
   expect((await browser.get('/dashboard')).body).not.toContain('What you sell, in one line');
 });
 
-test('a judged example counts for the profile, and one click removes all samples', async () => {
+test('feedback on a sample counts for the profile, and one click removes all samples', async () => {
   await made.app.inject({
     method: 'POST',
     url: '/v1/webhooks',
@@ -60,7 +60,7 @@ test('a judged example counts for the profile, and one click removes all samples
   expect((await browser.get('/dashboard')).body).not.toContain('Remove sample data');
 });
 
-test('who goes through it again is shown which profile the draft replaces', async () => {
+test('repeating the set-up shows which profile the draft replaces', async () => {
   const offer = () => browser.post(START, { offer: 'Payroll for bakeries' }, '/dashboard');
   expect((await offer()).body).not.toContain('replaces your profile');
   await useDraft();
@@ -71,14 +71,14 @@ test('who goes through it again is shown which profile the draft replaces', asyn
   expect(again).toContain(`/dashboard/profiles/${profile?.id}`);
 });
 
-test('what is wrong with the line or the domain is said where it stands, and what was typed is kept', async () => {
+test('an invalid line or domain is reported at its field, and the input is kept', async () => {
   const refused = await browser.post(START, { offer: '  ', domain: 'no domain' }, '/dashboard');
   expect(refused.statusCode).toBe(400);
   expect(refused.body).toContain('value="no domain"');
   expect(refused.body).toMatch(/id="offer"[^>]*aria-invalid="true"/);
 });
 
-test('where a sample is left because a lead was made of it, the button says so', async () => {
+test('if a sample remains because it belongs to a lead, the button says so', async () => {
   await useDraft();
   const signals = (await made.app.inject({ url: '/v1/signals', headers: made.auth })).json().data;
   const payload = { name: 'Robin Sample', signal_ids: [signals[0].signal_id] };
@@ -89,7 +89,7 @@ test('where a sample is left because a lead was made of it, the button says so',
   expect((await browser.get(String(again))).body).toContain('belongs to a lead and stays with it');
 });
 
-test("samples are their tenant's alone", async () => {
+test('samples belong only to their tenant', async () => {
   await useDraft();
   const { tenant, auth } = await made.addTenant();
   expect(await made.store.removeSignalsOf(tenant.id, 'sample')).toBe(0);
@@ -97,7 +97,7 @@ test("samples are their tenant's alone", async () => {
   expect(await made.store.hasSignalsOf(made.tenant.id, 'sample')).toBe(true);
 });
 
-test('each phrase is a box with the number of stored posts it would bring, and two of them', async () => {
+test('each phrase is a checkbox with its number of matching stored posts, and two totals are shown', async () => {
   for (const text of ['Which help desk do you use?', 'Our help desk is slow.', 'Any help desk for a shop?']) {
     const payload = { platform: { name: 'forum' }, text, external_id: text };
     await made.app.inject({ method: 'POST', url: '/v1/signals', headers: made.auth, payload });
@@ -109,7 +109,7 @@ test('each phrase is a box with the number of stored posts it would bring, and t
   expect(formFields(body).phrases).toContain('help desk');
 });
 
-test('a line that can be read in two ways is asked back, and the answer is drafted from', async () => {
+test('an ambiguous line prompts a question, and the profile is drafted from the answer', async () => {
   const asked = await browser.post(START, { offer: 'Plumbing' }, '/dashboard');
   expect(asked.body).toContain('Do you sell to plumbers, or are you one?');
   const [, offer = ''] = /name="offer" value="([^"]*)"[\s\S]*?We sell to plumbers/.exec(asked.body) ?? [];
@@ -118,7 +118,7 @@ test('a line that can be read in two ways is asked back, and the answer is draft
   expect(answered.body).not.toContain('value="plumber"');
 });
 
-test('a line that names nothing is refused with a hint, and what is not known is admitted', async () => {
+test('a line that names nothing is refused with a hint, and unknown competitors are admitted', async () => {
   const refused = await browser.post(START, { offer: 'asdf' }, '/dashboard');
   expect(refused.statusCode).toBe(400);
   expect(refused.body).toContain('Say what you sell and to whom');
@@ -126,7 +126,7 @@ test('a line that names nothing is refused with a hint, and what is not known is
   expect(drafted.body).toContain('We don’t know any competitors of yours.');
 });
 
-test('boxes that are cleared switch phrases and signal types off', async () => {
+test('clearing checkboxes turns off phrases and signal types', async () => {
   const drafted = await browser.post(START, { offer: 'Help desk for online shops' }, '/dashboard');
   const fields = { ...formFields(drafted.body), act: 'use', phrases: ['help desk', 'our own\nwords'] };
   await browser.post(START, { ...fields, signal_types: ['intent_post', 'qa_forum'] });

@@ -17,7 +17,7 @@ async function idOf(email: string): Promise<string> {
   return members.find((member) => member.email === email)?.id ?? '';
 }
 
-test('an owner invites by a link that is shown once and mailed; who uses it has the role', async () => {
+test('an owner invites with a link that is shown once and mailed; whoever uses it gets the role', async () => {
   const invited = await owner.post(TEAM, { email: ' Dana@Example.com', role: 'reader' });
   const [, token = ''] = /dashboard\/setup#token=([\w-]+)/.exec(invited.body) ?? [];
   expect((await owner.get(TEAM)).body).not.toContain('#token=');
@@ -32,7 +32,7 @@ test('an owner invites by a link that is shown once and mailed; who uses it has 
   expect((await dana.get('/dashboard/settings/account')).body).toContain('dana@example.com, reader of Acme');
 });
 
-test('an address that is none, or is there already, is refused at its field', async () => {
+test('an invalid address, or one that is already in use, is refused at its field', async () => {
   for (const email of ['nobody', 'OWNER@example.com']) {
     const answer = await owner.post(TEAM, { email, role: 'member' });
     expect([email, answer.statusCode]).toEqual([email, 400]);
@@ -40,7 +40,7 @@ test('an address that is none, or is there already, is refused at its field', as
   }
 });
 
-test('a new invitation takes the place of the one before, and who has a password gets none', async () => {
+test('a new invitation replaces the previous one, and a person with a password gets none', async () => {
   await owner.post(TEAM, { email: 'dana@example.com', role: 'member' });
   const id = await idOf('dana@example.com');
   const renewed = await owner.post(`${TEAM}/${id}/link`, {}, TEAM);
@@ -50,7 +50,7 @@ test('a new invitation takes the place of the one before, and who has a password
   expect((await owner.post(`${TEAM}/${id}/link`, {}, TEAM)).statusCode).toBe(409);
 });
 
-test('another role counts from the next request on, and who is removed is out at once', async () => {
+test('a new role applies from the next request, and a removed person is signed out immediately', async () => {
   const dana = await memberSignedIn(made, { email: 'dana@example.com', role: 'owner' });
   const id = await idOf('dana@example.com');
   expect((await owner.post(`${TEAM}/${id}/role`, { role: 'reader' }, TEAM)).statusCode).toBe(303);
@@ -63,7 +63,7 @@ test('another role counts from the next request on, and who is removed is out at
   expect((await owner.get(`${TEAM}/${id}/remove`)).statusCode).toBe(404);
 });
 
-test('the last owner neither leaves nor becomes less', async () => {
+test('the last owner can neither leave nor be given a lower role', async () => {
   const id = await idOf('owner@example.com');
   for (const [act, fields] of [
     ['remove', {}],
@@ -78,7 +78,7 @@ test('the last owner neither leaves nor becomes less', async () => {
   expect((await owner.get('/dashboard')).statusCode).toBe(303);
 });
 
-test("another tenant's people are not there", async () => {
+test("another tenant's people are not found", async () => {
   const { tenant } = await made.addTenant();
   const [other] = await made.store.listMembers(tenant.id);
   for (const act of ['role', 'link', 'remove']) {

@@ -17,7 +17,7 @@ const post = (text: string) =>
   });
 const today = async () => (await browser.get('/dashboard')).body;
 
-test('today tells what has changed since the last visit, which ends after half an hour', async () => {
+test('Today shows what has changed since the last visit, which ends after half an hour', async () => {
   await post('It rains, and we need nothing at all.');
   expect(await today()).not.toContain('Since your last visit');
   made.clock.advance(10 * 60_000);
@@ -30,18 +30,18 @@ test('today tells what has changed since the last visit, which ends after half a
   expect(await today()).toContain('Nothing has changed.');
 });
 
-test('a hot signal says why, and one click adds its author to the pipeline', async () => {
+test('a hot signal shows its reason, and one click adds its author to the pipeline', async () => {
   await post(`${aPost().text} We must decide by Friday this week.`);
   const page = await today();
   expect(page).toContain('<p>Looking for a new CRM');
   const [, one = ''] = /value="(lead sig_\w+)"/.exec(page) ?? [];
   const added = await browser.post('/dashboard/signals/triage', { one, back: 'today' }, '/dashboard');
   expect(added.headers.location).toContain('done=added');
-  // What is in the pipeline is dealt with.
+  // Signals in the pipeline have been dealt with.
   expect(await today()).toContain('No hot signals are waiting');
 });
 
-test('what somebody writes anew who is in the pipeline already is news', async () => {
+test('a new post by somebody already in the pipeline is news', async () => {
   const payload = { name: 'Ann Lee', email: 'ann@acme.com' };
   await made.app.inject({ method: 'POST', url: '/v1/leads', headers: made.auth, payload });
   made.clock.advance(60_000);
@@ -52,7 +52,7 @@ test('what somebody writes anew who is in the pipeline already is news', async (
   expect(await today()).toMatch(/<a href="\/dashboard\/leads\/led_\w+">In the pipeline<\/a>/);
 });
 
-test('of the newest hot signals the best stands first', async () => {
+test('the best of the newest hot signals is listed first', async () => {
   const scoreOf = async (text: string) => (await post(text)).json().data.signals[0].icp_score;
   const best = await scoreOf(aPost().text);
   made.clock.advance(60_000);
@@ -63,7 +63,7 @@ test('of the newest hot signals the best stands first', async () => {
   expect(scores).toEqual([best, newer]);
 });
 
-test('what somebody has called not relevant stands on Today no more', async () => {
+test('signals judged not relevant no longer appear on Today', async () => {
   for (const text of [aPost().text, `${aPost().text} We must decide by Friday this week.`]) await post(text);
   const shown = async () => [...(await today()).matchAll(/data-key="(sig_\w+)"/g)].map(([, id]) => id ?? '');
   const [newest = '', older] = await shown();
@@ -75,7 +75,7 @@ test('what somebody has called not relevant stands on Today no more', async () =
   expect(await shown()).toEqual([newest, older]);
 });
 
-test('a hot signal that is stored late stands first, though it was detected before those that are shown', async () => {
+test('a hot signal that is stored late is listed first, even if it was detected before the ones shown', async () => {
   for (let n = 0; n < 30; n++) {
     made.clock.advance(1_000);
     expect((await post(`${aPost().text} For ${n} vans.`)).statusCode).toBe(201);
@@ -89,11 +89,11 @@ test('a hot signal that is stored late stands first, though it was detected befo
   expect(shown[0]).toBe(late.signal_id);
 });
 
-test('what was stored since the last visit is counted, also where it was detected before it', async () => {
+test('signals stored since the last visit are counted, even if they were detected before it', async () => {
   await post('It rains, and we need nothing at all.');
   await today();
   made.clock.stepWall(-5_000);
-  await post(aPost().text); // detected before that visit, and stored after it
+  await post(aPost().text); // detected before that visit, stored after it
   made.clock.stepWall(5_000);
   made.clock.advance(60 * 60_000);
   const page = await today();
@@ -102,7 +102,7 @@ test('what was stored since the last visit is counted, also where it was detecte
   expect((await browser.get(address.replaceAll('&amp;', '&'))).body).toContain('data-key="sig_');
 });
 
-test('a next step that is due is done or postponed from Today, with who follows it up', async () => {
+test('a due next step can be completed or postponed on Today, and shows who is responsible', async () => {
   const ask = async (method: 'POST' | 'PATCH', url: string, payload: object) => {
     const answer = await made.app.inject({ method, url, headers: made.auth, payload });
     expect(answer.statusCode).toBeLessThan(300);
@@ -133,7 +133,7 @@ test('a next step that is due is done or postponed from Today, with who follows 
   expect(await lead()).toBeNull();
 });
 
-test('the last thirty days are figures and a chart, with a table of every day', async () => {
+test('the last thirty days are shown as figures and a chart, with a table of every day', async () => {
   expect(await today()).not.toContain('Last 30 days');
   for (const text of [aPost().text, `${aPost().text} We must decide by Friday this week.`]) await post(text);
   made.clock.advance(2 * 86_400_000);

@@ -19,7 +19,7 @@ async function call(path: string, payload: object) {
   return (await made.app.inject({ method: 'POST', url: path, headers: made.auth, payload })).json().data;
 }
 
-/** Sends a form; the trace of its request. */
+/** Sends a form; returns the trace of its request. */
 async function send(url: string, fields: Record<string, string>): Promise<string> {
   const answer = await browser.send(`/dashboard${url}`, { _csrf, ...fields });
   expect([url, answer.statusCode]).toEqual([url, 303]);
@@ -33,7 +33,7 @@ beforeEach(() => {
   seen = new Set(['POST /dashboard/setup']);
 });
 
-test('what a form changes goes on in the trace of its request', async () => {
+test('changes made by a form continue the trace of its request', async () => {
   const types = ['pipeline.stage_changed', 'deal.changed', 'campaign.status_changed'];
   await call('/v1/webhooks', { url: 'http://127.0.0.1:9/', event_types: types });
   const { signals } = await call('/v1/signals', aPost());

@@ -9,7 +9,7 @@ const LIST = '/dashboard/settings/integrations/webhooks';
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 const XSS = '<script>alert(1)</script>';
 
-/** A receiver that answers with markup. */
+/** A receiver that responds with markup. */
 const answering =
   (status: number): SendTest =>
   async ({ deliveryId }) => ({
@@ -63,7 +63,7 @@ async function anId(): Promise<string> {
   return endpoint?.id ?? '';
 }
 
-test('a webhook is made with every setting, its secret shown once, and its form says what was saved', async () => {
+test('a webhook is created with every setting, its secret is shown once, and its form shows what was saved', async () => {
   expect((await browser.get(LIST)).body).toContain('No webhooks yet');
   const created = await browser.post(`${LIST}/new`, FORM);
   expect(created.body).toMatch(/whsec_[A-Za-z0-9+/=]{40,}/);
@@ -93,7 +93,7 @@ test('a webhook is made with every setting, its secret shown once, and its form 
   expect(made.changed).toContain(endpoint?.id);
 });
 
-test('mode, headers, order and earlier events are set by the form, and headers are kept until others are written', async () => {
+test('the form sets mode, headers, order and earlier events, and headers are kept until they are replaced', async () => {
   const own = {
     ordered: 'on',
     headers: 'X-Team: sales-north\nAuthorization: Bearer abcd1234',
@@ -116,14 +116,14 @@ test('mode, headers, order and earlier events are set by the form, and headers a
   expect((await stored())?.headers).toEqual({});
 });
 
-test('an endpoint that is read has no address, and its screen says where its feed is', async () => {
+test('a pull endpoint has no URL, and its screen shows where its feed is', async () => {
   const created = await browser.post(`${LIST}/new`, { ...FORM, mode: 'pull', url: '', format: 'standard' });
   const [endpoint] = await made.store.listEndpoints(made.tenant.id);
   expect([created.statusCode, endpoint?.mode]).toEqual([200, 'pull']);
   expect(created.body).toContain(`GET /v1/webhooks/${endpoint?.id}/feed`);
 });
 
-test('a new secret leaves the old one signing for the hours that were asked for', async () => {
+test('after the secret is regenerated, the old one also signs for the requested number of hours', async () => {
   const id = await anId();
   const page = `${LIST}/${id}`;
   await browser.post(`${page}/secret`, { grace_hours: '24' }, page);
@@ -133,7 +133,7 @@ test('a new secret leaves the old one signing for the hours that were asked for'
   expect((await browser.post(`${page}/secret`, { grace_hours: '49' }, page)).statusCode).toBe(400);
 });
 
-test('the address of a form that was sent, loaded again, leads to the screen it stands on', async () => {
+test('reloading the URL of a submitted form redirects to the screen of the form', async () => {
   const id = await anId();
   for (const [path, screen] of [
     [`${LIST}/${id}/test`, `${LIST}/${id}`],
@@ -145,7 +145,7 @@ test('the address of a form that was sent, loaded again, leads to the screen it 
   }
 });
 
-test('a form that is refused keeps what was typed, and says where it is wrong', async () => {
+test('a refused form keeps the input, and shows where the errors are', async () => {
   const wrong = { ...FORM, url: 'http://10.0.0.1/x', label: 'My label' };
   const refused = await browser.post(`${LIST}/new`, wrong);
   expect(refused.statusCode).toBe(400);
@@ -157,7 +157,7 @@ test('a form that is refused keeps what was typed, and says where it is wrong', 
   expect(await made.store.listEndpoints(made.tenant.id)).toEqual([]);
 });
 
-test('the preview shows what a format makes, and stores nothing', async () => {
+test('the preview shows the output of a format, and stores nothing', async () => {
   const shown = await browser.post(`${LIST}/new`, { ...FORM, act: 'preview' });
   expect(shown.body).toContain('Preview of a sample');
   expect(shown.body).toContain('&quot;company_domain&quot;');
@@ -167,7 +167,7 @@ test('the preview shows what a format makes, and stores nothing', async () => {
   expect(await made.store.listEndpoints(made.tenant.id)).toEqual([]);
 });
 
-test('a test delivery says Delivered with the status, or what went wrong, and never runs what came back', async () => {
+test('a test delivery shows Delivered with the status, or the error, and never renders the response as markup', async () => {
   const id = await anId();
   const good = await browser.post(`${LIST}/${id}/test`, {}, `${LIST}/${id}`);
   expect(good.body).toMatch(/role="status">Delivered[^<]*200/);
@@ -179,7 +179,7 @@ test('a test delivery says Delivered with the status, or what went wrong, and ne
   expect(bad.body).toMatch(/<pre tabindex="0">500\n/);
 });
 
-test('pause, resume, a new secret and deletion', async () => {
+test('a webhook can be paused, resumed, given a new secret, and deleted', async () => {
   const id = await anId();
   const page = `${LIST}/${id}`;
   expect((await browser.post(`${page}/pause`, {}, page)).headers.location).toBe(`${page}?done=paused`);
@@ -198,7 +198,7 @@ test('pause, resume, a new secret and deletion', async () => {
   expect((await browser.get(page)).statusCode).toBe(404);
 });
 
-test('the logs show deliveries by filter, each with its webhook, and events say why one got nothing', async () => {
+test('the logs filter deliveries and show the webhook of each, and events show why a webhook got nothing', async () => {
   const id = await anId();
   await browser.post(`${LIST}/new`, { ...FORM, label: 'Reviews', signal_types: 'review' });
   const payload = { ...aPost(), prospect: { name: XSS } };
@@ -225,7 +225,7 @@ test('the logs show deliveries by filter, each with its webhook, and events say 
   expect(early.headers.location).toContain('done=replayed-none');
 });
 
-test('what belongs to another tenant is not there, on no screen and for no change', async () => {
+test("another tenant's webhooks are not found on any screen or for any change", async () => {
   const { tenant } = await made.addTenant();
   const other = anEndpoint(tenant.id);
   await made.store.createEndpoint(other, null);
@@ -239,7 +239,7 @@ test('what belongs to another tenant is not there, on no screen and for no chang
   expect((await made.store.getEndpoint(tenant.id, other.id))?.status).toBe('active');
 });
 
-test('each webhook has its success rate and speed of 24 hours and 30 days, and a chart of its attempts', async () => {
+test('each webhook shows its success rate and speed for 24 hours and 30 days, and a chart of its attempts', async () => {
   const id = await anId();
   const [endpoint] = await made.store.listEndpoints(made.tenant.id);
   expect((await browser.get(`${LIST}/${id}`)).body).not.toContain('Success rate and response times');

@@ -31,7 +31,7 @@ async function aCompany(auth = made.auth, name = 'Acme'): Promise<string> {
 }
 
 describe('companies', () => {
-  test('are listed and searched, and one shows its facts, signals and people', async () => {
+  test('are listed and can be searched, and each shows its facts, signals and people', async () => {
     expect((await browser.get('/dashboard/companies')).body).toContain('No companies yet');
     const id = await aCompany();
     expect((await browser.get('/dashboard/companies?q=acm&sort=-last_signal_at')).body).toContain(id);
@@ -46,7 +46,7 @@ describe('companies', () => {
 });
 
 describe('campaigns', () => {
-  test('one shows its chart with the numbers behind it, and moves on', async () => {
+  test('each shows its chart with the underlying numbers, and can be advanced', async () => {
     expect((await browser.get('/dashboard/campaigns')).body).toContain('No campaigns yet');
     const id = await create('/v1/campaigns', { name: 'Spring', status: 'active' });
     const page = `/dashboard/campaigns/${id}`;
@@ -76,7 +76,7 @@ describe('campaigns', () => {
   });
 });
 
-test("what is another tenant's is not there, to read or to change", async () => {
+test("another tenant's data can be neither read nor changed", async () => {
   const { auth } = await made.addTenant();
   const company = await aCompany(auth);
   const campaign = await create('/v1/campaigns', { name: 'Theirs' }, auth);
@@ -97,7 +97,7 @@ test("what is another tenant's is not there, to read or to change", async () => 
   }
 });
 
-test('whatever was written is text on every screen', async () => {
+test('all text is escaped on every screen', async () => {
   const company = await aCompany(made.auth, HOSTILE);
   const steps = [{ step: 1, name: HOSTILE }];
   const campaign = await create('/v1/campaigns', { name: HOSTILE, description: HOSTILE, steps });

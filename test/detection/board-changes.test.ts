@@ -12,7 +12,7 @@ const job = (id: string, overrides: Partial<SourceItem> = {}): SourceItem => ({
   ...overrides,
 });
 
-test('a changed job is reported again, and a job missing in two runs is closed', () => {
+test('reports a changed job again, and closes a job missing from two runs', () => {
   const first = boardChanges(null, [job('1'), job('2')], AT);
   expect(first).toMatchObject({ items: [], isUnsure: false });
   const second = boardChanges(first.cursor, [job('1', { title: 'Head of Sales' })], AT);
@@ -31,14 +31,14 @@ test('a changed job is reported again, and a job missing in two runs is closed',
   expect(boardChanges(third.cursor, [job('1', { title: 'Head of Sales' })], AT)).toMatchObject({ items: [] });
 });
 
-test('a job missing in one run, or an unreadable state, closes nothing', () => {
+test('closes nothing if a job is missing from one run, or if the state is unreadable', () => {
   const first = boardChanges(null, [job('1'), job('2')], AT);
   const missed = boardChanges(first.cursor, [job('1')], AT);
   expect(boardChanges(missed.cursor, [job('1'), job('2')], AT)).toMatchObject({ items: [], isUnsure: false });
   expect(boardChanges('{', [job('1')], AT).items).toEqual([]);
 });
 
-test('the whole board is requested if a job is missing, and changes create signals', async () => {
+test('requests the whole board if a job is missing, and creates signals for changes', async () => {
   const h = await createHarness();
   const lever = (id: string, text: string) => ({
     ...{
@@ -69,7 +69,7 @@ test('the whole board is requested if a job is missing, and changes create signa
   expect(await h.source('src_1')).toMatchObject({ itemsSeen: 4, signalsMade: 2, lastError: null }); // two, changed, closed
 });
 
-test('the text of a job lists the tools it names, in their official spelling', () => {
+test('the text of a job lists the tools it names in their official spelling', () => {
   const body =
     'You work with Salesforce, Node.js and Microsoft Teams, and go to the front of the class. Salesforce again.';
   expect(toolsNamed(body)).toEqual(['Salesforce', 'Node.js', 'Microsoft Teams']);

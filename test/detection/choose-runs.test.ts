@@ -16,22 +16,22 @@ const turns = (over: Partial<RunState> = {}): RunState => ({
 });
 const idsOf = (...args: Parameters<typeof chooseRuns>) => chooseRuns(...args).map(({ id }) => id);
 
-test('tenants take turns, whoever has waited longer', () => {
+test('tenants take turns, regardless of how long they have waited', () => {
   expect(idsOf(due('a@1', 'a@2', 'a@3', 'b@4', 'c@5'), turns({ places: 3 }))).toEqual(['a@1', 'b@4', 'c@5']);
   expect(idsOf(due('a@1', 'b@2'), turns({ places: 1, running: new Map([['a', 1]]) }))).toEqual(['b@2']);
 });
 
-test('no tenant has more than its share of the slots', () => {
+test('no tenant gets more than its share of the slots', () => {
   const many = due(...Array.from({ length: 20 }, (_, n) => `a@${n}`));
   expect(idsOf(many, turns({ running: new Map([['a', 5]]) }))).toHaveLength(3);
 });
 
-test('one source per host is read at a time, and waiting for a host takes no slot', () => {
+test('one source per host is read at a time, and waiting for a host occupies no slot', () => {
   const all = due('a@x', 'b@x', 'c@busy', 'c@y');
   expect(idsOf(all, turns({ places: 2, busy: new Set(['busy']) }))).toEqual(['a@x', 'c@y']);
 });
 
-test('of the tenants with a source on the same host, the one without a turn for longest is next', () => {
+test('among tenants with a source on the same host, the one that has waited longest is next', () => {
   const lastTurn = new Map([['a', 7], ['b', 3]]); // biome-ignore format: one line
   expect(idsOf(due('a@x', 'b@x'), turns({ lastTurn }))).toEqual(['b@x']);
 });

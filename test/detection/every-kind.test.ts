@@ -4,7 +4,7 @@ import { type Answer, status } from '../support/receiver.ts';
 import { T0 } from '../support/store.ts';
 import { createHarness, type Harness, SECRET_BOX, settings } from './harness.ts';
 
-/** Every kind that is read over HTTP, with its required settings. Bluesky's stream is in stream.test.ts. */
+/** Every kind read over HTTP, with its required settings. Bluesky's stream is tested in stream.test.ts. */
 const KINDS: [SourceKind, (origin: string) => Partial<SourceSettings>][] = [
   ['rss', (origin) => ({ url: `${origin}/feed` })],
   ['hackernews', () => ({ query: 'crm' })],
@@ -25,7 +25,7 @@ const KINDS: [SourceKind, (origin: string) => Partial<SourceSettings>][] = [
   ['reddit', () => ({ subreddit: 'sales', client_id: 'app' })],
 ];
 
-/** A source of a kind, read once from a site with a single response. */
+/** A source of a kind that was read once from a site with a single response. */
 async function readFrom(kind: SourceKind, given: (origin: string) => object, answer: Answer) {
   const h = await createHarness();
   h.pages['*'] = answer;
@@ -47,7 +47,7 @@ async function expectNothingKept(h: Harness): Promise<void> {
   }
 }
 
-test.each(KINDS)('%s: Retry-After of a 429 is honoured and shown', async (kind, given) => {
+test.each(KINDS)('%s: honours and shows the Retry-After of a 429', async (kind, given) => {
   const { h, source } = await readFrom(kind, given, status(429, { 'retry-after': '7200' }));
   expect(source.lastError).toMatchObject({ code: 'rate_limited' });
   expect(source.nextPollAt).toBeGreaterThanOrEqual(T0 + 7_200_000);
@@ -56,7 +56,7 @@ test.each(KINDS)('%s: Retry-After of a 429 is honoured and shown', async (kind, 
 });
 
 test.each(KINDS)(
-  '%s: a 403 is shown with its status, and retried less and less often',
+  '%s: shows a 403 with its status, and retries it less and less often',
   async (kind, given) => {
     const { h, source } = await readFrom(kind, given, status(403));
     expect(source.lastError?.code).toMatch(/^(http_status|unauthorized)$/);
@@ -70,7 +70,7 @@ test.each(KINDS)(
 );
 
 test.each(KINDS)(
-  '%s: an answer that breaks off is a fault, and nothing of it is kept',
+  '%s: reports a truncated response as an error, and stores nothing of it',
   async (kind, given) => {
     const { h, source } = await readFrom(kind, given, (response, _request, socket) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '5000' });
@@ -84,7 +84,7 @@ test.each(KINDS)(
 );
 
 test.each(KINDS)(
-  '%s: an answer of another form is a fault, and nothing of it is kept',
+  '%s: reports a response in another format as an error, and stores nothing of it',
   async (kind, given) => {
     const page = status(
       200,

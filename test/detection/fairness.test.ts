@@ -6,7 +6,7 @@ import { createHarness, rss, settings, wanting } from './harness.ts';
 
 const FEED = rss([['1', wanting('CRM')]]);
 
-test('an unresponsive host delays nobody else, however many of its sources are due', async () => {
+test('an unresponsive host delays nobody else, regardless of how many of its sources are due', async () => {
   const h = await createHarness();
   const dead = await startReceiver(hang);
   onTestFinished(() => dead.close());
@@ -15,16 +15,16 @@ test('an unresponsive host delays nobody else, however many of its sources are d
   h.pages['/feed'] = status(200, {}, FEED);
   const quick = await h.add({ id: 'src_quick', nextPollAt: T0 });
   await h.poller.start();
-  await h.ended(1); // without moving the clock: none of the slow ones can have ended
+  await h.ended(1); // the clock has not moved, so none of the slow ones can have ended
   expect(await h.source(quick)).toMatchObject({ lastSuccessAt: T0, signalsMade: 1 });
 });
 
-test('a run ends when its time is up, whatever its pages do', async () => {
+test('a run ends when its time is up, regardless of its pages', async () => {
   const h = await createHarness();
   let page = 0;
   h.pages['/api/v1/search_by_date'] = (response) => {
     page++;
-    // Each page arrives well within the timeout of a request, and all of them together never do.
+    // Each page arrives well within the timeout of a request, but all of them together never do.
     h.clock.advance(RUN_LIMIT_MS / 12);
     const hits = [{ objectID: String(page), created_at: '2025-12-31T12:00:00Z', title: 'Cats' }];
     response.end(JSON.stringify({ nbPages: 50, hits }));
@@ -40,7 +40,7 @@ test('a run ends when its time is up, whatever its pages do', async () => {
   expect(lastError).toMatchObject({ code: 'timeout', message: expect.stringContaining('5 minutes') });
 });
 
-test('a very long feed is read in parts: no commit is long, nothing is lost or duplicated', async () => {
+test('a very long feed is read in parts, with short commits and nothing lost or duplicated', async () => {
   let commits: number[] = [];
   const h = await createHarness({
     wrap: (store) => ({

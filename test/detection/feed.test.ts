@@ -88,13 +88,13 @@ test.each<[string, string, object]>([
   expect(read(text)).toEqual([expect.objectContaining(item)]);
 });
 
-test('an item without title and text is skipped', () => {
+test('skips an item without title and text', () => {
   expect(
     read('<rss version="2.0"><channel><title>t</title><item><guid>1</guid></item></channel></rss>'),
   ).toEqual([]);
 });
 
-test('a link that is not a web address is omitted', () => {
+test('omits a link that is not a web address', () => {
   const item = '<item><title>x</title><link>javascript:alert(1)</link></item>';
   expect(read(`<rss version="2.0"><channel><title>t</title>${item}</channel></rss>`)).toMatchObject([
     { url: '' },
@@ -130,7 +130,7 @@ test.each<[string, Uint8Array, string, string]>([
   expect(read(bytes, contentType).map((item) => item.title)).toEqual([title]);
 });
 
-test('entities of a DOCTYPE are neither expanded nor fetched', () => {
+test('neither expands nor fetches entities of a DOCTYPE', () => {
   const item = '<item><title>a &b; c</title></item>';
   const bomb = `<!DOCTYPE rss [<!ENTITY a "boom"><!ENTITY b "&a;&a;">]>`;
   const body = `<rss version="2.0"><channel><title>t</title>${item}</channel></rss>`;
@@ -163,7 +163,7 @@ test.each([
   expect([item?.id, item?.idScope]).toEqual([id, scope]);
 });
 
-test('a post is limited to its schema: long texts and IDs are shortened, and invalid URLs omitted', () => {
+test('limits a post to its schema: shortens long texts and IDs, and omits invalid URLs', () => {
   const item = {
     id: `urn:${'x'.repeat(400)}`,
     platform: 'reddit',
@@ -180,7 +180,7 @@ test('a post is limited to its schema: long texts and IDs are shortened, and inv
   expect(toPost({ ...item, title: '', body: '' })).toBeNull();
 });
 
-test('a very long author name is truncated, and the rest of the feed is read as usual', () => {
+test('truncates a very long author name, and reads the rest of the feed as usual', () => {
   const item = (author: string) => `<item><title>t</title><author>${author}</author></item>`;
   const feed = [
     item('dana@a.example.com (Dana Doe)'),
@@ -196,11 +196,11 @@ test('a very long author name is truncated, and the rest of the feed is read as 
   );
   expect(authors).toMatchObject(['Dana Doe', expect.any(String), '', 'x'.repeat(297), '', 'Kim']);
   expect(authors[1]?.length).toBeLessThanOrEqual(300);
-  // Quadratic time for a million brackets would be an hour.
+  // In quadratic time, a million brackets would take an hour.
   expect(performance.now() - startedAt).toBeLessThan(10_000);
 });
 
-test('the feed link in a page is found in linear time', () => {
+test('finds the feed link in a page in linear time', () => {
   const startedAt = performance.now();
   const links = '<link '.repeat(30_000);
   expect(feedLinkIn(`<!doctype html><head>${links}`, URL)).toBeNull();

@@ -14,7 +14,7 @@ const feed = (body: string | Uint8Array, contentType = 'application/rss+xml') =>
 const channel = (items: string, more = '') =>
   `<rss version="2.0" ${more}><channel><title>t</title>${items}</channel></rss>`;
 
-test('a discussion on another host is the post, comments on the same host are not', () => {
+test('a discussion on another host is the post, but comments on the same host are not', () => {
   const talk = '<comments>https://news.ycombinator.com/item?id=1</comments>';
   const own = '<comments>https://blog.example.com/a#comments</comments>';
   const [hn, blog] = feed(
@@ -26,7 +26,7 @@ test('a discussion on another host is the post, comments on the same host are no
   expect(blog).toMatchObject({ url: 'https://blog.example.com/a' });
 });
 
-test('media and iTunes fields replace missing ones', () => {
+test('media and iTunes fields replace missing fields', () => {
   const media =
     'xmlns:media="http://search.yahoo.com/mrss/" xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"';
   const [video, podcast] = feed(
@@ -58,7 +58,7 @@ test.each([
   expect(unwrapLink(link)).toBe(target);
 });
 
-test('wrong encoding labels do not garble text', () => {
+test('incorrect encoding labels do not garble text', () => {
   const xml = channel('<item><title>Grüße aus Köln</title></item>');
   expect(feed(Buffer.from(xml), 'text/xml; charset=iso-8859-1')[0]?.title).toBe('Grüße aus Köln');
   expect(feed(Buffer.from(xml, 'latin1'), 'text/xml; charset=utf-8')[0]?.title).toBe('Grüße aus Köln');
@@ -75,7 +75,7 @@ test('text escaped twice is unescaped twice, and text about tags is kept', () =>
   expect(about?.body).toBe('Use </p> to end');
 });
 
-test('a web page links to its feed', () => {
+test('finds the feed to which a web page links', () => {
   const page = (link: string) => `<!doctype html><html><head>${link}</head></html>`;
   const find = (link: string) => feedLinkIn(page(link), 'https://a.example.com/blog/');
   expect(find('<link rel="alternate" type="application/atom+xml" href="feed.xml?a=1&amp;b=2">')).toBe(
@@ -88,7 +88,7 @@ test('a web page links to its feed', () => {
   expect(feedLinkIn('<rss><channel/></rss>', 'https://a.example.com/')).toBeNull();
 });
 
-test('a feed found on a page is read, remembered, and requested with its validators', async () => {
+test('reads a feed found on a page, remembers it, and requests it with its validators', async () => {
   const h = await createHarness();
   const link = '<link rel="alternate" type="application/rss+xml" href="/real">';
   h.pages['/feed'] = status(200, {}, `<!doctype html><html><head>${link}</head></html>`);
@@ -104,7 +104,7 @@ test('a feed found on a page is read, remembered, and requested with its validat
   expect((await h.source(id)).lastError).toBeNull();
 });
 
-test('more than a thousand results of Hacker News are read in windows', async () => {
+test('reads more than a thousand results of Hacker News in windows', async () => {
   const h = await createHarness();
   const hits = (from: number, count: number) =>
     Array.from({ length: count }, (_, n) => ({
@@ -127,7 +127,7 @@ test('more than a thousand results of Hacker News are read in windows', async ()
   expect(await h.source(id)).toMatchObject({ lastError: null, itemsSeen: 1_500 });
 });
 
-test('a URL that robots.txt disallows is rejected with an alternative, and accepted if the rules are unknown', async () => {
+test('rejects a URL disallowed by robots.txt with an alternative, unless the rules are unknown', async () => {
   const h = await createHarness();
   const answer = (fault: SourceFault | null) =>
     createRefusals(h.clock, { demand: async () => { if (fault !== null) throw fault; } }); // biome-ignore format: one line

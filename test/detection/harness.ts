@@ -25,11 +25,11 @@ export interface Harness {
   store: Store;
   clock: ManualClock;
   poller: Poller;
-  /** The site of the sources; responds with 404 until set. */
+  /** The site of the sources; responds with 404 until it is set. */
   site: Receiver;
   /** Its URL, without a path. */
   origin: string;
-  /** Responses by path without the query, `*` for all other paths; robots.txt is 404 unless it is set. */
+  /** Responses by path without query, `*` for all other paths; robots.txt is 404 unless set. */
   pages: Record<string, Answer>;
   nudged: { endpointId: string; tenantId: string }[];
   /** Creates a source of tenant `ten_a` that is due immediately. */
@@ -50,10 +50,10 @@ export interface Harness {
 /** Encrypts the credentials of sources in tests. */
 export const SECRET_BOX = createSecretBox(Buffer.alloc(32, 7), systemRandom);
 
-/** One thread for all tests of a file: starting it takes longer than most of them. */
+/** One thread for all tests in a file, because starting it takes longer than most of them. */
 export const DOCUMENTS = createDocuments();
 
-/** Parses for a reader that is called outside a run. */
+/** Parses documents for a reader that is called outside a run. */
 export const parse: ReadingTask['parse'] = (parser, { body, headers, url }, args) =>
   DOCUMENTS.parse(parser, { body, contentType: headers['content-type'] ?? '', url }, args, 'ten_a');
 
@@ -64,7 +64,7 @@ export async function createHarness(
     allow?: boolean;
     lookup?: Lookup;
     wrap?: (store: Store) => Store;
-    /** Instead of an in-memory one. */
+    /** Used instead of an in-memory store. */
     opened?: { store: Store; clock: ManualClock };
   } = {},
 ): Promise<Harness> {
@@ -169,7 +169,7 @@ export async function createHarness(
   };
 }
 
-/** Settings of a kind; those that it does not have are null. */
+/** Settings of a kind; those it does not have are null. */
 export function settings(given: Partial<SourceSettings>): SourceSettings {
   return { ...NO_SETTINGS, ...given };
 }

@@ -6,7 +6,7 @@ import { createHarness, rss, wanting } from './harness.ts';
 
 const DAY_MS = 86_400_000;
 
-test('the last 100 runs are listed, newest first', async () => {
+test('lists the last 100 runs, newest first', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(200, {}, rss([['1', wanting('CRM')], ['2', 'Cats']])); // biome-ignore format: one line
   const id = await h.add({ intervalSeconds: 60 });
@@ -24,7 +24,7 @@ test('the last 100 runs are listed, newest first', async () => {
   expect(await h.source(id)).toMatchObject({ failingSince: T0 + 60_000, itemsMatched: 1 });
 });
 
-test('relevant feedback is counted once per signal, and reversed with it', async () => {
+test('counts relevant feedback once per signal, and reverses it with the feedback', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(200, {}, rss([['1', wanting('CRM')]]));
   const id = await h.add();
@@ -46,7 +46,7 @@ test('relevant feedback is counted once per signal, and reversed with it', async
   expect(counts).toEqual([1, 1, 0, 1]);
 });
 
-test('the owner gets one mail per outage, when it has lasted a day', async () => {
+test('sends the owner one mail per outage, once it has lasted a day', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(404);
   const id = await h.add({ intervalSeconds: 21_600 });
@@ -74,7 +74,7 @@ test('the owner gets one mail per outage, when it has lasted a day', async () =>
   expect(await h.store.listMail('ten_a', 10)).toHaveLength(2);
 });
 
-test('items above the maximum age are not new, items without a time are', async () => {
+test('items above the maximum age are not new, but items without a time are', async () => {
   const h = await createHarness();
   const item = (guid: string, at: number | null) =>
     `<item><guid>${guid}</guid><description>${wanting(`CRM ${guid}`)}</description>${

@@ -20,7 +20,7 @@ test('ten thousand other paused hosts do not evict a pause', async () => {
   for (let i = 0; i < MOST + 5; i++) hold(`host-${i}.example`, 1_000 + i);
   expect(await isHeld('patient.example')).toBe(true);
   expect(await isHeld(`host-${MOST}.example`)).toBe(true);
-  // Above the maximum, the pause that ends first is evicted.
+  // Beyond the maximum, the pause that ends first is evicted.
   expect(await isHeld('host-0.example')).toBe(false);
 });
 
@@ -33,7 +33,7 @@ test('expired pauses are evicted first', async () => {
   expect([await isHeld('short.example'), await isHeld('new.example')]).toEqual([true, true]);
 });
 
-test('ten thousand other paces evict only the oldest ones', async () => {
+test('ten thousand other request intervals evict only the oldest ones', async () => {
   const { gate, isHeld } = open();
   gate.pace('slow.example', 60_000);
   for (let i = 0; i < MOST - 1; i++) gate.pace(`host-${i}.example`, 60_000);

@@ -14,7 +14,7 @@ async function addTwo(h: Harness) {
   await h.ended(1);
 }
 
-test('a backoff applies to every source of the method, including after a restart', async () => {
+test('a backoff applies to every source of the method, even after a restart', async () => {
   const h = await createHarness();
   h.pages[SE] = json({ items: [], backoff: 1_200, quota_remaining: 250, quota_max: 300 });
   await addTwo(h);
@@ -31,7 +31,7 @@ test('a backoff applies to every source of the method, including after a restart
   expect(await h.store.hostHolds(T0 + 1_200_000)).toEqual([]);
 });
 
-test('pauses requested before this process started are honoured', async () => {
+test('honours pauses requested before this process started', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(200, {}, rss([['1', wanting('CRM')]]));
   const host = new URL(h.origin).host;
@@ -49,7 +49,7 @@ test('pauses requested before this process started are honoured', async () => {
   expect(await h.source(id)).toMatchObject({ lastError: null, signalsMade: 1 });
 });
 
-test('a spent quota pauses all who share it until the next day; a key has its own', async () => {
+test('an exhausted quota pauses all who share it until the next day; a key has its own', async () => {
   const h = await createHarness();
   h.pages[SE] = json({ items: [], quota_remaining: 0, quota_max: 300 });
   const key = SECRET_BOX.seal('K', 'source/src_key/key').toString('base64');

@@ -21,7 +21,7 @@ const channel = (inner: string, attributes = '') =>
 const item = (inner: string) => channel(`<item><title>t</title>${inner}</item>`);
 const described = (html: string) => item(`<description>${html}</description>`);
 
-/** XML and HTML that keeps one of the parsers busy, or exhausts its memory. */
+/** XML and HTML that keep one of the parsers busy or exhaust its memory. */
 const FEEDS: Record<string, () => string> = {
   'an author of open brackets': () => item(`<author>${fill('(')}</author>`),
   'an author of escaped brackets': () => item(`<author>${fill('&lt;')}</author>`),
@@ -90,7 +90,7 @@ const FEEDS: Record<string, () => string> = {
 };
 
 const objects = fill('{},');
-/** JSON in and outside the format of the services. */
+/** JSON in the format of the services, and in others. */
 const ANSWERS: [
   name: string,
   kind: SourceKind,
@@ -156,7 +156,7 @@ function tagged(origin: string): Partial<SourceSettings> {
   return { url: `${origin}/`, tag: 'crm' };
 }
 
-/** As in a server: writing takes no time of the measured thread. */
+/** As in a server, writing takes no time in the measured thread. */
 async function openWithWriterThread() {
   const clock = createManualClock(T0);
   const file = join(tempFolder(), 'signalpost.db');
@@ -223,8 +223,8 @@ async function expectNobodyHeld(read: Awaited<ReturnType<typeof readBeside>>): P
   if (lastError?.code === 'document_too_costly') expect(read.wait).toBeGreaterThanOrEqual(15 * 60_000);
 }
 
-// First, so that one-time loading and compiling is not attributed to a document.
-test('two ordinary feeds are read', async () => {
+// Runs first, so that one-time loading and compiling is not attributed to a document.
+test('reads two ordinary feeds', async () => {
   const body = rss([['g', wanting('CRM')]]);
   const { source, beside } = await readBeside('rss', (origin) => ({ url: `${origin}/feed` }), body);
   expect([source, beside]).toMatchObject([{ signalsMade: 1 }, { signalsMade: 1 }]);

@@ -195,7 +195,7 @@ const ONE_EACH: [SourceKind, (origin: string) => Partial<SourceSettings>, Pages,
   ],
 ];
 
-test.each(ONE_EACH)('%s is read in the format of the service', async (kind, given, pages, wire) => {
+test.each(ONE_EACH)('reads %s in the format of the service', async (kind, given, pages, wire) => {
   const h = await createHarness();
   Object.assign(h.pages, pages);
   expect(await readOnce(h, kind, given(h.origin))).toMatchObject({ lastError: null, signalsMade: 1 });
@@ -224,7 +224,7 @@ const discoursePost = (id: number, at = AT) => ({
   post_number: 2,
 });
 
-test('discourse: newest posts, page by page until one is too old, and a search', async () => {
+test('Discourse: newest posts, page by page until one is too old, and a search', async () => {
   const h = await createHarness();
   h.pages['/posts.json'] = (response, request, socket) => {
     const { before } = query(request);
@@ -252,7 +252,7 @@ test('discourse: newest posts, page by page until one is too old, and a search',
   expect(query(h.asked()[2] ?? { path: '' })).toMatchObject({ q: 'van after:2025-12-25 order:latest' });
 });
 
-test('GitHub: issues, and with a token discussions; a spent quota applies to all sources with the same token', async () => {
+test('GitHub: issues, and discussions with a token; an exhausted quota applies per token', async () => {
   const h = await createHarness();
   const issue = {
     html_url: 'https://github.com/a/b/issues/1',

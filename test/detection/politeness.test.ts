@@ -14,7 +14,7 @@ async function readOnce(h: Harness, url = `${h.origin}/feed`) {
   return h.source(id);
 }
 
-test('the User-Agent names us and a contact', async () => {
+test('the User-Agent contains our name and a contact', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(200, {}, FEED);
   await readOnce(h);
@@ -23,7 +23,7 @@ test('the User-Agent names us and a contact', async () => {
   }
 });
 
-test('robots.txt is requested first, obeyed, and cached for a day', async () => {
+test('requests robots.txt first, obeys it, and caches it for a day', async () => {
   const h = await createHarness();
   h.pages['/robots.txt'] = status(200, {}, 'User-agent: Signalpost\nDisallow: /private\n');
   h.pages['/private'] = status(200, {}, FEED);
@@ -45,7 +45,7 @@ test('a robots.txt that returns an error disallows everything for now', async ()
   expect(h.asked()).toEqual([]);
 });
 
-test('a robots.txt that redirects in a loop or forever counts as missing (RFC 9309, 2.3.1.2)', async () => {
+test('a robots.txt that redirects in a loop or endlessly counts as missing (RFC 9309, 2.3.1.2)', async () => {
   const h = await createHarness();
   h.pages['/robots.txt'] = status(301, { location: '/robots2.txt' });
   h.pages['/robots2.txt'] = status(301, { location: '/robots.txt' });
@@ -69,7 +69,7 @@ test('while robots.txt cannot be refreshed, its previous rules apply (RFC 9309, 
   expect((await h.source('src_2')).lastError).toMatchObject({ code: 'robots_disallowed' });
 });
 
-test('only the first 512,000 bytes of robots.txt are read', async () => {
+test('reads only the first 512,000 bytes of robots.txt', async () => {
   const h = await createHarness();
   const long = `User-agent: *\nDisallow: /private\n${'# nothing\n'.repeat(600_000)}`;
   h.pages['/robots.txt'] = status(200, {}, long);
@@ -80,7 +80,7 @@ test('only the first 512,000 bytes of robots.txt are read', async () => {
   expect((await h.source('src_2')).lastError).toMatchObject({ code: 'robots_disallowed' });
 });
 
-test('the crawl delay of a site is honoured, and delays no other site', async () => {
+test('honours the crawl delay of a site without delaying other sites', async () => {
   const h = await createHarness();
   h.pages['/robots.txt'] = status(200, {}, 'User-agent: *\nCrawl-delay: 30\n');
   h.pages['/feed'] = status(200, {}, FEED);
@@ -94,7 +94,7 @@ test('the crawl delay of a site is honoured, and delays no other site', async ()
   expect(await h.source(id)).toMatchObject({ lastError: null, signalsMade: 1 });
 });
 
-test('a redirect to an extremely long URL is rejected', async () => {
+test('rejects a redirect to an extremely long URL', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(301, { location: `/${'a'.repeat(3_000)}` });
   expect((await readOnce(h)).lastError).toMatchObject({ code: 'blocked_target' });
@@ -123,7 +123,7 @@ test.each<[string, Answer, number]>([
   expect(await h.source(held.id)).toMatchObject({ lastError: null, failures: 0 });
 });
 
-test('a host gets one request at a time, however many of its sources are due', async () => {
+test('a host gets one request at a time, regardless of how many of its sources are due', async () => {
   const h = await createHarness();
   for (let n = 1; n <= 5; n++) {
     h.pages[`/feed${n}`] = status(200, {}, FEED);
@@ -134,7 +134,7 @@ test('a host gets one request at a time, however many of its sources are due', a
   expect([h.asked().length, h.site.mostAtOnce]).toEqual([5, 1]);
 });
 
-test('at most five redirects are followed, and each is checked', async () => {
+test('follows at most five redirects, and checks each of them', async () => {
   const h = await createHarness();
   for (let n = 0; n < 6; n++) h.pages[`/hop${n}`] = status(302, { location: `hop${n + 1}` });
   h.pages['/hop6'] = status(200, {}, FEED);
@@ -152,7 +152,7 @@ test('at most five redirects are followed, and each is checked', async () => {
   expect((await h.source(file)).lastError).toMatchObject({ code: 'blocked_target' });
 });
 
-test('a name that resolves to our own network is not contacted', async () => {
+test('does not contact a name that resolves to our own network', async () => {
   const h = await createHarness({ allow: false, lookup: async () => ['127.0.0.1'] });
   const source = await readOnce(h, 'http://feeds.example.com/feed');
   expect(source.lastError).toMatchObject({ code: 'blocked_target' });
@@ -179,7 +179,7 @@ test.each<[string, Answer, string]>([
   expect((await readOnce(h)).lastError).toMatchObject({ code });
 });
 
-test('a response that is incomplete after 30 seconds is cancelled', async () => {
+test('cancels a response that is incomplete after 30 seconds', async () => {
   const h = await createHarness();
   h.pages['/feed'] = hang;
   const id = await h.add();
@@ -190,7 +190,7 @@ test('a response that is incomplete after 30 seconds is cancelled', async () => 
   expect((await h.source(id)).lastError).toMatchObject({ code: 'timeout' });
 });
 
-test('compressed responses are read', async () => {
+test('reads compressed responses', async () => {
   const h = await createHarness();
   h.pages['/feed'] = (response) => {
     response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(FEED));

@@ -4,7 +4,7 @@ import { aSource } from '../support/sources.ts';
 import { anEndpoint, T0 } from '../support/store.ts';
 import { createHarness, rss, settings, wanting } from './harness.ts';
 
-test('matching items create signals, others do not, and the source counts both', async () => {
+test('matching items create signals, others do not, and the source counts both kinds', async () => {
   const h = await createHarness();
   await h.store.createEndpoint(anEndpoint('ten_a', { id: 'whk_a' }), null);
   h.pages['/feed'] = status(200, {}, rss([['1', wanting('CRM')], ['2', 'Cats are nice']])); // biome-ignore format: one line
@@ -23,7 +23,7 @@ test('matching items create signals, others do not, and the source counts both',
   expect(h.nudged).toEqual([{ endpointId: 'whk_a', tenantId: 'ten_a' }]);
 });
 
-test('a source is read again after its interval, with validators, and only new items count', async () => {
+test('a source is read again with validators after its interval, and only new items count', async () => {
   const h = await createHarness();
   const headers = { etag: '"v1"', 'last-modified': 'Wed, 31 Dec 2025 00:00:00 GMT' };
   h.pages['/feed'] = status(200, headers, rss([['1', wanting('CRM')]]));
@@ -65,7 +65,7 @@ test('a paused source is not read', async () => {
   expect((await h.source(active)).lastSuccessAt).toBe(T0);
 });
 
-test('the delay doubles with each failure, up to six hours, and the position is kept', async () => {
+test('the delay doubles with each failure, up to six hours, and the position does not change', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(200, { etag: '"v1"' }, rss([['1', wanting('CRM')]]));
   const id = await h.add({ intervalSeconds: 3_600 });
@@ -90,7 +90,7 @@ test('the delay doubles with each failure, up to six hours, and the position is 
   expect(await h.source(id)).toMatchObject({ failures: 0, lastError: null, signalsMade: 1 });
 });
 
-test('after the clock was set back, a source is read soon, not after the clock has caught up', async () => {
+test('after the clock is set back, a source is read soon, not once the clock has caught up', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(200, {}, rss([]));
   const id = await h.add();
@@ -118,7 +118,7 @@ test('a pause requested by a host does not grow when the clock is set back', asy
   expect((await h.source(id)).lastError).toBeNull();
 });
 
-test('a run that could not be stored before a crash is repeated, and creates each signal once', async () => {
+test('a run that was not stored before a crash is repeated, and creates each signal once', async () => {
   let dying = true;
   const h = await createHarness({
     wrap: (store) => ({
@@ -141,7 +141,7 @@ test('a run that could not be stored before a crash is repeated, and creates eac
   expect(await h.source(id)).toMatchObject({ itemsSeen: 1, signalsMade: 1 });
 });
 
-test('a post already received over the API creates no second signal', async () => {
+test('a post already received through the API creates no second signal', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(200, {}, rss([['1', wanting('CRM')]]));
   const id = await h.add();
@@ -152,7 +152,7 @@ test('a post already received over the API creates no second signal', async () =
   expect([made, (await h.texts()).length]).toEqual([1, 1]);
 });
 
-test('posts with the same ID in two feeds are different, and the ID is shown as in the feed', async () => {
+test('posts with the same ID in two feeds are distinct, and the ID is shown as in the feed', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(200, {}, rss([['1', wanting('CRM')]]));
   h.pages['/other'] = status(200, {}, rss([['1', `${wanting('van')} Ours is at its end.`]]));
@@ -165,7 +165,7 @@ test('posts with the same ID in two feeds are different, and the ID is shown as 
   expect(posts.map(({ wire }) => JSON.parse(wire).external_id)).toEqual(['1', '1']);
 });
 
-test('only the profiles of a source are matched; if none is active, nothing is skipped', async () => {
+test('matches only the profiles of a source; if none is active, nothing is skipped', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(200, { etag: '"v1"' }, rss([['1', wanting('CRM')]]));
   const id = await h.add({ profileIds: ['icp_gone'] });
@@ -181,7 +181,7 @@ test('only the profiles of a source are matched; if none is active, nothing is s
   expect(await h.texts()).toHaveLength(1);
 });
 
-test('stopping cancels runs and stores nothing of them', async () => {
+test('stopping cancels runs without storing anything', async () => {
   const h = await createHarness();
   h.pages['/feed'] = () => {};
   const id = await h.add();
@@ -189,6 +189,6 @@ test('stopping cancels runs and stores nothing of them', async () => {
   await h.site.received(2); // robots.txt and the feed
   await h.poller.stop();
   expect(await h.source(id)).toMatchObject({ lastRunAt: null, lastError: null, failures: 0 });
-  // Released, so that the next start does not take it for an interrupted run.
+  // Released, so that the next start does not mistake it for an interrupted run.
   expect(await h.store.dueSources(h.clock.now())).toMatchObject([{ id }]);
 });

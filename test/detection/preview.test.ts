@@ -22,7 +22,7 @@ function answer(h: Harness, texts: readonly [text: string, ageMs: number][]): vo
   h.pages[HN] = status(200, { 'content-type': 'application/json' }, body);
 }
 
-test('a preview counts the posts of the last 24 hours in a place, and stores nothing', async () => {
+test('a preview counts the posts of the last 24 hours in a place without storing anything', async () => {
   const h = await createHarness();
   answer(h, [
     [wanting('CRM'), HOUR_MS],

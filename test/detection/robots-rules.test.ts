@@ -41,21 +41,21 @@ test.each<[string, string, string, boolean]>([
   expect(allowed(text, target)).toBe(expected);
 });
 
-test('the crawl delay of a site is read, and limited', () => {
+test('reads the crawl delay of a site up to a limit', () => {
   expect(read('User-agent: *\nCrawl-delay: 2.5').delayMs).toBe(2_500);
   expect(read('User-agent: *\nCrawl-delay: 86400').delayMs).toBe(600_000);
   expect(read('User-agent: *\nCrawl-delay: soon').delayMs).toBe(0);
   expect(read('User-agent: other\nCrawl-delay: 5').delayMs).toBe(0);
 });
 
-test('patterns designed to be slow are fast, and disallow rather than allow above the limits', () => {
+test('patterns designed to be slow are matched fast, and disallow rather than allow above the limits', () => {
   const target = `/${'a'.repeat(2_000)}`;
   const wild = `/${'*a'.repeat(2_000)}b`;
   const text = `User-agent: *\n${`Disallow: ${wild}\n`.repeat(100)}${`Disallow: /*${'a'.repeat(900)}b\n`.repeat(400)}`;
   const rules = read(text.slice(0, 512_000));
   const start = process.cpuUsage().user;
   expect(rules.allows(`/x${target}`)).toBe(false); // truncated at their wildcards
-  // A backtracking matcher would take longer than the age of the universe, this one a few milliseconds.
+  // A backtracking matcher would take longer than the age of the universe; this one takes milliseconds.
   expect((process.cpuUsage().user - start) / 1_000).toBeLessThan(2_000);
 });
 
@@ -65,7 +65,7 @@ test('a pattern that is too long disallows everything with the same prefix, and 
   expect(allowed(`User-agent: *\nDisallow: /a\nAllow: ${start}`, start.slice(0, 2_048))).toBe(false);
 });
 
-test('only the rules of our group are kept', () => {
+test('keeps only the rules of our group', () => {
   const others = `User-agent: other\n${'Disallow: /something/or/other\n'.repeat(10_000)}`;
   expect(read(`${others}User-agent: *\nDisallow: /a`).bytes).toBeLessThan(500);
 });

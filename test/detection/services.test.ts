@@ -18,7 +18,7 @@ async function readOnce(h: Harness, kind: SourceKind, given: Parameters<typeof s
 const HN = '/api/v1/search_by_date';
 const hit = (id: string, more: object) => ({ objectID: id, created_at: '2025-12-31T12:00:00Z', ...more });
 
-test('Hacker News: stories and comments of the last week, page by page, and then only new ones', async () => {
+test('Hacker News: stories and comments of the last week, page by page, then only new ones', async () => {
   const h = await createHarness();
   const pages = [
     {
@@ -94,7 +94,7 @@ test('Stack Exchange: questions by tag, oldest first, honouring the backoff', as
   expect(await h.source('src_1')).toMatchObject({ itemsSeen: 2, signalsMade: 2 });
 });
 
-test('Stack Exchange: throttling is waited for, and other errors are shown with their reason', async () => {
+test('Stack Exchange: waits when throttled, and shows other errors with their reason', async () => {
   const h = await createHarness();
   const throttled = {
     error_id: 502,
@@ -183,7 +183,7 @@ test.each<[SourceKind, string, unknown, object]>([
     },
   ],
 ])(
-  '%s: open jobs, with their company, asked for again only when they changed',
+  '%s: open jobs with their company, read again only if they have changed',
   async (kind, path, body, wire) => {
     const h = await createHarness();
     h.pages[path] = json(body, { etag: '"1"' });

@@ -12,7 +12,7 @@ import { aSource } from '../support/sources.ts';
 import { T0 } from '../support/store.ts';
 import { DOCUMENTS, parse, settings } from './harness.ts';
 
-/** One text message as a server sends it (RFC 6455, section 5.2). */
+/** A text message as sent by a server (RFC 6455, section 5.2). */
 function frame(text: string): Buffer {
   const body = Buffer.from(text);
   const head = body.length < 126 ? [0x81, body.length] : [0x81, 126, body.length >> 8, body.length & 255];
@@ -83,7 +83,7 @@ function read(origin: string, cursor: string | null) {
   });
 }
 
-test('Bluesky: posts with the words, from the end of the last run until now', async () => {
+test('Bluesky: posts containing the words, from the end of the last run until now', async () => {
   const { asked, origin } = await startStream([
     post('1', US - 9_000_000, 'Which CRM for field service?'),
     post('2', US - 8_000_000, 'Field of cats'),

@@ -22,7 +22,7 @@ function path(said: boolean | 'add'): string {
 const said = async () => (await t.store.getFeedback(t.tenant.id, signalId))?.relevant ?? null;
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
-test('to follow a link asks and changes nothing, however often', async () => {
+test('following a link asks for confirmation and changes nothing, however often', async () => {
   for (const method of ['GET', 'HEAD', 'GET'] as const) {
     const answer = await t.app.inject({ method, url: path(true) });
     expect(answer.statusCode).toBe(200);
@@ -37,7 +37,7 @@ test('to follow a link asks and changes nothing, however often', async () => {
   expect(await said()).toBeNull();
 });
 
-test('the form takes it down, as browsers send it and without a body, and the last word counts', async () => {
+test('the form records feedback, as sent by browsers or without a body, and the last one counts', async () => {
   const url = path(true);
   const answer = await t.app.inject({ method: 'POST', url, headers: form, payload: '' });
   expect(answer.statusCode).toBe(200);
@@ -48,7 +48,7 @@ test('the form takes it down, as browsers send it and without a body, and the la
   expect(await said()).toBe(false);
 });
 
-test('a link counts for 30 days', async () => {
+test('a link is valid for 30 days', async () => {
   const url = path(true);
   t.clock.advance(FEEDBACK_LINK_MS - 1);
   expect((await t.app.inject({ url })).statusCode).toBe(200);
@@ -58,7 +58,7 @@ test('a link counts for 30 days', async () => {
   expect(await said()).toBeNull();
 });
 
-test('a forged, cut or foreign token is refused', async () => {
+test('a forged, truncated or foreign token is refused', async () => {
   const expiresAt = t.clock.now() + FEEDBACK_LINK_MS;
   const others = createFeedbackLinks(createCursors(Buffer.alloc(32, 8)), 'https://x.example');
   const forged = new URL(others.make({ tenantId: t.tenant.id, signalId, act: 'relevant', expiresAt }))
@@ -69,7 +69,7 @@ test('a forged, cut or foreign token is refused', async () => {
   expect(await said()).toBeNull();
 });
 
-test('a link adds the signal to the pipeline, once, after it has asked', async () => {
+test('a link adds the signal to the pipeline, once, after a confirmation', async () => {
   const url = path('add');
   expect((await t.app.inject({ url })).body).toContain('Add this signal to the pipeline?');
   const leads = async () => (await t.call('GET', '/v1/leads')).json().data;
@@ -81,7 +81,7 @@ test('a link adds the signal to the pipeline, once, after it has asked', async (
   expect(await leads()).toHaveLength(1);
 });
 
-test('one click ends the digest of its person alone, as mail programs and browsers post it', async () => {
+test('one click unsubscribes only its own recipient, as posted by mail clients and browsers', async () => {
   const { id } = t.tenant;
   const [owner] = await t.store.listMembers(id);
   const userId = owner?.id ?? '';

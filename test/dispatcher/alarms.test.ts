@@ -6,7 +6,7 @@ import { createManualClock } from '../support/manual-clock.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-test('each alarm rings at its time, in whatever order they were set', () => {
+test('each alarm rings at its time, regardless of the order in which they were set', () => {
   const clock = createManualClock();
   const rung: string[] = [];
   const alarms = createAlarms<string>(clock, (due) => rung.push(...due));
@@ -21,7 +21,7 @@ test('each alarm rings at its time, in whatever order they were set', () => {
   expect(rung).toEqual(['soon', 'late']);
 });
 
-test('any alarms, set, moved and removed in any order, ring once each, in order of time, on one timer', () => {
+test('alarms set, moved and removed in any order ring once each, in order of time, on one timer', () => {
   const change = fc.record({
     which: fc.nat(19),
     at: fc.oneof(fc.integer({ min: 10, max: 5_000 }), fc.constant(NEVER)),

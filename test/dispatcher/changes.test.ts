@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 describe('an endpoint changed while deliveries are claimed ahead', () => {
-  it('is sent the rest with its new settings, and nothing twice', async () => {
+  it('receives the rest with its new settings, and nothing twice', async () => {
     const second = await startReceiver();
     const open: ServerResponse[] = [];
     receiver.answer = (response) => void open.push(response);
@@ -36,7 +36,7 @@ describe('an endpoint changed while deliveries are claimed ahead', () => {
     await second.close();
   });
 
-  it('is sent nothing after it was paused manually, and the rest when it is resumed', async () => {
+  it('receives nothing after it is paused manually, and the rest once it is resumed', async () => {
     const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 20 });
     await harness.enqueue(id, 40);
     await harness.dispatcher.start();
@@ -91,7 +91,7 @@ describe('test deliveries', () => {
     return await harness.dispatcher.sendTest({ endpoint, deliveryId: `dlv_test${++sent}`, body: '{"a":1}' });
   };
 
-  it('are sent signed, return their result, and affect neither failure count nor pause', async () => {
+  it('are signed, return their result, and affect neither the failure count nor a pause', async () => {
     receiver.answer = status(503, {}, 'busy');
     const { id } = await harness.endpoint({ url: receiver.url });
     await harness.store.pauseEndpoint(TENANT, id, harness.clock.now());
@@ -110,7 +110,7 @@ describe('test deliveries', () => {
     });
   });
 
-  it('count towards the rate limit, in this process and the next', async () => {
+  it('count towards the rate limit, in this process and in the next one', async () => {
     const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 2 });
     await harness.dispatcher.start();
     expect([(await send(id)).kind, (await send(id)).kind]).toEqual(['sent', 'sent']);

@@ -20,7 +20,7 @@ describe.each([
   ['forward', HOUR],
   ['back', -HOUR],
 ])('when the clock is set %s by an hour', (_, stepMs) => {
-  it('a retry happens when it was scheduled, not immediately and not an hour late', async () => {
+  it('a retry happens as scheduled, neither immediately nor an hour late', async () => {
     const { id } = await harness.endpoint({ url: receiver.url, retry_interval_seconds: 600 });
     await harness.enqueue(id);
     harness.clock.advance(15_000);
@@ -47,7 +47,7 @@ describe.each([
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it('a paused endpoint is probed five minutes after its pause, not immediately and not an hour late', async () => {
+  it('a paused endpoint is probed five minutes later, neither immediately nor after an hour', async () => {
     const { id } = await harness.endpoint({ url: receiver.url });
     await harness.enqueue(id, 21);
     harness.clock.advance(15_000);

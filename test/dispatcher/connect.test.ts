@@ -39,7 +39,7 @@ function dial(connect: Connect, options: { hostname: string; protocol?: string }
 }
 
 describe('a connection', () => {
-  it('is made to the address that was checked, with the SNI of the name, and to the next one on failure', async () => {
+  it('is made to the checked address with the SNI of the name, or to the next on failure', async () => {
     names = [];
     const connect = connectWith(async () => ['127.0.0.2', '127.0.0.1']); // nothing listens on the first
     const socket = (await dial(connect, { hostname: 'receiver.example.com' })) as TLSSocket;
@@ -50,7 +50,7 @@ describe('a connection', () => {
     socket.destroy();
   });
 
-  it('is refused if the certificate is for another name', async () => {
+  it('is refused if the certificate is issued for another name', async () => {
     expect(
       await dial(
         connectWith(async () => ['127.0.0.1']),
@@ -59,13 +59,13 @@ describe('a connection', () => {
     ).toBe('tls');
   });
 
-  it('is not made if one address of the name is forbidden', async () => {
+  it('is not established if any address of the name is forbidden', async () => {
     const connect = connectWith(async () => ['127.0.0.1', '10.0.0.1']);
     expect(await dial(connect, { hostname: 'receiver.example.com' })).toBe('blocked_target');
     expect(receiver.connections).toBe(0);
   });
 
-  it('without TLS is made to exempt addresses only', async () => {
+  it('without TLS is established only to exempt addresses', async () => {
     const connect = connectWith(async () => ['93.184.216.34']);
     expect(await dial(connect, { hostname: 'receiver.example.com', protocol: 'http:' })).toBe(
       'blocked_target',

@@ -7,7 +7,7 @@ import { startReceiver } from '../support/receiver.ts';
 import { createHarness, type Harness } from './harness.ts';
 
 const MEGABYTE = 1_048_576;
-/** Memory of the kernel for a loopback connection, in both directions, in addition to what we read. */
+/** Kernel memory of a loopback connection, in both directions, in addition to what we read. */
 const SOCKET_BUFFERS = 16 * MEGABYTE;
 
 let server: Server | null = null;
@@ -19,7 +19,7 @@ afterEach(async () => {
   harness = null;
 });
 
-/** A receiver that writes `start` and then endlessly `more`, as fast as it is read. */
+/** A receiver that writes `start`, and then `more` endlessly, as fast as it is read. */
 async function startEndless(start: string, more: string) {
   const sockets: Socket[] = [];
   const endless = createServer((socket) => {
@@ -74,7 +74,7 @@ describe('an endless response', () => {
     expect(written()).toBeLessThan(SOCKET_BUFFERS);
   });
 
-  it('takes no memory, however many there are', async () => {
+  it('uses no memory, regardless of their number', async () => {
     const { url, closed } = await startEndless(
       `${OK}content-length: 999999999999\r\n\r\n`,
       'x'.repeat(65_536),
@@ -94,7 +94,7 @@ describe('an endless response', () => {
 });
 
 describe('a compressed response', () => {
-  it('is stored as received, without ever decompressing a hundred megabytes', async () => {
+  it('is stored as received, without decompressing its hundred megabytes', async () => {
     const bomb = gzipSync(Buffer.alloc(100 * MEGABYTE));
     const receiver = await startReceiver((response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);

@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-/** One attempt with the response `answer`; `after` runs when the request has arrived. */
+/** One attempt answered by `answer`; `after` runs once the request has arrived. */
 async function attempt(answer: Answer, url = receiver.url, options: HarnessOptions = {}, timeoutMs = 0) {
   receiver.answer = answer;
   const before = receiver.requests.length;
@@ -46,7 +46,7 @@ describe('an attempt fails', () => {
     ]);
   });
 
-  it('as redirect, which is not followed', async () => {
+  it('as redirect, without following it', async () => {
     const { code } = await attempt(status(302, { location: receiver.url }));
     expect(code).toBe('redirect');
     expect(receiver.requests).toHaveLength(1);
@@ -56,12 +56,12 @@ describe('an attempt fails', () => {
     expect((await attempt(hang, `http://127.0.0.1:${CLOSED_PORT}/`)).code).toBe('connection_refused');
   });
 
-  it('as connection_reset if a new connection is closed without a response, without a second try', async () => {
+  it('as connection_reset, without a second try, if a new connection closes unanswered', async () => {
     expect((await attempt(close)).code).toBe('connection_reset');
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it('as invalid_response on anything but HTTP', async () => {
+  it('as invalid_response on anything other than HTTP', async () => {
     expect((await attempt(raw('SSH-2.0-OpenSSH\r\n\r\n'))).code).toBe('invalid_response');
     expect((await attempt(raw(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`))).code).toBe(
       'invalid_response',
@@ -79,7 +79,7 @@ describe('an attempt fails', () => {
     expect((await attempt(hang, 'https://example.com/', { network: { lookup } })).code).toBe('dns');
   });
 
-  it('as blocked_target if a name that was public resolves to a private address', async () => {
+  it('as blocked_target if a previously public name resolves to a private address', async () => {
     const lookup = async () => ['127.0.0.1'];
     const { code, record } = await attempt(hang, 'https://example.com/', { allow: [], network: { lookup } });
     expect(code).toBe('blocked_target');
@@ -87,7 +87,7 @@ describe('an attempt fails', () => {
     expect(receiver.requests).toHaveLength(0);
   });
 
-  it('as blocked_target if the exemption of a saved target was removed', async () => {
+  it('as blocked_target if the exemption of a saved target has been removed', async () => {
     expect((await attempt(hang, receiver.url, { allow: [] })).code).toBe('blocked_target');
   });
 
@@ -107,13 +107,13 @@ describe('a 2xx with a complete head', () => {
     expect([log.status, code]).toEqual(['delivered', null]);
   });
 
-  it('is a success even if its connection breaks in the body', async () => {
+  it('is a success even if its connection breaks in the middle of the body', async () => {
     const broken = raw('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf', true);
     const { log, record } = await attempt(broken);
     expect([log.status, record.response?.body]).toEqual(['delivered', 'half']);
   });
 
-  it('is read up to 64 KB, of which 16 KB are stored, and is not decompressed', async () => {
+  it('is read up to 64 KB, stored up to 16 KB, and not decompressed', async () => {
     const endless: Answer = (response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
       const more = () => {
@@ -134,7 +134,7 @@ describe('a 2xx with a complete head', () => {
       'several of both',
       'HTTP/1.1 100 Continue\r\nx: y\r\n\r\nHTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 100 C\r\n\r\n',
     ],
-  ])('counts after informational replies: %s', async (_, interim) => {
+  ])('is recognised after informational responses: %s', async (_, interim) => {
     const final = 'HTTP/1.1 200 OK\r\ncontent-length: 16\r\n\r\nHTTP/1.1 100 C\r\n';
     const { log, record } = await attempt(raw(interim + final));
     expect([log.status, log.attemptCount, record.response?.status]).toEqual(['delivered', 1, 200]);

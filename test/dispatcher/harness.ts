@@ -16,7 +16,7 @@ import { generateSecret } from '../../src/webhooks/signature.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { anEndpoint, aRoutedEvent, aSignal, aTenant, openTestStore } from '../support/store.ts';
 
-/** Addresses from text, for a dispatcher or a target check. */
+/** Parses addresses for a dispatcher or a target check. */
 export const addresses = (...texts: string[]) =>
   createAddressSet(texts.map((text) => parseCidr(text)).filter((cidr) => cidr !== null));
 
@@ -25,7 +25,7 @@ export interface Harness {
   store: Store;
   clock: ManualClock;
   dispatcher: Dispatcher;
-  /** Outcomes in commit order. */
+  /** Outcomes, in commit order. */
   outcomes: Outcome[];
   /** Resolves when `count` outcomes have been committed in total. */
   committed(count: number): Promise<void>;
@@ -43,9 +43,9 @@ export interface Harness {
 export interface HarnessOptions {
   network?: DispatcherNetwork;
   allow?: string[];
-  /** Traces attempts; omitted: none are traced. */
+  /** Traces attempts; if omitted, none are traced. */
   tracer?: Tracer;
-  /** The initial time of the clock, Unix milliseconds. */
+  /** The initial time of the clock, in Unix milliseconds. */
   startAt?: number;
   /** The store's file; in memory if omitted. */
   file?: string;
@@ -80,7 +80,7 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
       const kept = await inner.recordOutcome(outcome);
       outcomes.push(outcome);
       options.onOutcome?.(outcome);
-      // After the dispatcher has processed it: its own continuation runs first.
+      // Runs after the dispatcher has processed it, because its own continuation runs first.
       setImmediate(() => {
         for (const waiter of waiting) if (outcomes.length >= waiter.count) waiter.resolve();
       });

@@ -77,13 +77,13 @@ test.each<[string, Habits]>([
   ['and says so', { head: { 'keep-alive': 'timeout=1' } }],
   ['over TLS', { tls: true }],
   ['in the middle of a large request', { bodyBytes: 200_000 }],
-])('a receiver that closes idle connections %s causes no failed attempt', async (_, habits) => {
+])('a receiver that closes idle connections %s causes no failed attempts', async (_, habits) => {
   let idle = 0;
   const receiver = await startImpatientReceiver(() => idle, habits);
   const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 10_000 });
   await harness.dispatcher.start();
   for (let round = 1; round <= ROUNDS; round++) {
-    // Immediately or some milliseconds later: before, while and after the next requests are written.
+    // Immediately or a few milliseconds later: before, during and after writing the next requests.
     idle = (round * 3) % 8;
     await enqueue(id, habits.bodyBytes ?? 100);
     await new Promise((resolve) => setTimeout(resolve, (round * 5) % 9));

@@ -59,7 +59,7 @@ async function known(settings: object = {}): Promise<string> {
 }
 
 describe('a delivery whose endpoint is known, active, and has a free slot', () => {
-  it('is sent without a claim, once, and is logged like any other', async () => {
+  it('is sent once without a claim, and is logged like any other', async () => {
     const id = await known();
     const [delivery = ''] = await post(id);
     await harness.committed(2);
@@ -71,7 +71,7 @@ describe('a delivery whose endpoint is known, active, and has a free slot', () =
     });
   });
 
-  it('is sent complete with the tail of a payload format', async () => {
+  it('is sent completely, including the tail of a payload format', async () => {
     const id = await known();
     const event = aRoutedEvent(TENANT, [id]);
     event.event.createdAt = harness.clock.now();
@@ -98,7 +98,7 @@ describe('a delivery whose endpoint is known, active, and has a free slot', () =
     expect([claims, taken.length, receiver.requests.length]).toEqual([1, 0, 2]);
   });
 
-  it('is sent without a claim even after its lane was removed', async () => {
+  it('is sent without a claim even after its lane has been removed', async () => {
     const id = await known();
     harness.clock.advance(600_000);
     await settle();
@@ -120,7 +120,7 @@ describe('a delivery whose endpoint is known, active, and has a free slot', () =
       ...{ now, leaseUntil: now + 60_000, leaseToken: 'lease_other' },
     });
     expect(claim?.deliveries).toEqual([]);
-    // Requests possibly sent before a kill at this point count towards the rate limit of the next process.
+    // Requests that may have been sent before a kill at this point count towards the next process's limit.
     expect(await harness.store.recentAttempts(now - 60_000, now)).toHaveLength(2);
     expect((await harness.delivery(delivery)).status).toBe('pending');
   });
@@ -152,7 +152,7 @@ describe('a delivery that cannot be sent immediately', () => {
     expect(receiver.requests).toHaveLength(20);
   });
 
-  it('follows the backlog: nothing overtakes it', async () => {
+  it('follows the backlog without overtaking it', async () => {
     const id = await known({ rate_limit_per_minute: 10 });
     await harness.enqueue(id, 20);
     harness.dispatcher.nudge([{ endpointId: id, tenantId: TENANT }]);
@@ -173,7 +173,7 @@ describe('a delivery that cannot be sent immediately', () => {
     ['changed', (id) => change(id, { rate_limit_per_minute: 999 }), 2],
     ['deleted', (id) => harness.store.deleteEndpoint(TENANT, id, harness.clock.now()), 1],
   ])(
-    'since its endpoint was %s while it was being stored, goes by what is stored then',
+    'because its endpoint was %s while it was being stored, follows the stored state',
     async (_, act, sent) => {
       const id = await known();
       beforeCommit = async () => {
@@ -187,7 +187,7 @@ describe('a delivery that cannot be sent immediately', () => {
     },
   );
 
-  it('because its signal was a duplicate is not stored, and its slot is free again', async () => {
+  it('because its signal is a duplicate is not stored, and its slot is released', async () => {
     const id = await known({ rate_limit_per_minute: 2 });
     await harness.store.commitSignals([aSignal(TENANT, { externalId: 'post-1' })]);
     const events = [aRoutedEvent(TENANT, [id])];
@@ -200,7 +200,7 @@ describe('a delivery that cannot be sent immediately', () => {
     expect(receiver.requests).toHaveLength(2);
   });
 
-  it('because its request has an idempotency key is claimed: a second run of the request must find nothing reserved', async () => {
+  it('because its request has an idempotency key is claimed: a rerun must find no reservation', async () => {
     const id = await known();
     const request = { tenantId: TENANT, route: 'POST /v1/signals', key: 'k', fingerprint: '' };
     const held = { request, token: 't', seed: 's', startedAt: 0, steps: [] };
@@ -209,7 +209,7 @@ describe('a delivery that cannot be sent immediately', () => {
     expect([claims, receiver.requests.length]).toEqual([1, 2]);
   });
 
-  it('because its request is repeated while it is in flight is not sent a second time', async () => {
+  it('because its request is repeated while it is in flight is not sent twice', async () => {
     const id = await known();
     receiver.answer = hang;
     const request = { tenantId: TENANT, route: 'POST /v1/signals', key: 'k', fingerprint: '' };
@@ -234,7 +234,7 @@ describe('a delivery that cannot be sent immediately', () => {
     expect([taken.length, receiver.requests.length]).toEqual([0, 2]);
   });
 
-  it('because the store failed is not stored, and its slot is free again', async () => {
+  it('because the store failed is not stored, and its slot is released', async () => {
     const id = await known({ rate_limit_per_minute: 2 });
     beforeCommit = async () => {
       beforeCommit = async () => {};

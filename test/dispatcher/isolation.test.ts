@@ -9,7 +9,7 @@ beforeEach(async () => {
 afterEach(() => receiver.close());
 
 describe('endpoints', () => {
-  it('that stall are limited to twenty requests in flight, and do not delay the others', async () => {
+  it('that stall are limited to twenty requests in flight, and do not delay others', async () => {
     receiver.answer = (response, request, socket) =>
       (request.path === '/slow' ? hang : status(200))(response, request, socket);
     const harness = await createHarness();
@@ -27,7 +27,7 @@ describe('endpoints', () => {
     await harness.dispatcher.stop(0);
   });
 
-  it('are limited to their requests per minute; the rest waits and does not fail', async () => {
+  it('are limited to their requests per minute; the rest wait and do not fail', async () => {
     const harness = await createHarness();
     const { id } = await harness.endpoint({ url: receiver.url });
     await harness.enqueue(id, 70);
@@ -42,7 +42,7 @@ describe('endpoints', () => {
     await harness.dispatcher.stop(0);
   });
 
-  it('keep their rate limit over a restart', async () => {
+  it('keep their rate limit across a restart', async () => {
     const harness = await createHarness();
     const { id } = await harness.endpoint({ url: receiver.url });
     await harness.enqueue(id, 70);

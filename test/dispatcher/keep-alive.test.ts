@@ -9,7 +9,7 @@ beforeEach(async () => {
 afterEach(() => receiver.close());
 
 describe('a kept-alive connection', () => {
-  it('that the receiver closes instead of responding is replaced once, within the same attempt', async () => {
+  it('is replaced once, within the attempt, if the receiver closes it instead of responding', async () => {
     const harness = await createHarness();
     const { id } = await harness.endpoint({ url: receiver.url });
     await harness.dispatcher.start();
@@ -29,7 +29,7 @@ describe('a kept-alive connection', () => {
     await harness.dispatcher.stop(0);
   });
 
-  it('is only replaced within the rate limit: otherwise the delivery waits, and no failure is counted', async () => {
+  it('is replaced only within the rate limit; otherwise the delivery waits without a failure', async () => {
     const harness = await createHarness();
     const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 30 });
     await harness.dispatcher.start();
@@ -55,7 +55,7 @@ describe('a kept-alive connection', () => {
     await harness.dispatcher.stop(0);
   });
 
-  it('is not replaced a second time: the attempt then fails', async () => {
+  it('is not replaced a second time; instead, the attempt fails', async () => {
     const harness = await createHarness();
     const { id } = await harness.endpoint({ url: receiver.url });
     await harness.dispatcher.start();

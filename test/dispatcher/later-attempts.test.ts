@@ -23,7 +23,7 @@ async function change(id: string): Promise<string> {
   const endpoint = await harness.store.getEndpoint(TENANT, id);
   if (endpoint === null) throw new Error('the endpoint is there');
   const secret = generateSecret(systemRandom);
-  // The key of the harness.
+  // Uses the key of the harness.
   const secretBox = createSecretBox(Buffer.alloc(32, 7), systemRandom).seal(secret, id);
   const settings = webhookInputSchema.parse({
     ...endpoint.settings,
@@ -43,7 +43,7 @@ const bodyWithoutSignature = (index: number) => {
   return rest;
 };
 
-test('a retry after a change of secret and format has the original body, signed with the new secret', async () => {
+test('a retry after changing secret and format signs the original body with the new secret', async () => {
   const { id, secret } = await harness.endpoint({ url: receiver.url });
   const [deliveryId] = await harness.enqueue(id);
   await harness.dispatcher.start();
@@ -61,7 +61,7 @@ test('a retry after a change of secret and format has the original body, signed 
   expect([first?.headers['webhook-id'], second?.headers['webhook-id']]).toEqual([deliveryId, deliveryId]);
 });
 
-test('a replayed delivery keeps its ID and attempt numbers, and has all its retries again', async () => {
+test('a replayed delivery keeps its ID and attempt numbers, and gets all its retries again', async () => {
   const { id } = await harness.endpoint({ url: receiver.url, max_retries: 1 });
   const [deliveryId = ''] = await harness.enqueue(id);
   await harness.dispatcher.start();

@@ -23,7 +23,7 @@ async function orderedEndpoint(settings: object = {}): Promise<string> {
 
 const sent = () => receiver.requests.map(({ headers }) => String(headers['webhook-id']));
 
-test('deliveries are sent in the order of events, even within a millisecond, and hot ones do not go first', async () => {
+test('deliveries are sent in event order, even within a millisecond; hot ones do not go first', async () => {
   const id = await orderedEndpoint();
   const expected = [...(await harness.enqueue(id, 30)), ...(await harness.enqueue(id, 1, TENANT, true))];
   harness.clock.advance(1);
@@ -33,7 +33,7 @@ test('deliveries are sent in the order of events, even within a millisecond, and
   expect(sent()).toEqual(expected);
 });
 
-test('one delivery at a time is in flight', async () => {
+test('only one delivery is in flight at a time', async () => {
   const id = await orderedEndpoint();
   let open = 0;
   let most = 0;
@@ -67,7 +67,7 @@ test('deliveries after a failing one wait until it is delivered', async () => {
   expect(sent()).toEqual([first, first, ...others, last]);
 });
 
-test('deliveries after a dead one follow it', async () => {
+test('deliveries after a dead one are sent', async () => {
   const id = await orderedEndpoint({ max_retries: 1 });
   receiver.answer = status(500);
   const [first = '', second = ''] = await harness.enqueue(id, 2);

@@ -35,7 +35,7 @@ describe('the outcome of an attempt', () => {
     expect(next).toEqual(['retrying', 'retrying', 'dead']);
   });
 
-  it('keeps an exhausted delivery for seven days, or discards it if dead letters are off', () => {
+  it('keeps a delivery out of retries for seven days, or discards it if dead letters are off', () => {
     const exhausted = { ...base, attemptsInCycle: 2 };
     expect(decide(exhausted).next).toEqual({ status: 'dead', expiresAt: 1_000 + 604_800_000 });
     expect(decide({ ...exhausted, settings: { ...settings, dead_letter: false } }).next).toEqual({
@@ -43,7 +43,7 @@ describe('the outcome of an attempt', () => {
     });
   });
 
-  it('counts a failure against the endpoint, but not a forbidden target', () => {
+  it('counts a failure against the endpoint, but not if the target is forbidden', () => {
     expect(decide(base).streak).toBe('add');
     const blocked = {
       error: { code: 'blocked_target', message: '' },
@@ -53,17 +53,17 @@ describe('the outcome of an attempt', () => {
     expect(decide({ ...base, result: blocked }).streak).toBe('keep');
   });
 
-  it('waits as long as the receiver asked', () => {
+  it('waits as long as the receiver asks', () => {
     const asked = { ...failed, retryAfterMs: 90_000 };
     expect(decide({ ...base, result: asked }).next).toEqual({ status: 'retrying', at: 91_000 });
   });
 
-  it('ends a delivery that cannot be prepared immediately, without counting a failure', () => {
+  it('immediately ends a delivery that cannot be prepared, without counting a failure', () => {
     const poison = { error: { code: 'internal', message: '' }, response: null, retryAfterMs: null } as const;
     expect(decide({ ...base, result: poison })).toMatchObject({ next: { status: 'dead' }, streak: 'keep' });
   });
 
-  it('reports a receiver that is gone for good', () => {
+  it('reports a receiver that is permanently gone', () => {
     expect(decide({ ...base, result: { ...failed, response: answered(410) } }).gone).toBe(true);
     expect(decide(base).gone).toBe(false);
   });

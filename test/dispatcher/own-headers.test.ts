@@ -9,7 +9,7 @@ import { createHarness, HARNESS_BOX, TENANT } from './harness.ts';
 let receiver: Receiver;
 afterEach(() => receiver.close());
 
-test('a delivery carries the headers of its endpoint, and its log shows only their last characters', async () => {
+test('a delivery has the headers of its endpoint, and its log only their last characters', async () => {
   receiver = await startReceiver();
   const harness = await createHarness();
   const { id } = await harness.endpoint({ url: receiver.url });
@@ -28,7 +28,7 @@ test('a delivery carries the headers of its endpoint, and its log shows only the
   await harness.dispatcher.stop(1_000);
 });
 
-test('during a grace period, a delivery verifies with either secret', async () => {
+test('during a grace period, a delivery can be verified with either secret', async () => {
   receiver = await startReceiver();
   const harness = await createHarness();
   const { id, secret } = await harness.endpoint({ url: receiver.url });

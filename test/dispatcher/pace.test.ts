@@ -42,7 +42,7 @@ test('the backlog of a resumed endpoint is sent within the rate limit', async ()
   }
 });
 
-test('a probe waits for the rate limit like everything else', async () => {
+test('a probe waits for the rate limit like any other request', async () => {
   receiver.answer = status(500);
   const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 20 });
   await harness.enqueue(id, 21);

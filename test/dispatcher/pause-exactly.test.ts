@@ -9,7 +9,7 @@ const PAUSE_AT = 20;
 const ENDPOINTS = 3;
 const DELIVERIES = 45;
 
-/** The next step: some open requests are answered together, time passes, or an endpoint is resumed. */
+/** A step: some open requests are answered together, time passes, or an endpoint is resumed. */
 type Step =
   | { do: 'answer'; picks: number[]; failing: boolean[] }
   | { do: 'pass'; ms: number }
@@ -37,7 +37,7 @@ interface Expected {
   pauses: number;
 }
 
-test('exactly the 20th consecutive failure pauses an endpoint, once, whatever succeeds, fails and ends in between', async () => {
+test('exactly the 20th consecutive failure pauses an endpoint, once, in any sequence of events', async () => {
   const receiver = await startReceiver();
   let pauses = 0;
   await fc.assert(
@@ -133,7 +133,7 @@ async function startRun(receiver: Receiver) {
           if (one.failing[index] && index % 3 === 2) response.socket?.write('no HTTP\r\n\r\n');
           else response.writeHead(one.failing[index] ? 503 : 200).end();
         }
-        // By what was answered, not by count: under load, one that its receiver still holds open may have
+        // Waits for the answered requests, not for a count: under load, one that is still open may have
         // timed out.
         for (const response of chosen)
           while (!hasLanded(response)) await harness.committed(harness.outcomes.length + 1);

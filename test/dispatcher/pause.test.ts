@@ -17,7 +17,7 @@ afterEach(async () => {
 const stateOf = async (id: string) => await harness.store.getEndpoint(TENANT, id);
 
 describe('an endpoint whose attempts fail', () => {
-  it('is paused by the 20th consecutive failure, of any deliveries, and is sent nothing more', async () => {
+  it('is paused by the 20th consecutive failure of any delivery, and receives nothing more', async () => {
     const { id } = await harness.endpoint({ url: receiver.url });
     await harness.enqueue(id, 55);
     await harness.dispatcher.start();
@@ -37,7 +37,7 @@ describe('an endpoint whose attempts fail', () => {
     expect((await harness.delivery(first)).attempts).toHaveLength(1);
   });
 
-  it('is paused once, even if more requests in flight fail', async () => {
+  it('is paused only once, even if more requests in flight fail', async () => {
     const answers: ServerResponse[] = [];
     const { id } = await harness.endpoint({ url: receiver.url });
     await harness.enqueue(id, 19);
@@ -53,7 +53,7 @@ describe('an endpoint whose attempts fail', () => {
     expect(await stateOf(id)).toMatchObject({ status: 'paused', version: 2, consecutiveFailures: 39 });
   });
 
-  it('counts from zero after any success', async () => {
+  it('starts counting from zero after any success', async () => {
     const { id } = await harness.endpoint({ url: receiver.url });
     await harness.enqueue(id, 19);
     await harness.dispatcher.start();
@@ -65,7 +65,7 @@ describe('an endpoint whose attempts fail', () => {
     expect(await stateOf(id)).toMatchObject({ status: 'active', consecutiveFailures: 0 });
   });
 
-  it('stays paused if a request in flight succeeds late', async () => {
+  it('stays paused if a request in flight succeeds afterwards', async () => {
     const open: ServerResponse[] = [];
     let calls = 0;
     receiver.answer = (response) => {
@@ -102,7 +102,7 @@ describe('an endpoint whose attempts fail', () => {
   });
 });
 
-describe('an attempt that says nothing about the receiver', () => {
+describe('an attempt that reveals nothing about the receiver', () => {
   it('does not change the failure count if the target is forbidden', async () => {
     const blocked = await createHarness({ allow: [] });
     const { id } = await blocked.endpoint({ url: receiver.url });

@@ -53,7 +53,7 @@ async function deliver() {
 }
 
 describe('a name', () => {
-  it('that was public on saving and is private later is blocked on connecting', async () => {
+  it('that was public when saved and is private later is blocked when connecting', async () => {
     answers = [[PUBLIC], [PRIVATE]];
     expect(await checkResolvedTarget(new URL(TARGET), addresses(`${PUBLIC}/32`), lookup)).toBeNull();
     const { log, attempt, id } = await deliver();
@@ -66,7 +66,7 @@ describe('a name', () => {
     expect((await harness.store.getEndpoint('ten_a', id))?.consecutiveFailures).toBe(0);
   });
 
-  it('that changes between check and connection is contacted at the address that was checked', async () => {
+  it('that changes between check and connection is contacted at the checked address', async () => {
     answers = [[PUBLIC], [PRIVATE]];
     const { log } = await deliver();
     expect([log.status, asked]).toEqual(['delivered', ['receiver.example.com']]);
@@ -81,7 +81,7 @@ describe('a name', () => {
     [[PUBLIC, '::ffff:10.0.0.1']],
     [[PUBLIC, 'fe80::1%eth0']],
     [[PUBLIC, 'nonsense']],
-  ])('that answers with %j is refused whole', async (mixed) => {
+  ])('that resolves to %j is refused entirely', async (mixed) => {
     answers = [mixed];
     const { attempt } = await deliver();
     expect(attempt?.error?.code).toBe('blocked_target');

@@ -9,7 +9,7 @@ import { createHarness, type Harness, settle, TENANT } from './harness.ts';
 let folder = '';
 let receiver: Receiver;
 let harness: Harness;
-/** Direct access to the file of the store. */
+/** Direct access to the store's file. */
 let file: Database.Database;
 const lines: object[] = [];
 beforeEach(async () => {
@@ -44,7 +44,7 @@ const POISONS: [string, (id: string) => void][] = [
 ];
 
 describe.each(POISONS)('a delivery whose body %s', (_, poison) => {
-  it('becomes a dead letter with its reason, unsent, and delays nothing', async () => {
+  it('becomes a dead letter with its reason without being sent, and delays nothing', async () => {
     const { id } = await harness.endpoint({ url: receiver.url });
     const ids = await harness.enqueue(id, 5);
     const [bad = '', ...good] = ids;

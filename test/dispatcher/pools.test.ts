@@ -24,7 +24,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-/** Posts, and resolves a turn of the event loop later to the error or null. */
+/** Sends a POST, and resolves to the error or null one turn of the event loop later. */
 function post(how: 'dispatch' | 'dispatchFresh' = 'dispatch'): Promise<string | null> {
   return new Promise((resolve) => {
     const end = (error: string | null) => void setTimeout(() => resolve(error), 5);
@@ -75,14 +75,14 @@ test('a connection whose request failed is not reused', async () => {
   expect(connections()).toEqual([1, 1, 2]);
 });
 
-test('a request on a fresh connection neither takes nor leaves a kept one', async () => {
+test('a request on a fresh connection neither uses nor leaves a kept-alive one', async () => {
   expect(await post()).toBeNull();
   expect(await post('dispatchFresh')).toBeNull();
   expect(await post()).toBeNull();
   expect(connections()).toEqual([1, 2, 1]);
 });
 
-test('idle connections are closed, those in use are kept', async () => {
+test('idle connections are closed, and those in use are kept', async () => {
   await Promise.all([post(), post()]);
   clock.advance(60_000);
   expect(await post()).toBeNull();
@@ -109,8 +109,8 @@ test.each([
   ['header', HEAD],
   ['trailer', `${CHUNKED}2\r\nok\r\n0\r\n`],
   ['header of an interim reply', 'HTTP/1.1 103 Early Hints\r\n'],
-])('a reply with thousands of %s lines is cut off, as its parser makes objects of each', async (_, start) => {
-  // Less than undici refuses by itself, and no end: it would hold them until the time limit.
+])('a response with thousands of %s lines is cut off, because each becomes an object', async (_, start) => {
+  // Fewer than undici itself refuses, and without an end, so that it would hold them until the timeout.
   answerRaw(start + 'a:\r\n'.repeat(3_000));
   expect(await post()).toBe(new ConnectError('invalid_response').message);
 });
@@ -120,7 +120,7 @@ test.each([
   ['trailers', `${CHUNKED}2\r\nok\r\n0\r\n${'a: b\r\n'.repeat(250)}\r\n`],
   ['lines of its body', `${HEAD}content-length: 40000\r\n\r\n${'\n'.repeat(40_000)}`],
   ['lines of its body in chunks', `${CHUNKED}${'4\r\n\n\n\n\n\r\n'.repeat(5_000)}0\r\n\r\n`],
-])('a reply with many %s is read', async (_, reply) => {
+])('a response with many %s is read', async (_, reply) => {
   answerRaw(reply);
   expect(await post()).toBeNull();
 });

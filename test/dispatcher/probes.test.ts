@@ -27,7 +27,7 @@ async function pausedEndpoint(settings: { auto_resume?: boolean; max_retries?: n
   return { id, ids };
 }
 
-/** Advances time in intervals, so that everything started in each one is done. */
+/** Advances time in intervals, so that everything started in each interval completes. */
 async function pass(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= BEAT) {
     harness.clock.advance(Math.min(left, BEAT));
@@ -51,7 +51,7 @@ describe('a paused endpoint', () => {
     }
   });
 
-  it('is probed with its deliveries in turn, oldest first, without using up their retries', async () => {
+  it('is probed with each of its deliveries in turn, oldest first, without using up retries', async () => {
     const { ids } = await pausedEndpoint({ max_retries: 1 }, 2);
     await pass(5 * 60 * MINUTE);
     const probed = receiver.requests.slice(20).map((request) => String(request.headers['webhook-id']));
@@ -85,7 +85,7 @@ describe('a paused endpoint', () => {
     expect((await harness.store.getEndpoint(TENANT, id))?.status).toBe('paused');
   });
 
-  it('that responds to a probe with 410 is gone, and not probed again', async () => {
+  it('that responds to a probe with 410 is gone, and is not probed again', async () => {
     const { id } = await pausedEndpoint();
     receiver.answer = status(410);
     await pass(3 * 60 * MINUTE);

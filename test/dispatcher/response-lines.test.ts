@@ -12,7 +12,7 @@ const CASES: [reply: string, seen: string][] = [
   ['HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 110\r\n\r\n', 'HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 110\r\n\r\n'],
 ];
 
-test('each 100 before the final head becomes 102, received at once or byte by byte, and nothing else changes', () => {
+test('each 100 before the final head becomes 102, at once or byte by byte, and nothing else changes', () => {
   const lines = new ResponseLines();
   for (const [reply, seen] of CASES) {
     const whole = Buffer.from(`${reply}HTTP/1.1 500 \r\n\r\n${FINAL}`);

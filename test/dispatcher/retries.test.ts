@@ -35,7 +35,7 @@ describe('a failing delivery', () => {
     await harness.dispatcher.stop(0);
   });
 
-  it('keeps its slot until its failure is stored, so that nothing starts after the store has paused the endpoint', async () => {
+  it('keeps its slot until its failure is stored, so that nothing starts after a pause', async () => {
     let failures = 0;
     const harness = await createHarness({
       wrap: (store) => ({

@@ -5,7 +5,7 @@ import { retryDelayMs } from '../../src/dispatcher/outcome.ts';
 const plain = { retry_interval_seconds: null, backoff: 'exponential' } as const;
 
 describe('the delay before a retry', () => {
-  it('without an interval, is 1 s, 5 s, 30 s and then six times as long each, up to an hour', () => {
+  it('without an interval, is 1 s, 5 s, 30 s, and then grows sixfold up to an hour', () => {
     const waits = [1, 2, 3, 4, 5, 6, 7, 10].map((retry) => retryDelayMs(plain, retry, 0, null) / 1_000);
     expect(waits).toEqual([1, 5, 30, 180, 1_080, 3_600, 3_600, 3_600]);
   });

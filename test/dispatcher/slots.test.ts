@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createSlots, type Health, type Slots } from '../../src/dispatcher/slots.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
-/** Takes slots until there are none, and returns their number. */
+/** Takes slots until none are left, and returns their number. */
 function fill(slots: Slots, health: Health): number {
   const before = slots.taken;
   while (!slots.full(health)) slots.take(health);
@@ -10,7 +10,7 @@ function fill(slots: Slots, health: Health): number {
 }
 
 describe('the slots of requests in flight', () => {
-  it('are released by stalled requests within half a second, so that these cannot block healthy endpoints', () => {
+  it('are released by stalled requests within half a second, to protect healthy endpoints', () => {
     const clock = createManualClock();
     let woken = 0;
     const slots = createSlots(clock, () => woken++);
@@ -22,7 +22,7 @@ describe('the slots of requests in flight', () => {
     expect(fill(slots, 'proven')).toBe(brisk);
   });
 
-  it('are freed when a request ends, but not twice if it already counted as stalled', () => {
+  it('are released when a request ends, but not twice if it already counted as stalled', () => {
     const clock = createManualClock();
     const slots = createSlots(clock, () => {});
     const stalled = slots.take('proven');
@@ -42,7 +42,7 @@ describe('the slots of requests in flight', () => {
     expect([slots.full('further'), slots.full('first'), slots.full('proven')]).toEqual([true, true, false]);
   });
 
-  it('become scarce for endpoints that do not respond when thousands are stalled, and not for the others', () => {
+  it('become scarce only for endpoints that do not respond when thousands of requests are stalled', () => {
     const clock = createManualClock();
     const slots = createSlots(clock, () => {});
     const limits = new Set<number>();

@@ -9,7 +9,7 @@ const HOLES = 100;
 const IN_FLIGHT_PER_ENDPOINT = 20;
 const MAX_IN_FLIGHT = 4_096;
 const HEALTHY = 100;
-/** Half of the time allowed for a healthy endpoint's slowest deliveries. */
+/** Half the time allowed for the slowest deliveries of a healthy endpoint. */
 const SOON_MS = 1_000;
 
 let receiver: Receiver;
@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => receiver.close());
 
 /**
- * Lets two thousand requests get stuck, `stuck` of them so far, and then sends events to a healthy endpoint.
+ * Lets two thousand requests get stuck (`stuck` of them so far), then sends events to a healthy endpoint.
  */
 async function deliverBeside(holes: (n: number) => string, stuck: () => number, options?: HarnessOptions) {
   const harness = await createHarness(options);
@@ -74,7 +74,7 @@ async function startHole(): Promise<{ url: string; open: Set<Socket> }> {
   return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/`, open };
 }
 
-test('two thousand connections that are never established do not either, and names still resolve', async () => {
+test('two thousand connections that are never established delay no deliveries or look-ups', async () => {
   const { url, open } = await startHole();
   await deliverBeside(
     () => url,

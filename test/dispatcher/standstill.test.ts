@@ -30,7 +30,7 @@ test('a dispatcher that makes progress is not stuck', () => {
   expect(standstill.reason()).toBeNull();
 });
 
-test('a dispatcher with work and no progress for a minute is stuck, until it makes progress', () => {
+test('a dispatcher with work but no progress for a minute is stuck until it makes progress', () => {
   const { standstill, now, look } = watched();
   now.inLine = 5;
   for (let i = 0; i < 4; i++) look();

@@ -29,7 +29,7 @@ describe('a failing store', () => {
     await harness.dispatcher.stop(0);
   });
 
-  it('is offered an outcome until it accepts it, so that nothing is sent twice', async () => {
+  it('is offered an outcome until it is accepted, so that nothing is sent twice', async () => {
     let calls = 0;
     const harness = await createHarness({
       wrap: (store) => ({
@@ -50,7 +50,7 @@ describe('a failing store', () => {
     await harness.dispatcher.stop(0);
   });
 
-  it('is logged once, and not again for each waiting outcome', async () => {
+  it('is logged once, not for each waiting outcome', async () => {
     const lines: object[] = [];
     let calls = 0;
     const harness = await createHarness({

@@ -8,7 +8,7 @@ let receiver: Receiver;
 afterEach(() => receiver.close());
 
 describe('a delivery', () => {
-  it('reaches its receiver with both signatures and is logged with its response', async () => {
+  it('reaches its receiver with both signatures, and is logged with its response', async () => {
     receiver = await startReceiver(status(201, { 'x-seen': 'yes' }, 'thanks'));
     // The verifying library rejects timestamps far from its own clock.
     const harness = await createHarness({ startAt: Date.now() });
@@ -41,7 +41,7 @@ describe('a delivery', () => {
     await harness.dispatcher.stop(1_000);
   });
 
-  it('that is announced is sent immediately, and many share kept-alive connections', async () => {
+  it('is sent immediately once announced, and many share kept-alive connections', async () => {
     receiver = await startReceiver();
     const harness = await createHarness();
     const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 1_000 });

@@ -26,7 +26,7 @@ test('after a takeover, requests that the previous process sent in the last 60 s
     leaseUntil: clock.now() + 75_000,
     leaseToken: 'of another process',
   });
-  // The ID of an attempt contains its time, by which those of the last minute are found.
+  // The ID of an attempt contains its time, which is used to find those of the last minute.
   const newId = createIds(clock, systemRandom);
   for (const delivery of claim?.deliveries ?? []) {
     await other.recordOutcome({

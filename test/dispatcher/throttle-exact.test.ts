@@ -56,9 +56,9 @@ const DIALLED_LATE: [limit: number, steps: Step[]] = [
   ],
 ];
 
-test('no 60 s contain more requests than the limit, of any kind and over restarts; and while work is waiting, the limit is used in full', async () => {
+test('no 60 s exceed the limit, even across restarts, and waiting work uses it in full', async () => {
   const receiver = await startReceiver();
-  let sent = 0; // over all runs: a property that sends nothing proves nothing
+  let sent = 0; // across all runs: a property that sends nothing proves nothing
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 12 }),
@@ -81,9 +81,9 @@ test('no 60 s contain more requests than the limit, of any kind and over restart
     const arrivals: number[] = [];
     let seen = 0;
     let how: keyof typeof ANSWERS = 'ok';
-    /** Until then, a process that died may have counted more than it sent. */
+    /** Until then, a process that has died may have counted more than it sent. */
     let doubtfulUntil = 0;
-    /** When each unfinished delivery is due, and which of them are in flight. */
+    /** When each unfinished delivery is due, and which ones are in flight. */
     const due = new Map<string, number>();
     const underWay = new Set<string>();
     const harness = await createHarness({ onOutcome: land });
@@ -121,7 +121,7 @@ test('no 60 s contain more requests than the limit, of any kind and over restart
       return waits && (await store.getEndpoint(TENANT, id))?.status === 'active';
     }
 
-    /** A request repeated on another connection arrives at any time: the clock must not advance before. */
+    /** A request repeated on another connection can arrive at any time: the clock must not advance before. */
     async function allArrived(): Promise<void> {
       for (let same = 0, turns = 0; same < 4 && turns < 200; turns++) {
         const before = arrivals.length;

@@ -14,7 +14,7 @@ function mostInAMinute(starts: readonly number[]): number {
 }
 
 describe('the throttle', () => {
-  it('never allows more starts than the limit in any 60 s, whatever the pattern of requests', () => {
+  it('never allows more starts than the limit in any 60 s, regardless of the request pattern', () => {
     const pauses = fc.array(fc.integer({ min: 0, max: 20_000 }), { minLength: 1, maxLength: 300 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), pauses, (limit, gaps) => {
@@ -33,7 +33,7 @@ describe('the throttle', () => {
     );
   });
 
-  it('allows an idle endpoint its whole limit at once, and further requests as earlier ones leave the window', () => {
+  it('allows an idle endpoint its full limit at once, and more as earlier requests leave the window', () => {
     const throttle = createThrottle(60);
     for (let i = 0; i < 60; i++) expect(throttle.take(i)).toBe(true);
     expect(throttle.take(60)).toBe(false);

@@ -71,7 +71,7 @@ describe('the timeout covers', () => {
     expect(await attemptOf(`https://127.0.0.1:${port}/`)).toEqual(TIMED_OUT);
   });
 
-  it('a receiver that reads the request and does not respond', async () => {
+  it('a receiver that reads the request but does not respond', async () => {
     const receiver = await startReceiver(hang);
     closers.push(receiver.close);
     expect(await attemptOf(receiver.url)).toEqual(TIMED_OUT);
@@ -102,7 +102,7 @@ describe('the timeout covers', () => {
   it.each([
     [200, 'delivered', null],
     [500, 'retrying', 'http_status'],
-  ])('a body that drips after the head of a %d, which decides all the same', async (code, state, fault) => {
+  ])('a body that trickles in after the deciding head of a %d', async (code, state, fault) => {
     const open: Socket[] = [];
     const port = await startSocketServer((socket) => {
       open.push(socket);
@@ -123,7 +123,7 @@ describe('there is one timeout for the whole attempt', () => {
     closers.push(() => receiver.close());
   });
 
-  it('even if a dead address was tried before one that responds late', async () => {
+  it('even if a dead address is tried before one that responds late', async () => {
     const { port, close } = await startFullBacklog();
     closers.push(close);
     const late = await startReceiver(hang, undefined, { host: '127.0.0.7', port });
@@ -134,7 +134,7 @@ describe('there is one timeout for the whole attempt', () => {
     expect(late.requests).toHaveLength(1);
   });
 
-  it('even if a kept-alive connection was closed and the second one stalls', async () => {
+  it('even if a kept-alive connection is closed and the second one stalls', async () => {
     harness = await createHarness();
     const { id } = await harness.endpoint({ url: receiver.url, timeout_seconds: 5 });
     await harness.enqueue(id);
@@ -180,7 +180,7 @@ describe('there is one timeout for the whole attempt', () => {
 });
 
 describe('a request that timed out', () => {
-  it('leaves no open connection', async () => {
+  it('leaves no connection open', async () => {
     const receiver = await startReceiver(hang);
     closers.push(receiver.close);
     let closed = 0;

@@ -7,7 +7,7 @@ const A_LANE = 20;
 /** The interval timer, the next due time, and the next deadline. */
 const HANDFUL = 4;
 
-test('hundreds of scheduled retries and of requests in flight, each group with its own time, need only a handful of timers', async () => {
+test('hundreds of scheduled retries and requests in flight need only a handful of timers', async () => {
   const receiver = await startReceiver(status(500));
   const harness = await createHarness();
   const { clock, dispatcher } = harness;

@@ -42,14 +42,14 @@ describe('a delivery over TLS', () => {
     ['that has expired', RECEIVERS.expired, TEST_CA],
     ['that is not valid yet', RECEIVERS.notYetValid, TEST_CA],
     ['of another name', RECEIVERS.wrongName, TEST_CA],
-  ])('is refused to a certificate %s: nothing is sent, and it counts as a failure', async (_, tls, ca) => {
+  ])('is not sent to a receiver with a certificate %s, and counts as a failure', async (_, tls, ca) => {
     receiver = await startReceiver(status(200), tls);
     const { log, failures } = await deliver(ca);
     expect([log.status, log.attempts[0]?.error?.code, failures]).toEqual(['retrying', 'tls', 1]);
     expect(receiver.requests).toHaveLength(0);
   });
 
-  it('is verified whatever the environment says', async () => {
+  it('is verified regardless of the environment', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     receiver = await startReceiver(status(200), RECEIVERS.selfSigned);
     const { log } = await deliver();

@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-test("each attempt is a span in the trace of its event's cause, sent to the receiver and logged", async () => {
+test('each attempt is a span in the trace of its event, sent to the receiver and logged', async () => {
   const { tracer, spans } = createRecordingTracer();
   const harness = await createHarness({ tracer });
   const { id } = await harness.endpoint({ url: receiver.url });

@@ -35,7 +35,7 @@ async function nextPlaces(): Promise<string[]> {
   return harness.outcomes.slice(before).map(({ deliveryId }) => deliveryId);
 }
 
-it('an urgent delivery is sent first when the rate limit allows, however many are waiting', async () => {
+it('an urgent delivery is sent first once the rate limit allows, ahead of all waiting ones', async () => {
   await harness.dispatcher.start();
   await add(200, false);
   await harness.committed(A_MINUTE);
@@ -44,7 +44,7 @@ it('an urgent delivery is sent first when the rate limit allows, however many ar
   expect(await nextPlaces()).toContain(hot);
 });
 
-it('if more is urgent than the rate limit allows, one slot in four is for the oldest delivery', async () => {
+it('if more are urgent than the rate limit allows, one slot in four is for the oldest delivery', async () => {
   const old = await add(40, false);
   harness.clock.advance(1);
   await add(400, true);

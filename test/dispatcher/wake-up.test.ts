@@ -10,7 +10,7 @@ function listen() {
 }
 
 describe('a wake-up', () => {
-  it('runs once, after the turn, for all requests in it', async () => {
+  it('runs once after the turn for all requests made in it', async () => {
     const { wakeUp, answers } = listen();
     wakeUp.soon();
     wakeUp.soon();
@@ -20,7 +20,7 @@ describe('a wake-up', () => {
     expect(answers()).toBe(1);
   });
 
-  it('runs immediately for other work, and once more for all requests after it', async () => {
+  it('runs immediately for other work, and once more for all subsequent requests', async () => {
     const { wakeUp, answers } = listen();
     wakeUp.atOnce();
     expect(answers()).toBe(1);
@@ -33,7 +33,7 @@ describe('a wake-up', () => {
     expect(answers()).toBe(2);
   });
 
-  it('runs after the turn if one was already requested', async () => {
+  it('runs after the turn if it was already requested', async () => {
     const { wakeUp, answers } = listen();
     wakeUp.soon();
     wakeUp.atOnce();

@@ -31,7 +31,7 @@ test('a feed item becomes a signal, a webhook, a message for Slack and a line of
     const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
     const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
     const answer = await fetch(server.url + path, init);
-    // biome-ignore lint/suspicious/noExplicitAny: answers of every shape, read by the steps that follow
+    // biome-ignore lint/suspicious/noExplicitAny: responses of any shape, read by later steps
     const content = (await answer.json()) as { data: any };
     if (!answer.ok) throw new Error(`${method} ${path}: ${JSON.stringify(content)}`);
     return content.data;

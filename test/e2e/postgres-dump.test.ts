@@ -24,7 +24,7 @@ describe.skipIf(mayLackPostgres())('a dump of PostgreSQL', () => {
     return restored;
   }
 
-  /** Rows and a hash of each table, and where each sequence stands. */
+  /** The row count and a hash of each table, and the position of each sequence. */
   async function contentsOf(url: string): Promise<Record<string, string>> {
     return connected(url, async (db) => {
       const ask = async (text: string) => (await db.ask({ name: '', text, members: null }, [])).rows;
@@ -44,7 +44,7 @@ describe.skipIf(mayLackPostgres())('a dump of PostgreSQL', () => {
     });
   }
 
-  test('holds every row of every table, and the places of what is numbered', async () => {
+  test('contains every row of every table, and the positions of sequences', async () => {
     using folder = temporaryFolder();
     const { file } = await makeFullStore(join(folder.path, 'signalpost.db'));
     const from = databaseUrl(await postgres.createDatabase());
@@ -54,12 +54,12 @@ describe.skipIf(mayLackPostgres())('a dump of PostgreSQL', () => {
     expect(await contentsOf(await dumpAndRestore(from))).toEqual(contents);
   });
 
-  test('of a node under way is gone on with by another: what waited is delivered, and what was delivered is not', async () => {
+  test('of a running node is continued by another: pending deliveries are sent, and completed ones are not', async () => {
     const { start, key, url, env } = await createCluster(postgres);
     let isDown = false;
     const receiver = await startCountingReceiver((response) => {
       response.statusCode = isDown ? 503 : 200;
-      // Nothing is tried again before the dump is restored, however slow this machine is.
+      // Nothing is retried before the dump is restored, however slow this machine is.
       if (isDown) response.setHeader('retry-after', '25');
       response.end();
     });
@@ -73,7 +73,7 @@ describe.skipIf(mayLackPostgres())('a dump of PostgreSQL', () => {
     const delivered = () => call(url(0), key, '/v1/deliveries?status=delivered&limit=100');
     await expect.poll(async () => (await delivered()).data.length).toBe(20);
     isDown = true;
-    // Fewer than pause an endpoint.
+    // Too few to pause an endpoint.
     await postSignals(url(0), key, urls('waits').slice(0, 10));
     await receiver.until(() => receiver.counts.size === 30);
     const { pagination } = await call(url(0), key, '/v1/signals?order=stored&limit=25');
@@ -87,7 +87,7 @@ describe.skipIf(mayLackPostgres())('a dump of PostgreSQL', () => {
     await receiver.until(() => receiver.total === before + 10, 60_000);
     expect([...receiver.counts.values()]).toEqual([...Array(20).fill(1), ...Array(10).fill(2)]);
     expect(receiver.unexpected).toEqual([]);
-    // A client reads on where it was, and finds what comes now behind it.
+    // A client continues from its cursor, and finds new events after it.
     await postSignals(at, key, urls('new'));
     const next = `/v1/signals?order=stored&limit=100&cursor=${pagination.next_cursor}`;
     const read: { platform: { post_url: string } }[] = (await call(at, key, next)).data;

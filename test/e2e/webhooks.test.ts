@@ -48,7 +48,7 @@ async function call(method: string, path: string, body?: object) {
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
     ...(body && { body: JSON.stringify(body) }),
   });
-  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape, read by the steps that follow
+  // biome-ignore lint/suspicious/noExplicitAny: responses of any shape, read by later steps
   const content = (await answer.json()) as { data: any };
   if (!answer.ok) throw new Error(`${method} ${path}: ${JSON.stringify(content)}`);
   return content.data;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeMeasured, hostileCases, measureHostile } from './hostile/run.ts';
 
-/** One of each kind of input that once stopped the process, or nearly; `npm run fuzz -- --hostile` has all of them. */
+/** One of each kind of input that once crashed or nearly stopped the process; `npm run fuzz -- --hostile` has all. */
 const CHOSEN = [
   'path: / and slashes',
   'path: /dashboard/ and slashes',
@@ -36,7 +36,7 @@ const CHOSEN = [
   'receivers: many at once, replies of nothing but trailers',
 ];
 
-test('no input makes another caller wait, ends the process or is taken for a fault of ours', {
+test('no input makes another client wait, ends the process or counts as a server error', {
   timeout: 180_000,
 }, async () => {
   const all = hostileCases();

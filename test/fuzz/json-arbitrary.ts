@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { type JsonSchema, resolve } from '../support/openapi.ts';
 
-/** What stands behind the values of a document's schemas. */
+/** The data behind the values of a document's schemas. */
 export interface ValueSource {
   document: object;
-  /** Ids of things that exist: members that name one get it often. */
+  /** Ids of existing resources, often used for members that name one. */
   ids: readonly string[];
 }
 
 const MAX_DEPTH = 6;
 
-/** Values that a schema allows, or nearly: bounds are kept loosely, so that both sides of them are met. */
+/** Values that a schema allows or nearly allows: bounds are applied loosely, so both sides are covered. */
 export function valuesOf(source: ValueSource, node: JsonSchema, name = '', depth = 0): fc.Arbitrary<unknown> {
   const schema = resolve<JsonSchema>(source.document, node);
   const go = (next: unknown, nextName = name) =>
@@ -95,7 +95,7 @@ function textOf({ schema, source, name }: Context): fc.Arbitrary<string> {
   return fc.oneof(...pools);
 }
 
-/** Texts of a pattern, where it is one that can be turned round. */
+/** Strings that match a pattern, if the pattern can be reversed. */
 function matching(pattern: string): fc.Arbitrary<string> {
   try {
     return fc.stringMatching(new RegExp(pattern));
@@ -114,7 +114,7 @@ const TIMES = [
   '2026-03-29T02:30:00+01:00',
 ];
 
-/** Never a name that would have to be asked of a name server, and no address outside this machine that answers. */
+/** Never a name that requires a DNS lookup, and no address outside this machine that responds. */
 const ADDRESSES = [
   'https://127.0.0.1:8443/hook',
   'http://127.0.0.1/',
@@ -131,7 +131,7 @@ interface KnownText {
   values: fc.Arbitrary<string>;
 }
 
-/** What a schema's text alone does not tell: without these most requests would end at the same first check. */
+/** What a schema alone does not say: without it most requests would fail at the same first check. */
 const KNOWN_TEXTS: KnownText[] = [
   { fits: (_, { format }) => format === 'date-time', values: fc.constantFrom(...TIMES) },
   { fits: (_, { format }) => format === 'email', values: fc.emailAddress() },

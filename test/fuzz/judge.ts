@@ -5,7 +5,7 @@ import type { CheckSchema } from '../support/schema-check.ts';
 
 const KNOWN_MEMBERS = new Set(Object.keys(PROBLEM_SCHEMA.properties as object));
 
-/** What is wrong with an answer by its operation's description; nothing where it is as promised. */
+/** Returns how a response violates the description of its operation; nothing if it conforms. */
 export type Judge = (operation: Operation, answer: LightMyRequestResponse) => string[];
 
 export function createJudge(check: CheckSchema): Judge {
@@ -40,7 +40,7 @@ function bodyFaults({ content }: Answer, answer: LightMyRequestResponse, check: 
   return faults.map((fault) => `${answer.statusCode} body: ${fault}`);
 }
 
-/** The schema lets further members pass, as RFC 9457 wants of a reader; ours are all described. */
+/** The schema allows further members, as RFC 9457 requires of readers; our own are all described. */
 function unknownMembers(problem: unknown): string[] {
   const members = Object.keys(Object(problem)).filter((name) => !KNOWN_MEMBERS.has(name));
   return members.map((name) => `/${name} is not described`);

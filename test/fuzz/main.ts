@@ -43,7 +43,7 @@ async function sendRequests(): Promise<boolean> {
   return findings.length === 0;
 }
 
-/** Every hostile input whose name matches; with `--requests` so many of them, drawn by the seed. */
+/** Every hostile input whose name matches; with `--requests`, that many of them, chosen by the seed. */
 async function beHostile(): Promise<boolean> {
   const only = new RegExp(values.only, 'i');
   const all = hostileCases().filter(({ name }) => only.test(name));
@@ -59,7 +59,7 @@ async function beHostile(): Promise<boolean> {
   const failed = measured.filter(({ fault }) => fault !== '');
   if (failed.length > 0) console.log(`\nThese fail (another caller may wait ${BUDGET_MS} ms):\n${HEAD}`);
   for (const one of failed) console.log(describeMeasured(one));
-  // What a limit refused was not looked at: more than the log-in's own tries say that the run tests nothing.
+  // Rate-limited inputs were not processed: beyond the log-in's own limits, the run tests nothing.
   const limited = measured.filter(({ outcome }) => outcome === '429').length;
   console.log(`${limited} were refused by a limit`);
   console.log(`${measured.length} inputs in ${seconds()} s, ${failed.length} fail; seed ${seed}`);

@@ -6,7 +6,7 @@ function nested(depth: number): unknown {
   return value;
 }
 
-/** Values that no schema expects where they come. */
+/** Values that no schema expects. */
 const JUNK: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
     null,
@@ -56,14 +56,14 @@ const CHANGES: fc.Arbitrary<Change> = fc.oneof(
   fc.record({ kind: fc.constant('add' as const), at: fc.nat(30), name: NAMES, value: JUNK }),
 );
 
-/** Values of `good`, about half of them with one to three things changed. */
+/** Values of `good`, about half of them with one to three changes. */
 export function mutated(good: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc
     .tuple(good, fc.oneof(fc.constant([]), fc.array(CHANGES, { minLength: 1, maxLength: 3 })))
     .map(([value, changes]) => changes.reduce<unknown>(apply, structuredClone(value)));
 }
 
-/** A place in a value: its holder and its name there. */
+/** A position in a value: its parent and its name there. */
 interface Place {
   holder: Record<string, unknown> | unknown[];
   name: string;
@@ -81,7 +81,7 @@ function apply(value: unknown, change: Change): unknown {
   return value;
 }
 
-/** Own members only, whatever their names: `__proto__` is to be sent, not to be set. */
+/** Own members only, whatever their names: `__proto__` should be sent, not set. */
 function addMember(holder: object, name: string, value: unknown): void {
   Object.defineProperty(holder, name, { value, enumerable: true, configurable: true, writable: true });
 }

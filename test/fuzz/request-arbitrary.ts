@@ -4,20 +4,20 @@ import type { Operation, Parameter } from '../support/openapi.ts';
 import { type ValueSource, valuesOf } from './json-arbitrary.ts';
 import { mutated } from './mutations.ts';
 
-/** A request to send, and the operation it is aimed at. */
+/** A request to send, and the operation that it targets. */
 export interface FuzzRequest {
   operationId: string;
   method: string;
   url: string;
   headers: Record<string, string>;
-  /** As it goes over the wire; null: none. */
+  /** As sent over the wire; null: none. */
   body: string | null;
 }
 
-/** Who asks: a placeholder, as keys are made when the world is. */
+/** The caller: a placeholder, because keys are created with the world. */
 export const GOOD_KEY = 'GOOD_KEY';
 
-/** Requests of every operation: most nearly right, some far from it. */
+/** Requests of every operation: most of them nearly valid, some far from it. */
 export function requestOf(operations: readonly Operation[], source: ValueSource): fc.Arbitrary<FuzzRequest> {
   return fc.oneof(...operations.map((operation) => requestOfOne(operation, source)));
 }
@@ -70,7 +70,7 @@ function pathOf({ path, parameters }: Operation, source: ValueSource): fc.Arbitr
     );
 }
 
-/** Dots alone would be taken for steps in the path, and half a pair cannot be encoded. */
+/** Dots alone would be resolved as path segments, and half a surrogate pair cannot be encoded. */
 function encode(text: string): string {
   const encoded = encodeURIComponent(text.toWellFormed());
   return /^\.+$/.test(encoded) ? 'dots' : encoded;
@@ -123,7 +123,7 @@ function bodyOf({ body, method }: Operation, source: ValueSource): fc.Arbitrary<
   if (body === null)
     return fc.oneof({ weight: 6, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: broken });
   const asDescribed = mutated(valuesOf(source, body.schema)).map(toText);
-  // What is known to work, changed a little, goes deeper than what a schema alone makes up.
+  // A slightly changed valid body reaches deeper than one generated from a schema.
   const asShown = mutated(fc.constant(body.example ?? {})).map(toText);
   return fc.oneof(
     { weight: 10, arbitrary: asDescribed },
@@ -163,7 +163,7 @@ const HEADERS: fc.Arbitrary<Record<string, string>> = fc
       { weight: 8, arbitrary: fc.constant({}) },
       { weight: 2, arbitrary: fc.constantFrom(...ODD_HEADERS) },
     ),
-    // Few keys, so that they meet again: with the same request, with another, while one runs.
+    // Few keys, so that they collide: with the same request, with another, while one is running.
     key: fc.oneof(
       { weight: 8, arbitrary: fc.constant(null) },
       { weight: 2, arbitrary: fc.constantFrom('k1', 'k2', 'k3') },

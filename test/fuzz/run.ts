@@ -11,9 +11,9 @@ import type { ValueSource } from './json-arbitrary.ts';
 import { createJudge } from './judge.ts';
 import { type FuzzRequest, GOOD_KEY, requestOf } from './request-arbitrary.ts';
 
-/** Requests that share a server: what they leave behind is met by those that follow, and stays small. */
+/** Requests that share a server: later ones see the effects of earlier ones, and the data stays small. */
 const REQUESTS_A_WORLD = 500;
-/** A request that takes longer hangs. */
+/** A request that takes longer counts as hung. */
 const DEADLINE_MS = 10_000;
 
 export interface FuzzOptions {
@@ -24,7 +24,7 @@ export interface FuzzOptions {
   progress?(done: number): void;
 }
 
-/** An answer that broke a promise, with the shortest request that was seen to bring it about. */
+/** A response that violated the description, with the shortest request that caused it. */
 export interface Finding {
   operationId: string;
   fault: string;
@@ -35,13 +35,13 @@ export interface Finding {
 
 export interface FuzzReport {
   findings: Finding[];
-  /** How often each status came. */
+  /** The number of responses per status. */
   statuses: Record<string, number>;
-  /** Operations that never succeeded: what is behind their first refusal was not reached. */
+  /** Operations that never succeeded: the code behind their first rejection was not reached. */
   unreached: string[];
 }
 
-/** Sends random requests of every operation to servers in memory, and judges each answer by the description. */
+/** Sends random requests of every operation to in-memory servers and checks the responses. */
 export async function fuzz({ requests, seed, only = /./, progress }: FuzzOptions): Promise<FuzzReport> {
   const findings = new Map<string, Finding>();
   const statuses: Record<string, number> = {};
@@ -88,7 +88,7 @@ async function fuzzWorld(
   }
 }
 
-/** A server on which every operation was used once, so that there is something of each kind. */
+/** A server on which every operation was used once, so that a resource of each kind exists. */
 async function openWorld(): Promise<{ t: TestApp; operations: Operation[]; source: ValueSource }> {
   const t = await buildTestApp({
     env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' },
@@ -134,7 +134,7 @@ function note(findings: Map<string, Finding>, found: Omit<Finding, 'times'>): vo
   findings.set(key, { ...(shorter ? found : known), times: (known?.times ?? 0) + 1 });
 }
 
-/** A finding as lines to read. */
+/** Formats a finding as readable lines. */
 export function describeFinding({ operationId, fault, request, answer, times }: Finding): string {
   const { method, url, headers, body } = request;
   return [

@@ -24,7 +24,7 @@ test.each(['/v1/', '/v1/nope', '/v1/%00'])('%s is unknown: 404', async (url) => 
   expect(answer.json()).toMatchObject({ code: 'NOT_FOUND', status: 404, instance: url });
 });
 
-test('an address that cannot be decoded is logged and has an id like any other', async () => {
+test('a URL that cannot be decoded is logged and gets a request id like any other', async () => {
   const answer = await t.app.inject('/%zz');
   expect(answer.headers['x-request-id']).toMatch(/^req_/);
   expect(t.logLines).toHaveLength(1);
@@ -36,7 +36,7 @@ test('a path of any length that fits into the headers is answered like a short o
   expect(answer.headers['ratelimit-limit']).toBe('600');
 });
 
-test('a path is taken out of its target, whatever form that has', () => {
+test('the path is extracted from any form of request target', () => {
   expect(pathOf('/a?b')).toBe('/a');
   expect(pathOf('/a#b')).toBe('/a');
   expect(pathOf('http://h:80/a?b')).toBe('/a');

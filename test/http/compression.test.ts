@@ -40,12 +40,12 @@ test.each([
   ['gzip;q=0, br;q=0', null, false],
   ['deflate, zstd', null, false],
   ['gzip;q=nonsense', null, false],
-])('Accept-Encoding %j asks for %s', (header, coding, always) => {
+])('Accept-Encoding %j selects %s', (header, coding, always) => {
   expect(chooseCoding(header)).toEqual({ coding, always });
 });
 
 test.each([...KEPT, ...MADE].flatMap((url) => (['br', 'gzip'] as const).map((coding) => ({ url, coding }))))(
-  '$url in $coding is the same text, smaller, and its HEAD tells the same',
+  '$url in $coding has the same content, is smaller, and has a matching HEAD',
   async ({ url, coding }) => {
     const plain = await get(url);
     const coded = await get(url, { 'accept-encoding': coding });
@@ -66,25 +66,28 @@ test.each([...KEPT, ...MADE].flatMap((url) => (['br', 'gzip'] as const).map((cod
   },
 );
 
-test.each(KEPT)('%s has a strong tag for each coding, and each is 304 for its own only', async (url) => {
-  const codings = ['identity', 'gzip', 'br'];
-  const tags = await Promise.all(
-    codings.map(async (coding) => String((await get(url, { 'accept-encoding': coding })).headers.etag)),
-  );
-  expect(new Set(tags).size).toBe(3);
-  for (const tag of tags) expect(tag).toMatch(/^"[\w-]+"$/);
-  for (const [i, coding] of codings.entries()) {
-    for (const [j, tag] of tags.entries()) {
-      const again = await get(url, { 'accept-encoding': coding, 'if-none-match': tag });
-      expect([coding, again.statusCode]).toEqual([coding, i === j ? 304 : 200]);
-      expect(again.headers.etag).toBe(tags[i]);
-      expect(String(again.headers.vary)).toContain('Accept-Encoding');
-      if (i === j) expect(again.headers).not.toHaveProperty('content-encoding');
+test.each(KEPT)(
+  '%s has a strong ETag per coding, each returning 304 for its own coding only',
+  async (url) => {
+    const codings = ['identity', 'gzip', 'br'];
+    const tags = await Promise.all(
+      codings.map(async (coding) => String((await get(url, { 'accept-encoding': coding })).headers.etag)),
+    );
+    expect(new Set(tags).size).toBe(3);
+    for (const tag of tags) expect(tag).toMatch(/^"[\w-]+"$/);
+    for (const [i, coding] of codings.entries()) {
+      for (const [j, tag] of tags.entries()) {
+        const again = await get(url, { 'accept-encoding': coding, 'if-none-match': tag });
+        expect([coding, again.statusCode]).toEqual([coding, i === j ? 304 : 200]);
+        expect(again.headers.etag).toBe(tags[i]);
+        expect(String(again.headers.vary)).toContain('Accept-Encoding');
+        if (i === j) expect(again.headers).not.toHaveProperty('content-encoding');
+      }
     }
-  }
-});
+  },
+);
 
-test('what is short goes out as it is, except to whom does not take that', async () => {
+test('a short response is not compressed unless the client rejects identity', async () => {
   const short = await get('/v1/signals/none', { 'accept-encoding': 'gzip' });
   expect(short.headers).not.toHaveProperty('content-encoding');
   const forced = await get('/v1/signals/none', { 'accept-encoding': 'gzip, identity;q=0' });
@@ -92,7 +95,7 @@ test('what is short goes out as it is, except to whom does not take that', async
   expect(JSON.parse(gunzipSync(forced.rawPayload).toString())).toMatchObject({ code: 'NOT_FOUND' });
 });
 
-test('a long problem document is compressed like any answer', async () => {
+test('a long problem document is compressed like any response', async () => {
   const payload = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`unknown_${i}`, 1]));
   const headers = { ...t.auth, 'accept-encoding': 'br' };
   const answer = await t.app.inject({ method: 'POST', url: '/v1/signals', headers, payload });
@@ -100,7 +103,7 @@ test('a long problem document is compressed like any answer', async () => {
   expect(JSON.parse(brotliDecompressSync(answer.rawPayload).toString()).code).toBe('INVALID_REQUEST');
 });
 
-test('an answer that shows a secret just made is never compressed', async () => {
+test('a response that shows a new secret is never compressed', async () => {
   const post = (url: string, payload?: object) =>
     t.app.inject({
       method: 'POST',
@@ -124,7 +127,7 @@ test('an answer that shows a secret just made is never compressed', async () => 
   expect(key.json().data.api_key).toMatch(/^sp_live_/);
 });
 
-test('a repeated request gets the stored answer in the coding that it accepts', async () => {
+test('a repeated request gets the stored response in the coding that it accepts', async () => {
   const payload = aPost({
     platform: { name: 'reddit', post_url: 'https://reddit.com/r/hvac/again' },
     text: `We need a new CRM now. ${'Any advice? '.repeat(100)}`,

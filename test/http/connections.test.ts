@@ -33,13 +33,13 @@ const health = async () =>
 const connections = () =>
   new Promise<number>((resolve) => t.app.server.getConnections((_error, count) => resolve(count)));
 
-test('a head that never ends is answered 408 and let go of, and others are served meanwhile', async () => {
+test('a request head that never ends gets 408 and is disconnected while others are served', async () => {
   const slow = sendRaw(t.app, 'GET /api/health HTTP/1.1\r\nHost: x\r\nX-Slow: ');
   expect(await health()).toBe(200);
   expect(await slow).toMatchObject({ status: 408, headers: { 'content-type': 'application/problem+json' } });
 });
 
-test('a head that comes a byte at a time gets no more time than another', async () => {
+test('a request head sent byte by byte gets no extra time', async () => {
   const socket = await open();
   const closed = once(socket, 'close');
   socket.on('error', () => undefined);
@@ -50,13 +50,13 @@ test('a head that comes a byte at a time gets no more time than another', async 
   clearInterval(drip);
 });
 
-test('a body that never comes is answered 408', async () => {
+test('a body that never arrives gets 408', async () => {
   const head = `POST /v1/signals HTTP/1.1\r\nHost: x\r\nAuthorization: ${t.auth.authorization}\r\n`;
   const slow = await sendRaw(t.app, `${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{`);
   expect(slow.status).toBe(408);
 });
 
-test('whoever asks and never reads is let go of', async () => {
+test('a client that never reads is disconnected', async () => {
   const socket = await open();
   socket.on('error', () => undefined);
   socket.pause();
@@ -64,7 +64,7 @@ test('whoever asks and never reads is let go of', async () => {
   await expect.poll(connections, { timeout: 10_000 }).toBe(0);
 });
 
-test('beyond the most connections new ones are closed, until there is room again', async () => {
+test('connections over the limit are closed until others end', async () => {
   const held = [await open(), await open(), await open(), await open(), await open()];
   await expect.poll(connections).toBe(5);
   const beyond = await open();

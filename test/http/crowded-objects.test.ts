@@ -8,17 +8,17 @@ const thin = (text: string, known: string[] = []) =>
 const many = (count: number, value = '1') =>
   Array.from({ length: count }, (_, n) => `"m${n}":${value}`).join(',');
 
-test('of an object with too many members the first are made, known ones too, and the rest is counted', () => {
+test('an object with too many members keeps the first and the known ones, and the rest are counted', () => {
   const value = '{"a":[1,"}",{"b":"\\\\\\""}],"c":"x,\\"y"}';
   const body = thin(`{${many(30_000, value)},"text":"kept","z":1}`, ['text', 'm29999']);
   expect(body.m999).toEqual(JSON.parse(value));
   expect([body.m1000, body.z]).toEqual([undefined, undefined]);
   expect([body.text, body.m29999]).toEqual(['kept', JSON.parse(value)]);
-  // The last of the pieces that were left out tells of itself alone: an object has a name once.
+  // All pieces that were left out share one member with their count, because names in an object are unique.
   expect(Object.keys(body)).toHaveLength(1_000 + 2 + 1);
 });
 
-test('objects within lists are thinned out each on its own, and what is not crowded stays as it is', () => {
+test('objects within lists are thinned out separately, and small objects are kept as they are', () => {
   const body = thin(`{"items":[{${many(25_000)}},{"a":1}, {${many(1_500)}} ],"b":2}`, ['items']);
   expect(body.items.map((item: object) => Object.keys(item).length)).toEqual([1_001, 1, 1_001]);
   expect([body.items[0][LEFT_OUT], body.items[2][LEFT_OUT], body.b]).toEqual([24_000, 500, 2]);
@@ -26,7 +26,7 @@ test('objects within lists are thinned out each on its own, and what is not crow
   expect(thinOut(few, 500, new Set())).toBe(few);
 });
 
-test('450,000 unknown members are all counted, the first 20 told', () => {
+test('all of 450,000 unknown members are counted, and the first 20 are reported', () => {
   const schema = z.strictObject({ text: z.string() });
   const text = `{${many(449_999)},"text":"a","last":1}`;
   const checked = check(schema, thin(text, ['text']), 'body');
@@ -34,7 +34,7 @@ test('450,000 unknown members are all counted, the first 20 told', () => {
   expect(checked.ok ? [] : checked.faults).toHaveLength(20);
 });
 
-test('a text that ends within a string or an object ends the work too', () => {
+test('input that ends inside a string or an object terminates', () => {
   for (const end of ['', '"', '"abc', '"abc\\"', '{', '[', '}}}', ']]', ',,,']) {
     const text = `{${many(25_000)},${end}`;
     expect(thinOut(text, 25_000, new Set()).length).toBeLessThan(text.length + 100);

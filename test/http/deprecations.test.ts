@@ -36,21 +36,21 @@ function withMadeUpRoutes(deprecations: readonly Deprecation[]): FastifyInstance
   return made;
 }
 
-test('nothing is deprecated today', () => {
+test('nothing is currently deprecated', () => {
   expect(DEPRECATIONS).toEqual([]);
 });
 
-test('a deprecated operation says so, when it goes, and what comes after it', async () => {
+test('a deprecated operation announces its deprecation, sunset date and successor', async () => {
   const answer = await withMadeUpRoutes([OLD]).inject('/old/1');
   expect(answer.headers).toMatchObject({ deprecation: MARKS.deprecation, sunset: MARKS.sunset });
 });
 
-test('links that the answer has itself stay', async () => {
+test('links that the response already has are kept', async () => {
   const answer = await withMadeUpRoutes([OLD]).inject('/old/1');
   expect(answer.headers.link).toBe(`${MARKS.link}, </old/2>; rel="next"`);
 });
 
-test('HEAD is deprecated with its GET; other methods and other paths are not', async () => {
+test('HEAD is deprecated along with GET; other methods and paths are not', async () => {
   const made = withMadeUpRoutes([OLD]);
   expect((await made.inject({ method: 'HEAD', url: '/old/1' })).headers).toMatchObject({
     deprecation: 'true',
@@ -60,7 +60,7 @@ test('HEAD is deprecated with its GET; other methods and other paths are not', a
   expect((await made.inject('/nope')).headers).not.toHaveProperty('deprecation');
 });
 
-test('an entry that names no route, or gives too little notice, stops the start', async () => {
+test('an entry that names no route or gives too little notice prevents startup', async () => {
   await expect(withMadeUpRoutes([{ ...OLD, path: '/older' }]).ready()).rejects.toThrow('GET /older');
   const hasty = [{ ...OLD, sunsetAt: JUNE + 300 * 86_400_000 }];
   expect(() => withMadeUpRoutes(hasty)).toThrow('within twelve months');
@@ -69,7 +69,7 @@ test('an entry that names no route, or gives too little notice, stops the start'
 test.each([
   ['/api/health', '/api/health'],
   ['/v1/me', '/v1/me'],
-])('on %s every answer is marked, refusals included', async (path, url) => {
+])('on %s every response is marked as deprecated, including errors', async (path, url) => {
   const t = await buildTestApp({
     env: { PUBLIC_RATE_LIMIT: '1' },
     deprecations: [{ ...OLD, path }],
@@ -82,7 +82,7 @@ test.each([
   for (const { headers } of answers) expect(headers).toMatchObject(MARKS);
 });
 
-test('the OpenAPI document marks what is deprecated', async () => {
+test('the OpenAPI document marks deprecated operations', async () => {
   const t = await buildTestApp({ deprecations: [{ ...OLD, path: '/api/health' }] });
   app = t.app;
   const { paths } = (await t.app.inject('/openapi.json')).json();

@@ -10,7 +10,7 @@ async function startWith(broken: Partial<Store>) {
   t = await buildTestApp({ wrapStore: (store) => ({ ...store, ...broken }) });
 }
 
-test('a full store is 503 with Retry-After, never a false yes', async () => {
+test('a full store returns 503 with Retry-After and never a false success', async () => {
   await startWith({
     commitSignals: () =>
       Promise.reject(new DomainError('UNAVAILABLE', 'The storage is full.', { retryAfterSeconds: 30 })),
@@ -31,7 +31,7 @@ test('a full store is 503 with Retry-After, never a false yes', async () => {
   expect(t.nudged).toEqual([]);
 });
 
-test('a store that names no time still gives one to wait', async () => {
+test('a store error without a retry time still sets Retry-After', async () => {
   await startWith({
     listSignals: () => Promise.reject(new DomainError('UNAVAILABLE', 'The storage is busy.')),
   });
@@ -39,14 +39,14 @@ test('a store that names no time still gives one to wait', async () => {
   expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
 });
 
-test('a store that cannot look keys up is 503 with the limit of who asks without one', async () => {
+test('a store that cannot look up keys returns 503 with the rate limit of anonymous clients', async () => {
   await startWith({ findKey: () => Promise.reject(new DomainError('UNAVAILABLE', 'The storage is busy.')) });
   const answer = await t.app.inject({ url: '/v1/me', headers: t.auth });
   expect(answer.statusCode).toBe(503);
   expect(answer.headers).toMatchObject({ 'ratelimit-limit': '600', 'ratelimit-remaining': '599' });
 });
 
-test('a bug is 500 without its internals, logged with the id that the caller got', async () => {
+test('a bug returns 500 without internals and is logged with the request id of the response', async () => {
   await startWith({ listSignals: () => Promise.reject(new Error('SELECT secret FROM inside')) });
   const answer = await t.app.inject({ url: '/v1/signals', headers: t.auth });
   expect(answer.statusCode).toBe(500);
@@ -57,13 +57,13 @@ test('a bug is 500 without its internals, logged with the id that the caller got
   expect(line).toContain(String(answer.headers['x-request-id']));
 });
 
-test('an error with a status of its own is a bug too, not a refusal', async () => {
+test('an error with a status of its own is still a bug and returns 500', async () => {
   const thrown = Object.assign(new Error('inside'), { code: 'SQLITE_ERROR', statusCode: 404 });
   await startWith({ listSignals: () => Promise.reject(thrown) });
   expect((await t.app.inject({ url: '/v1/signals', headers: t.auth })).statusCode).toBe(500);
 });
 
-test('a key whose use cannot be written down still opens the door', async () => {
+test('a key is accepted even if its use cannot be recorded', async () => {
   await startWith({ touchKey: () => Promise.reject(new DomainError('UNAVAILABLE', 'The storage is full.')) });
   expect((await t.app.inject({ url: '/v1/me', headers: t.auth })).statusCode).toBe(200);
 });

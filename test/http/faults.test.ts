@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => t.app.close());
 
-test('every fault of a body is listed at once, each at its place, in plain words', async () => {
+test('every fault of a body is reported at once, with its pointer and in plain words', async () => {
   const answer = await t.app.inject({
     method: 'POST',
     url: '/v1/signals',
@@ -35,7 +35,7 @@ test('every fault of a body is listed at once, each at its place, in plain words
   ]);
 });
 
-test('an unknown query parameter is refused with the name that was meant', async () => {
+test('an unknown query parameter is rejected with a suggestion', async () => {
   const answer = await t.app.inject({ url: '/v1/signals?clasification=hot', headers: t.auth });
   expect(answer.statusCode).toBe(400);
   expect(answer.json()).toMatchObject({
@@ -51,7 +51,7 @@ test.each([
   'GET /v1/signals/sig_1?x=1',
   'GET /v1/me?__proto__=1',
   'DELETE /v1/webhooks/whk_1?x=1',
-])('%s is refused: no route ignores a parameter', async (line) => {
+])('%s is rejected: no route ignores unknown parameters', async (line) => {
   const [method, url] = line.split(' ') as ['GET', string];
   expect((await t.app.inject({ method, url, headers: t.auth })).json().code).toBe('UNKNOWN_PARAMETER');
 });
@@ -67,21 +67,21 @@ test.each([
   ['signal_type=intent_post,rant', 'signal_type'],
   ['sort=random', 'sort'],
   ['include=all', 'include'],
-])('the query %s is refused, naming the parameter', async (query, parameter) => {
+])('the query %s is rejected with the name of the parameter', async (query, parameter) => {
   const answer = await t.app.inject({ url: `/v1/signals?${query}`, headers: t.auth });
   expect(answer.json()).toMatchObject({ status: 400, code: 'INVALID_REQUEST', errors: [{ parameter }] });
 });
 
-test('only a near name is suggested', () => {
+test('only similar names are suggested', () => {
   expect(suggest('limt', ['limit', 'cursor'])).toBe('limit');
   expect(suggest('Limit', ['limit'])).toBe('limit');
   expect(suggest('zzz', ['limit', 'cursor'])).toBeNull();
   expect(suggest('x', ['to', 'icp'])).toBeNull();
 });
 
-test('of many faults the first twenty are told, and how many there are', async () => {
+test('reports the first twenty faults and their total number', async () => {
   const members = Array.from({ length: 450_000 }, (_, i) => [`u${i.toString(36)}`, 1]);
-  // With a larger body than 1 MiB: that of a route for batches.
+  // A route for batches, because the body is larger than 1 MiB.
   const url = '/v1/campaigns/cam_1/events';
   const payload = Object.fromEntries(members);
   const answer = await t.app.inject({ method: 'POST', url, headers: t.auth, payload });
@@ -92,7 +92,7 @@ test('of many faults the first twenty are told, and how many there are', async (
   expect(answer.body.length).toBeLessThan(10_000);
 });
 
-test('faults beyond the first twenty are counted, not told', () => {
+test('faults beyond the first twenty are only counted', () => {
   const schema = z.strictObject({ text: z.string() });
   const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`unknown_${i}`, i]));
   const checked = check(schema, many, 'body');
@@ -100,14 +100,14 @@ test('faults beyond the first twenty are counted, not told', () => {
   expect(checked.ok ? [] : checked.faults).toHaveLength(20);
 });
 
-test('as many faults as can be told are told without a count', async () => {
+test('up to twenty faults are reported without a total', async () => {
   const payload = Object.fromEntries(Array.from({ length: 18 }, (_, i) => [`u${i}`, 1]));
   const answer = await t.app.inject({ method: 'POST', url: '/v1/signals', headers: t.auth, payload });
   expect(answer.json().errors).toHaveLength(20);
   expect(answer.json()).not.toHaveProperty('errors_total');
 });
 
-test('a record with too many members is refused before any is looked at', async () => {
+test('a record with too many members is rejected before its members are checked', async () => {
   const custom_fields = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`f${i}`, {}]));
   const payload = { email: 'jane@acme.com', custom_fields };
   const answer = await t.app.inject({ method: 'POST', url: '/v1/leads', headers: t.auth, payload });
@@ -131,7 +131,7 @@ test.each([
     { platform: { name: 'x' }, text: 'CRM', prospect: { name: 'J\nD' } },
     '/prospect/name',
   ],
-])('%s with a control character in a name is refused at its place', async (line, payload, pointer) => {
+])('%s with a control character in a name is rejected with its pointer', async (line, payload, pointer) => {
   const [method, url] = line.split(' ') as ['POST', string];
   const answer = await t.app.inject({ method, url, headers: t.auth, payload });
   expect([answer.statusCode, answer.json().errors]).toEqual([
@@ -145,7 +145,7 @@ test.each([
   ]);
 });
 
-test.each([2_001, 8_000])('a cursor of %i characters is one that is not ours', async (length) => {
+test.each([2_001, 8_000])('a cursor of %i characters is rejected as invalid', async (length) => {
   const answer = await t.app.inject({ url: `/v1/signals?cursor=${'c'.repeat(length)}`, headers: t.auth });
   expect([answer.statusCode, answer.json().code]).toEqual([400, 'INVALID_CURSOR']);
 });

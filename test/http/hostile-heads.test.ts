@@ -13,9 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => t.app.close());
 
-/** Nearly all that a head may hold. */
+/** Nearly the maximum size of a request head. */
 const BYTES = 14_500;
-/** One after the other on a connection: what is quadratic takes 255 ms each, what is linear a few. */
+/** Sent one after the other on a connection: quadratic work takes 255 ms each, linear work a few. */
 const COPIES = 8;
 const BUDGET_MS = 1_000;
 
@@ -24,8 +24,8 @@ function filled(unit: string, end: string): string {
 }
 
 /**
- * The processor time for all copies of a request, each answered before the next. What others of the machine take is not in
- * it: at a load of 13 a second of the clock was over for what takes 80 ms.
+ * The CPU time for all copies of a request, each answered before the next. Wall time would include other
+ * processes: at a load of 13, requests that take 80 ms of CPU time took over a second.
  */
 async function timeOf(target: string, headers: Record<string, string>): Promise<number> {
   const lines = Object.entries({ host: 'localhost', ...headers }).map(([name, value]) => `${name}: ${value}`);
@@ -38,7 +38,7 @@ async function timeOf(target: string, headers: Record<string, string>): Promise<
   return (user + system) / 1_000;
 }
 
-/** The requests that took longer than the budget, in words. */
+/** Describes the requests that exceeded the budget. */
 async function slowest(requests: { name: string; target: string; headers: Record<string, string> }[]) {
   const slow: string[] = [];
   for (const { name, target, headers } of requests) {
@@ -59,7 +59,7 @@ const PREFIXES = [
 ];
 const PATH_UNITS = ['/', '//./', '../', '.', '%2f', '%', '%cc%80', '&a', 'a=&', '+', ';'];
 
-test.each(PREFIXES)('15 KB of anything behind %s stall nobody', async (prefix) => {
+test.each(PREFIXES)('15 KB of anything after %s does not block the server', async (prefix) => {
   const requests = PATH_UNITS.flatMap((unit) =>
     ['', 'x'].map((end) => ({
       name: `${JSON.stringify(unit)} … ${JSON.stringify(end)}`,
@@ -100,7 +100,7 @@ const HEADER_UNITS = [
   '\xe9',
 ];
 
-test.each(HEADERS)('15 KB of anything as %s of %s stall nobody', async (header, target) => {
+test.each(HEADERS)('15 KB of anything as %s of %s does not block the server', async (header, target) => {
   const requests = HEADER_UNITS.flatMap((unit) =>
     ['', 'x'].map((end) => ({
       name: `${JSON.stringify(unit)} … ${JSON.stringify(end)}`,

@@ -22,7 +22,7 @@ async function appAt(env: Record<string, string>) {
   return t;
 }
 
-test('every answer of a server with an https address says to come by TLS alone', async () => {
+test('every response of a server with an https base URL sets Strict-Transport-Security', async () => {
   const { app } = await appAt({ BASE_URL: 'https://signals.example.com' });
   for (const url of PATHS) {
     const { headers } = await app.inject(url);
@@ -41,7 +41,7 @@ test('every answer of a server with an https address says to come by TLS alone',
   }
 });
 
-test('a server by http says nothing of it, unless a trusted proxy was reached by TLS', async () => {
+test('a server with an http base URL sets it only when a trusted proxy was reached over TLS', async () => {
   const { app } = await appAt({ BASE_URL: 'http://localhost:3000' });
   const proxied = await appAt({ BASE_URL: 'http://localhost:3000', TRUST_PROXY: '127.0.0.1/32' });
   const headers = { 'x-forwarded-proto': 'https' };

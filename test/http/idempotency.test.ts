@@ -17,7 +17,7 @@ async function reopen(wrapStore: (store: OpenedStore) => OpenedStore) {
   await open({ wrapStore });
 }
 
-/** Sends at once: what `inject` returns waits until it is awaited. */
+/** Sends immediately: a request made with `inject` is not sent until it is awaited. */
 async function post(
   url: string,
   payload: object | string,
@@ -39,7 +39,7 @@ async function countSignals(): Promise<number> {
   return data.length;
 }
 
-test('the same key and body replay the first answer, and do nothing', async () => {
+test('the same key and body replay the first response without side effects', async () => {
   const first = await postSignal('k1');
   t.clock.advance(1_000);
   const second = await postSignal('k1');
@@ -53,7 +53,7 @@ test('the same key and body replay the first answer, and do nothing', async () =
   expect(await countSignals()).toBe(1);
 });
 
-test('a retry whose members come in another order is the same request', async () => {
+test('a retry whose members are in another order is the same request', async () => {
   const first = await post('/v1/signals', '{"platform":{"name":"reddit"},"text":"Looking for a CRM"}', 'k1');
   const second = await post(
     '/v1/signals',
@@ -64,7 +64,7 @@ test('a retry whose members come in another order is the same request', async ()
   expect(second.body).toBe(first.body);
 });
 
-test('the same key with another body is refused, a body that is not valid too', async () => {
+test('the same key with another body is rejected, even an invalid one', async () => {
   await postSignal('k1');
   for (const answer of [await postSignal('k1', 'Something else'), await post('/v1/signals', {}, 'k1')]) {
     expect(answer.statusCode).toBe(422);
@@ -73,7 +73,7 @@ test('the same key with another body is refused, a body that is not valid too', 
   expect(await countSignals()).toBe(1);
 });
 
-test('a key counts for one tenant and one route', async () => {
+test('a key is scoped to one tenant and one route', async () => {
   const other = await t.addTenant();
   expect((await postSignal('k1')).statusCode).toBe(201);
   expect((await postSignal('k1', 'Another text', other.auth)).statusCode).toBe(201);
@@ -82,7 +82,7 @@ test('a key counts for one tenant and one route', async () => {
   expect(hook.headers['idempotent-replayed']).toBeUndefined();
 });
 
-test('a replay keeps the address of what was made, and leaves its secret out', async () => {
+test('a replay keeps the Location header and omits the secret', async () => {
   const first = await createWebhook('k1');
   const second = await createWebhook('k1');
   expect(first.json().data.secret).toMatch(/^whsec_/);
@@ -90,7 +90,7 @@ test('a replay keeps the address of what was made, and leaves its secret out', a
   expect(second.headers.location).toBe(first.headers.location);
 });
 
-test('a key of fifty parallel posts makes one thing', async () => {
+test('fifty parallel requests with one key create one resource', async () => {
   const answers = await Promise.all(Array.from({ length: 50 }, () => createWebhook('k1')));
   const made = answers.filter((answer) => answer.statusCode === 201);
   const refused = answers.filter((answer) => answer.statusCode === 409);
@@ -104,7 +104,7 @@ test('a key of fifty parallel posts makes one thing', async () => {
   }
 });
 
-test('after 24 hours a key is free for anything', async () => {
+test('a key can be reused after 24 hours', async () => {
   await postSignal('k1');
   t.clock.advance(KEY_LIFE_MS - 1);
   expect((await postSignal('k1')).headers['idempotent-replayed']).toBe('true');
@@ -114,25 +114,25 @@ test('after 24 hours a key is free for anything', async () => {
   expect(later.headers['idempotent-replayed']).toBeUndefined();
 });
 
-test('a refusal is not kept: the mended request runs under the same key', async () => {
+test('an error is not stored: the corrected request runs under the same key', async () => {
   const refused = await post('/v1/signals', { platform: { name: 'reddit' } }, 'k1');
   expect(refused.statusCode).toBe(400);
   expect((await postSignal('k1')).statusCode).toBe(201);
 });
 
-test('a request without the scope neither takes a key nor sees its answer', async () => {
+test('a request without the scope neither uses a key nor sees its response', async () => {
   await postSignal('k1');
   const reader = await t.addKey({ scopes: ['signals:read'] });
   expect((await postSignal('k1', undefined, reader.auth)).statusCode).toBe(403);
 });
 
-test('without a key every post is a new one', async () => {
+test('without a key every request is new', async () => {
   const send = () => t.app.inject({ method: 'POST', url: '/v1/signals', headers: t.auth, payload: aPost() });
   expect((await send()).statusCode).toBe(201);
   expect((await send()).headers['idempotent-replayed']).toBeUndefined();
 });
 
-test('a person who was erased is in no stored answer, and the key is free', async () => {
+test('no stored response contains an erased person, and its key can be reused', async () => {
   const person = { name: 'Ann Lee', email: 'ann@example.com' };
   const first = await post('/v1/leads', person, 'k1');
   const { id } = first.json().data;
@@ -162,8 +162,8 @@ describe('a key', () => {
   );
 });
 
-describe('where the first request is', () => {
-  /** Holds every commit of signals back until told to let them through. */
+describe('when the first request is still running', () => {
+  /** Holds back every signal commit until released. */
   async function stall() {
     const told = Promise.withResolvers<void>();
     await reopen((store) => ({
@@ -176,7 +176,7 @@ describe('where the first request is', () => {
     return told.resolve;
   }
 
-  test('still running, the second is told to wait', async () => {
+  test('is still running, the second one gets 409 with Retry-After', async () => {
     const goOn = await stall();
     const first = postSignal('k1');
     const second = await postSignal('k1');
@@ -190,8 +190,8 @@ describe('where the first request is', () => {
   });
 });
 
-describe('where the storage fails', () => {
-  test('before the request runs, nothing is done', async () => {
+describe('when the storage fails', () => {
+  test('before the request runs, nothing is changed', async () => {
     await reopen((store) => ({
       ...store,
       reserveKey: () => Promise.reject(new DomainError('UNAVAILABLE', 'full')),
@@ -200,7 +200,7 @@ describe('where the storage fails', () => {
     expect(await countSignals()).toBe(0);
   });
 
-  test('after it has run, its caller still hears of the success', async () => {
+  test('after the request has run, the client still gets the success', async () => {
     await reopen((store) => ({
       ...store,
       answerKey: () => Promise.reject(new DomainError('UNAVAILABLE', 'full')),
@@ -209,7 +209,7 @@ describe('where the storage fails', () => {
     expect(t.logLines.join()).toContain('idempotency key not settled');
   });
 
-  test('while it runs, the key is free again', async () => {
+  test('while the request runs, the key can be reused', async () => {
     let fails = true;
     await reopen((store) => ({
       ...store,

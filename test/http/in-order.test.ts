@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => t.app.close());
 
-/** Everything that comes back on a connection until it is closed. */
+/** Returns everything received on a connection until it is closed. */
 function exchange(bytes: string): Promise<string> {
   const address = t.app.server.address();
   if (address === null || typeof address === 'string') throw new Error('the app does not listen');
@@ -17,7 +17,7 @@ function exchange(bytes: string): Promise<string> {
     const chunks: Buffer[] = [];
     const socket = connect(address.port, '127.0.0.1', () => socket.write(bytes));
     socket.on('data', (chunk) => chunks.push(chunk));
-    socket.on('error', () => {}); // closed before all was read
+    socket.on('error', () => {}); // closed before everything was read
     socket.on('close', () => resolve(Buffer.concat(chunks).toString()));
   });
 }
@@ -25,7 +25,7 @@ function exchange(bytes: string): Promise<string> {
 const get = (path: string, last = false) =>
   `GET ${path} HTTP/1.1\r\nhost: a\r\n${last ? 'connection: close\r\n' : ''}\r\n`;
 
-test('requests that come in one piece are all answered, in their order', async () => {
+test('pipelined requests are all answered in order', async () => {
   const paths = Array.from({ length: 60 }, (_, n) => `/nowhere-${n}`);
   const said = await exchange(paths.map((path, n) => get(path, n === 59)).join(''));
   const answered = [...said.matchAll(/(nowhere-\d+)/g)].map(([name]) => `/${name}`);
@@ -33,7 +33,7 @@ test('requests that come in one piece are all answered, in their order', async (
   expect(said.match(/HTTP\/1\.1 404/g)).toHaveLength(60);
 });
 
-test('a request that comes while another is answered waits for it, and its body is read', async () => {
+test('a request that arrives during a response waits for it, and its body is read', async () => {
   const body = JSON.stringify({ name: 'Second' });
   const head = `POST /v1/icps HTTP/1.1\r\nhost: a\r\nauthorization: ${t.auth.authorization}\r\ncontent-type: application/json\r\n`;
   const post = `${head}content-length: ${body.length}\r\n\r\n${body}`;
@@ -41,7 +41,7 @@ test('a request that comes while another is answered waits for it, and its body 
   expect(said.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 201', 'HTTP/1.1 200']);
 });
 
-test('whoever sends thousands in one piece is let go of, and no turn of the event loop answers them all', async () => {
+test('a client that pipelines thousands of requests is disconnected without blocking the event loop', async () => {
   let seen = t.logLines.length;
   let mostInATurn = 0;
   let over = false;

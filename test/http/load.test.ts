@@ -16,7 +16,7 @@ function setUp(limits: Partial<typeof LOAD_LIMITS> = {}) {
   return { clock, gate, signs, asks };
 }
 
-test('one owner gets half of the places, and the others the rest; who leaves makes room', () => {
+test('one owner gets at most half of the slots, and a finished request frees its slot', () => {
   const { gate, asks } = setUp({ most: 4 });
   expect([asks('a'), asks('a'), asks('a'), asks('b'), asks('b'), asks('c')]).toEqual([
     ...[null, null, 'requests'],
@@ -28,7 +28,7 @@ test('one owner gets half of the places, and the others the rest; who leaves mak
   expect(gate.refused.requests).toBe(3);
 });
 
-test('bodies are bounded by their bytes, of one owner to half', () => {
+test('bodies are limited by their total bytes, one owner to half of it', () => {
   const { gate, asks } = setUp({ mostBytes: 100 });
   expect([asks('a', 40), asks('a', 20), asks('a', 10), asks('b', 50), asks('c', 1)]).toEqual([
     null,
@@ -41,7 +41,7 @@ test('bodies are bounded by their bytes, of one owner to half', () => {
   expect(asks('c', 1)).toBeNull();
 });
 
-test('who would wait too long for a commit is turned away, told for how long, and nobody else', () => {
+test('an owner who would wait too long for a commit is rejected with the wait; others are not', () => {
   const { gate, signs, asks } = setUp();
   expect(asks('busy')).toBeNull();
   signs.storeMs = 6_400;
@@ -49,7 +49,7 @@ test('who would wait too long for a commit is turned away, told for how long, an
   expect(asks('quiet')).toBeNull();
 });
 
-test('long turns turn everybody away, and memory is looked at now and then', () => {
+test('long event loop turns reject everyone, and memory is checked periodically', () => {
   const { clock, signs, asks } = setUp();
   expect(asks('a')).toBeNull();
   signs.turnMs = 3_001;
@@ -62,7 +62,7 @@ test('long turns turn everybody away, and memory is looked at now and then', () 
   expect(asks('a')).toBe('memory');
 });
 
-test('some are let in whatever the signs say, so that a sign that gets better by work alone does', () => {
+test('a minimum of requests is always admitted, so that the load signals can recover', () => {
   const { signs, asks } = setUp({ least: 2 });
   Object.assign(signs, { memory: 1, turnMs: 60_000 });
   expect([asks('a'), asks('a'), asks('a')]).toEqual([null, null, 'turns']);

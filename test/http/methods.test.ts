@@ -14,7 +14,7 @@ test.each([
   ['POST', '/', 'GET, HEAD, OPTIONS'],
   ['DELETE', '/v1/me', 'GET, HEAD, OPTIONS'],
   ['PROPFIND', '/v1/webhooks/whk_1', 'GET, HEAD, PATCH, DELETE, OPTIONS'],
-] as const)('%s %s answers with Allow: %s, key or no key', async (method, url, allow) => {
+] as const)('%s %s returns Allow: %s, with or without a key', async (method, url, allow) => {
   for (const headers of [{}, t.auth]) {
     const answer = await t.app.inject({ method: method as 'PUT', url, headers });
     expect(answer.statusCode).toBe(allow === null ? 404 : 405);
@@ -23,7 +23,7 @@ test.each([
   }
 });
 
-test('a wrong method is answered before its body is read', async () => {
+test('a wrong method is rejected before the body is read', async () => {
   const answer = await t.app.inject({
     method: 'PUT',
     url: '/v1/signals',
@@ -33,7 +33,7 @@ test('a wrong method is answered before its body is read', async () => {
   expect(answer.statusCode).toBe(405);
 });
 
-test('OPTIONS on a path that exists is 204 with Allow, and needs no key', async () => {
+test('OPTIONS on an existing path returns 204 with Allow and needs no key', async () => {
   const answer = await t.app.inject({ method: 'OPTIONS', url: '/v1/webhooks' });
   expect(answer.statusCode).toBe(204);
   expect(answer.headers.allow).toBe('GET, HEAD, POST, OPTIONS');

@@ -32,7 +32,7 @@ function post(
 }
 
 test.each(['/pause', '/replay'])(
-  '%s goes without a body, with an empty one, with an empty object',
+  '%s works without a body, with an empty one and with an empty object',
   async (url) => {
     expect((await app.inject({ method: 'POST', url })).statusCode).toBe(200);
     expect((await post(url, '')).statusCode).toBe(200);
@@ -42,7 +42,7 @@ test.each(['/pause', '/replay'])(
 );
 
 test.each(['{"reason":"holiday"}', '[1]', '"x"', '7'])(
-  'a route that takes no body refuses %s',
+  'a route that takes no body rejects %s',
   async (payload) => {
     const answer = await post('/pause', payload);
     expect(answer.statusCode).toBe(400);
@@ -50,7 +50,7 @@ test.each(['{"reason":"holiday"}', '[1]', '"x"', '7'])(
   },
 );
 
-test('the refusal names the member that nobody reads', async () => {
+test('the error names the unexpected member', async () => {
   const { errors } = (await post('/pause', '{"reason":"holiday"}')).json();
   expect(errors).toEqual([
     { pointer: '/reason', detail: '"reason" is not a known member. There are no members here.' },

@@ -8,7 +8,7 @@ import { createManualClock } from '../support/manual-clock.ts';
 
 const idleGate = (): LoadGate => createLoadGate({ clock: systemClock, store: { waitMs: () => 0 } });
 
-test('requests that come together are handled in their order, each in a turn of its own', async () => {
+test('concurrent requests are handled in order, each in its own turn', async () => {
   const app = Fastify();
   onTestFinished(() => app.close());
   let turn = 0;
@@ -34,7 +34,7 @@ test('requests that come together are handled in their order, each in a turn of 
   expect(new Set(handled.map((one) => one.turn)).size).toBe(ids.length);
 });
 
-test('a handler that fails holds up nobody', async () => {
+test('a failing handler does not block others', async () => {
   const app = Fastify();
   onTestFinished(() => app.close());
   addOneATurn(app, { clock: systemClock, load: idleGate() });
@@ -46,7 +46,7 @@ test('a handler that fails holds up nobody', async () => {
   expect(answers.map(({ statusCode }) => statusCode)).toEqual([500, 200, 200]);
 });
 
-test('a request that waited too long for its turn is refused, and those in time are handled', async () => {
+test('a request that waited too long for its turn is rejected, and those in time are handled', async () => {
   const app = Fastify();
   onTestFinished(() => app.close());
   const clock = createManualClock();
@@ -55,7 +55,7 @@ test('a request that waited too long for its turn is refused, and those in time 
   const handled: string[] = [];
   app.get<{ Params: { id: string } }>('/:id', async ({ params }) => {
     handled.push(params.id);
-    clock.advance(400); // of a busy server
+    clock.advance(400); // a busy server
     return {};
   });
   const refusals: unknown[] = [];

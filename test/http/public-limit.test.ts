@@ -27,7 +27,7 @@ const MIXED = [
   'GET /api/%zz',
 ];
 
-test('sixty requests of any kind pass in a window, the next one of any kind is 429', async () => {
+test('sixty requests of any kind are allowed per window, and the next one gets 429', async () => {
   await start();
   for (let i = 0; i < 60; i++) {
     const answer = await call(MIXED[i % MIXED.length] ?? '');
@@ -50,7 +50,7 @@ test('sixty requests of any kind pass in a window, the next one of any kind is 4
   }
 });
 
-test('Retry-After is true: a moment sooner is refused, then is not', async () => {
+test('Retry-After is exact: a request is rejected a moment earlier and allowed on time', async () => {
   await start({ PUBLIC_RATE_LIMIT: '1' });
   await call('GET /api/health');
   t.clock.advance(12_345);
@@ -63,7 +63,7 @@ test('Retry-After is true: a moment sooner is refused, then is not', async () =>
   expect((await call('GET /api/health')).statusCode).toBe(200);
 });
 
-test('the reset stays the same for the whole window, and setting the clock does not open it', async () => {
+test('the reset time is constant for the whole window, whatever the wall clock does', async () => {
   await start({ PUBLIC_RATE_LIMIT: '2' });
   const reset = (await call('GET /api/health')).headers['ratelimit-reset'];
   t.clock.advance(30_500);
@@ -73,7 +73,7 @@ test('the reset stays the same for the whole window, and setting the clock does 
   expect((await call('GET /api/health')).statusCode).toBe(429);
 });
 
-test('clients are counted apart, and windows long past are forgotten', async () => {
+test('clients are counted separately, and expired windows are forgotten', async () => {
   await start({ PUBLIC_RATE_LIMIT: '1' });
   expect((await call('GET /api/health', { ip: '192.0.2.1' })).statusCode).toBe(200);
   expect((await call('GET /api/health', { ip: '192.0.2.2' })).statusCode).toBe(200);
@@ -83,14 +83,14 @@ test('clients are counted apart, and windows long past are forgotten', async () 
   expect((await call('GET /api/health', { ip: '192.0.2.1' })).statusCode).toBe(200);
 });
 
-test('a forged X-Forwarded-For does not help', async () => {
+test('a forged X-Forwarded-For has no effect', async () => {
   await start({ PUBLIC_RATE_LIMIT: '1' });
   await call('GET /api/health', { forwarded: '198.51.100.1' });
   expect((await call('GET /api/health', { forwarded: '198.51.100.2' })).statusCode).toBe(429);
   expect((await call('GET /api/%zz', { forwarded: '198.51.100.3' })).statusCode).toBe(429);
 });
 
-test('behind a trusted proxy each client counts for itself, on bad addresses too', async () => {
+test('behind a trusted proxy each client is counted separately, for malformed URLs too', async () => {
   await start({ PUBLIC_RATE_LIMIT: '1', TRUST_PROXY: '10.0.0.0/8' });
   const ip = '10.1.2.3';
   expect((await call('GET /api/health', { ip, forwarded: '198.51.100.1' })).statusCode).toBe(200);
@@ -100,13 +100,13 @@ test('behind a trusted proxy each client counts for itself, on bad addresses too
   expect((await call('GET /api/health', { ip, forwarded: forged })).statusCode).toBe(429);
 });
 
-test('what a proxy passes on that is no address counts for the proxy', async () => {
+test('an X-Forwarded-For that is not an address counts toward the proxy', async () => {
   await start({ PUBLIC_RATE_LIMIT: '1', TRUST_PROXY: '10.0.0.0/8' });
   expect((await call('GET /api/health', { ip: '10.1.2.3', forwarded: 'unknown' })).statusCode).toBe(200);
   expect((await call('GET /api/health', { ip: '10.1.2.3', forwarded: 'nonsense' })).statusCode).toBe(429);
 });
 
-test('IPv6 clients are counted by their network of 64 bits, mapped IPv4 by the address', async () => {
+test('IPv6 clients are counted by /64 network, IPv4-mapped addresses by IPv4 address', async () => {
   await start({ PUBLIC_RATE_LIMIT: '1' });
   expect((await call('GET /api/health', { ip: '2001:db8:1:2::1' })).statusCode).toBe(200);
   expect((await call('GET /api/health', { ip: '2001:db8:1:2:ffff::9' })).statusCode).toBe(429);
@@ -116,13 +116,13 @@ test('IPv6 clients are counted by their network of 64 bits, mapped IPv4 by the a
   expect((await call('GET /api/health', { ip: '::ffff:192.0.2.8' })).statusCode).toBe(200);
 });
 
-test('a path that is spelled with escapes counts too', async () => {
+test('a percent-encoded path counts too', async () => {
   await start({ PUBLIC_RATE_LIMIT: '1' });
   expect((await call('GET /%61pi/health')).statusCode).toBe(200);
   expect((await call('GET /api/health')).statusCode).toBe(429);
 });
 
-test('other paths than /api have no such limit', async () => {
+test('paths outside /api have no such limit', async () => {
   await start({ PUBLIC_RATE_LIMIT: '1' });
   await call('GET /api/health');
   expect((await call('GET /')).statusCode).toBe(200);

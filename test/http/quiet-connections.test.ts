@@ -6,7 +6,7 @@ import { endQuietConnections } from '../../src/http/connections.ts';
 
 const HEAD = 'GET /held HTTP/1.1\r\nHost: localhost\r\n';
 
-/** A server whose one route answers when it is told to. */
+/** A server whose only route responds when told to. */
 async function heldServer() {
   const app = Fastify();
   const held = Promise.withResolvers<void>();
@@ -42,7 +42,7 @@ test.each([
   await ended;
 });
 
-test('what is under way is answered, and its connection ended although nobody asked for that', async () => {
+test('a request in progress is answered and its keep-alive connection closed', async () => {
   const { app, begun, answer } = await heldServer();
   const socket = await connection(app);
   let said = '';

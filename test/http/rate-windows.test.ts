@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createRateWindows, type RateWindows } from '../../src/http/limits.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
-/** What counts for `key` once it has asked one more time. */
+/** Returns the count of `key` after one more request. */
 function ask(windows: RateWindows, key: string): number {
   let current = 0;
   windows.incr(
@@ -18,7 +18,7 @@ function ask(windows: RateWindows, key: string): number {
 
 const address = (n: number) => `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
 
-test('under a million addresses memory stays bounded, and who was counted stays counted', () => {
+test('a million addresses keep memory bounded and do not evict a counted client', () => {
   const clock = createManualClock();
   const windows = createRateWindows(clock);
   for (let n = 0; n < 60; n++) ask(windows, 'attacker');
@@ -36,7 +36,7 @@ test('under a million addresses memory stays bounded, and who was counted stays 
   expect(ask(windows, 'attacker')).toBe(1);
 });
 
-test('an address that comes while the windows are full is counted, too high rather than too low', () => {
+test('an address that arrives when all windows are taken is overcounted rather than undercounted', () => {
   const clock = createManualClock();
   const windows = createRateWindows(clock, 100);
   for (let n = 0; n < 200_000; n++) ask(windows, address(n));
@@ -49,19 +49,19 @@ test('an address that comes while the windows are full is counted, too high rath
   expect(ask(windows, 'late')).toBe(counted + 1);
 });
 
-test('a shared window outlives the turn of the generations as one of its own does', () => {
+test('a shared window survives a change of generation like an individual one', () => {
   const clock = createManualClock();
   const windows = createRateWindows(clock, 1);
   clock.advance(30_000);
   ask(windows, 'first');
   for (let n = 1; n <= 5; n++) expect(ask(windows, 'second')).toBe(n);
-  clock.advance(31_000); // another generation, in which there is room
+  clock.advance(31_000); // a new generation with free windows
   expect(ask(windows, 'second')).toBe(6);
   clock.advance(29_000);
   expect(ask(windows, 'second')).toBe(1);
 });
 
-test('windows that ended are let go of', () => {
+test('expired windows are released', () => {
   const clock = createManualClock();
   const windows = createRateWindows(clock);
   for (let n = 0; n < 1_000; n++) ask(windows, address(n));
@@ -72,7 +72,7 @@ test('windows that ended are let go of', () => {
   expect(windows.size).toBe(2);
 });
 
-test('more is counted whole, or not at all', () => {
+test('a larger amount is counted in full or not at all', () => {
   const windows = createRateWindows(createManualClock());
   ask(windows, 'a');
   expect(windows.add('a', 9, 10)).toBe(true);

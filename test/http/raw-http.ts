@@ -1,14 +1,14 @@
 import { connect } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
-/** An answer as it came over the wire. */
+/** A response as received over the wire. */
 export interface RawAnswer {
   status: number;
   headers: Record<string, string>;
   body: string;
 }
 
-/** Sends exactly `bytes` to a listening app and reads until it closes or `Connection: close` lets it. */
+/** Sends exactly `bytes` to a listening app and reads until the server closes the connection. */
 export async function sendRaw(app: FastifyInstance, bytes: string | Buffer): Promise<RawAnswer> {
   const address = app.server.address();
   if (address === null || typeof address === 'string') throw new Error('the app does not listen');

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readInTurns } from '../../src/http/turns.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 
-/** Each look at it is a millisecond later. */
+/** Advances by a millisecond on each read. */
 function tickingClock() {
   let ms = 0;
   return { monotonic: () => ++ms };
@@ -28,12 +28,12 @@ async function dial(server: Server): Promise<Socket> {
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('it does not listen');
   const socket = connect(address.port, '127.0.0.1');
-  socket.on('error', () => {}); // closed before all was written
+  socket.on('error', () => {}); // closed before everything was written
   await once(socket, 'connect');
   return socket;
 }
 
-/** Everything that comes back until the connection is closed. */
+/** Returns everything received until the connection is closed. */
 async function readAll(socket: Socket): Promise<string> {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk) => chunks.push(chunk));
@@ -44,7 +44,7 @@ async function readAll(socket: Socket): Promise<string> {
 const get = (path: string, last = false) =>
   `GET ${path} HTTP/1.1\r\nhost: a\r\n${last ? 'connection: close\r\n' : ''}\r\n`;
 
-test('no turn of the event loop parses all that many connections sent in one piece', async () => {
+test('no event loop turn parses everything that many connections pipelined', async () => {
   let count = 0;
   let most = 0;
   const server = await listen((_request, response) => {
@@ -66,11 +66,11 @@ test('no turn of the event loop parses all that many connections sent in one pie
   const said = await Promise.all(ended);
   over = true;
   expect(said.map((text) => text.match(/HTTP\/1\.1 200/g)?.length)).toEqual(Array(24).fill(1_001));
-  // A slice has 70 of these requests; left alone Node handles 24 thousand in a turn or two.
+  // A slice holds 70 of these requests; without slicing, Node handles 24 thousand in a turn or two.
   expect(most).toBeLessThan(1_000);
 });
 
-test('a small request waits for no large one', async () => {
+test('a small request does not wait for a large one', async () => {
   const order: string[] = [];
   const server = await listen((request, response) => {
     request.resume();
@@ -91,7 +91,7 @@ test('a small request waits for no large one', async () => {
   expect(order).toEqual(['/small', '/large']);
 });
 
-test('a body that is read slowly arrives whole, and so does the request behind it', async () => {
+test('a body that is read slowly arrives complete, and so does the next request', async () => {
   const body = Buffer.from(Array.from({ length: 700_000 }, (_, n) => n % 251));
   const hashes: string[] = [];
   const server = await listen(async (request, response) => {
@@ -117,7 +117,7 @@ test('a body that is read slowly arrives whole, and so does the request behind i
   expect(hashes.toSorted()).toEqual([hashOf(body), hashOf(Buffer.alloc(0))].toSorted());
 });
 
-test('what was sent before the end of a connection is parsed before its end', async () => {
+test('data sent before a connection ends is parsed before the end is handled', async () => {
   const server = await listen((request, response) => {
     let length = 0;
     request.on('data', (chunk: Buffer) => {
@@ -131,7 +131,7 @@ test('what was sent before the end of a connection is parsed before its end', as
   expect(await ended).toContain('50000 bytes');
 });
 
-test('nothing of a connection that broke off reaches another one', async () => {
+test('no data of an aborted connection reaches another one', async () => {
   const urls = new Set<string>();
   const server = await listen((request, response) => {
     urls.add(request.url ?? '');
@@ -147,12 +147,12 @@ test('nothing of a connection that broke off reaches another one', async () => {
     const [, said] = await ended;
     expect(said.match(/HTTP\/1\.1 200/g)).toHaveLength(501);
   }
-  // The rest of the slice in which its connection was closed is parsed with it.
+  // The rest of the slice during which its connection was closed is parsed with it.
   urls.delete('/leaked');
   expect([...urls].sort()).toEqual(['/broken', '/sound']);
 });
 
-test('bytes that are no HTTP are reported once, and nothing behind them is parsed', async () => {
+test('bytes that are not HTTP are reported once, and nothing after them is parsed', async () => {
   let errors = 0;
   let requests = 0;
   const server = await listen((_request, response) => {

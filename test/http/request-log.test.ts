@@ -9,7 +9,7 @@ afterEach(() => t.app.close());
 
 const lines = () => t.logLines.map((line) => JSON.parse(line));
 
-test('each request leaves one line with what it was and how it went', async () => {
+test('each request logs one line with its details and outcome', async () => {
   const answer = await t.app.inject({ url: '/v1/signals/sig_1', headers: t.auth });
   expect(lines()).toEqual([
     expect.objectContaining({
@@ -25,7 +25,7 @@ test('each request leaves one line with what it was and how it went', async () =
   ]);
 });
 
-test('a request without a key has no tenant in its line, and an unknown path stands there without its query', async () => {
+test('a request without a key logs no tenant, and an unknown path is logged without its query', async () => {
   await t.app.inject('/api/health?a=1');
   await t.app.inject('/nope?token=abc');
   expect(lines().map(({ route, status }) => [route, status])).toEqual([
@@ -35,7 +35,7 @@ test('a request without a key has no tenant in its line, and an unknown path sta
   expect(lines()[0]).not.toHaveProperty('tenant_id');
 });
 
-test('no key, secret, query or body ever stands in a line', async () => {
+test('no key, secret, query or body is ever logged', async () => {
   const webhook = { url: 'http://127.0.0.1:9/hook?token=hush' };
   const made = await t.app.inject({ method: 'POST', url: '/v1/webhooks', headers: t.auth, payload: webhook });
   await t.app.inject({
@@ -59,14 +59,14 @@ test('no key, secret, query or body ever stands in a line', async () => {
   }
 });
 
-test('a sane request id of the caller is kept, any other replaced', async () => {
+test('a valid request id of the client is kept, any other is replaced', async () => {
   const answer = async (id: string) =>
     (await t.app.inject({ url: '/api/health', headers: { 'x-request-id': id } })).headers['x-request-id'];
   expect(await answer('trace-1.A_b')).toBe('trace-1.A_b');
   for (const bad of ['a b', 'a"b', 'x'.repeat(65), '', 'é']) expect(await answer(bad)).toMatch(/^req_/);
 });
 
-test('a page leaves its line too, sent, unchanged or without its body', async () => {
+test('a page is logged too, whether sent, unchanged or without a body', async () => {
   const first = await t.app.inject('/pricing');
   await t.app.inject({ url: '/pricing', headers: { 'if-none-match': String(first.headers.etag) } });
   await t.app.inject({ method: 'HEAD', url: '/pricing.md?token=abc' });
@@ -77,7 +77,7 @@ test('a page leaves its line too, sent, unchanged or without its body', async ()
   ]);
 });
 
-test('of an address that no route takes the first segment alone is logged: the rest may be a one-time link', async () => {
+test('only the first segment of an unrouted URL is logged, because the rest may be a one-time link', async () => {
   const token = 'x'.repeat(132);
   const addresses = [
     `/feedback/${token}/`,

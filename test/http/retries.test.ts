@@ -9,10 +9,10 @@ import { sendTestToNobody } from '../support/fake-receiver.ts';
 import { readDescription } from '../support/openapi.ts';
 import { readRows } from '../support/table-rows.ts';
 
-/** Sends a request to its receiver, outside of all commits: sent again, it is a new one. */
+/** Sends a request to its receiver outside of all commits: sent again, it is a new request. */
 const SENDS = ['testWebhook'];
 
-/** An app whose answers can be lost: stored nowhere, as where the process is killed after the commit. */
+/** An app that can lose responses: they are not stored, as if the process were killed after the commit. */
 async function openLossyApp() {
   const file = join(tempFolder(), 'signalpost.db');
   let losing = false;
@@ -24,7 +24,7 @@ async function openLossyApp() {
       ...store,
       answerKey: async (request, token, answer) => {
         if (!losing) return store.answerKey(request, token, answer);
-        // What a dead process leaves behind: the request with what it has done, and nobody who runs it.
+        // What a dead process leaves behind: a request with its changes, which no process is running.
         await store.releaseKey(request, token);
         throw new DomainError('UNAVAILABLE', 'lost');
       },
@@ -32,7 +32,7 @@ async function openLossyApp() {
   });
   onTestFinished(() => t.app.close());
   const rows = () => {
-    // What a process says of itself as time goes on is no change of a request's.
+    // The heartbeats of a process are not changes made by a request.
     const { idempotency_keys: _keys, processes: _heartbeats, ...others } = readRows(file);
     return others;
   };
@@ -54,7 +54,7 @@ function withoutSecrets<T extends { data?: Record<string, unknown> }>(body: T): 
   return { ...body, data: { ...data, ...hidden } };
 }
 
-test('every POST whose answer was lost after its commit answers the same again, and changes nothing', async () => {
+test('a retried POST whose response was lost returns the same again and changes nothing', async () => {
   const { t, rows, lose } = await openLossyApp();
   const guide = createGuide(t);
   const posted = new Set<string>();

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { LOAD_LIMITS } from '../../src/http/load.ts';
 import { aPost, buildTestApp } from '../support/app.ts';
 
-/** A server that takes two requests of a tenant at once, and whose store answers when it is told to. */
+/** A server that takes two concurrent requests of a tenant, and whose store responds when told to. */
 async function buildBusyApp() {
   const gate = Promise.withResolvers<void>();
   const t = await buildTestApp({
@@ -24,7 +24,7 @@ async function buildBusyApp() {
   return { t, post, goOn: gate.resolve };
 }
 
-test('beyond what is taken on at once /v1 answers 503 with Retry-After, and nothing that was let in is lost', async () => {
+test('over the limit /v1 returns 503 with Retry-After, and no admitted request is lost', async () => {
   const { t, post, goOn } = await buildBusyApp();
   const letIn = [post(1), post(2)];
   await expect.poll(async () => (await t.app.inject('/metrics')).body).toContain('requests_in_flight 2');
@@ -47,7 +47,7 @@ test('beyond what is taken on at once /v1 answers 503 with Retry-After, and noth
   expect(body).toContain('signalpost_http_requests_shed_total{reason="requests"} 1');
 });
 
-test('the dashboard says so on a page', async () => {
+test('the dashboard shows a page that says so', async () => {
   const t = await buildTestApp({ loadLimits: { ...LOAD_LIMITS, least: 0, most: 0 } });
   onTestFinished(() => t.app.close());
   const answer = await t.app.inject('/dashboard/login');

@@ -2,7 +2,7 @@ import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { handleTogether } from '../../src/http/turns.ts';
 
-test('requests of one turn are all read before the first of them is handled, and handled in their order', async () => {
+test('concurrent requests are all read before the first is handled, and handled in order', async () => {
   const steps: string[] = [];
   const app = Fastify();
   app.addHook('onRequest', (request, _reply, done) => {
@@ -23,7 +23,7 @@ test('requests of one turn are all read before the first of them is handled, and
   expect(steps.slice(6)).toEqual(['read /d', 'handle /d']);
 });
 
-test('a handler that throws is answered with 500 and holds up nobody', async () => {
+test('a handler that throws returns 500 and does not block others', async () => {
   const app = Fastify();
   handleTogether(app);
   app.get('/bad', () => {

@@ -14,7 +14,7 @@ const aPostAt = (place: string) =>
     text: `Who knows ${place}?`,
   });
 
-test("a request is a span of its caller's trace, and what it causes goes on in it", async () => {
+test("a request is a span of the caller's trace, and its effects continue the trace", async () => {
   const { tracer, spans } = createRecordingTracer();
   const t = await buildTestApp({ tracer, env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' } });
   onTestFinished(() => t.app.close());
@@ -38,7 +38,7 @@ test("a request is a span of its caller's trace, and what it causes goes on in i
   );
 });
 
-test('what PUT and PATCH cause goes on in the trace of the request', async () => {
+test('effects of PUT and PATCH continue the trace of the request', async () => {
   const { tracer, spans } = createRecordingTracer();
   const t = await buildTestApp({ tracer, env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' } });
   onTestFinished(() => t.app.close());
@@ -65,7 +65,7 @@ test('what PUT and PATCH cause goes on in the trace of the request', async () =>
   );
 });
 
-test('a handler of /v1 is given parts of its own trace, whatever the method', async () => {
+test('a handler of /v1 gets dependencies that carry its own trace, for every method', async () => {
   const { tracer, spans } = createRecordingTracer();
   const app = Fastify();
   onTestFinished(() => app.close());

@@ -10,7 +10,7 @@ function given(facts: Facts): Lead {
 
 const concluded = (facts: Facts) => factsOf(conclude(given(facts), 1));
 
-test('a company address tells the company, a spelled-out one the name too', () => {
+test('a company email address gives the company, and a spelled-out one also the name', () => {
   expect(concluded({ email: 'jane.doe@acme.com' })).toEqual({
     email: 'jane.doe@acme.com',
     'company.domain': 'acme.com',
@@ -20,7 +20,7 @@ test('a company address tells the company, a spelled-out one the name too', () =
   });
 });
 
-test('a free-mail address tells no company, the address of a desk no name', () => {
+test('a free-mail address gives no company, and a role address no name', () => {
   expect(concluded({ email: 'jane.doe@gmail.com' })).not.toHaveProperty(['company.domain']);
   expect(concluded({ email: 'sales.team@acme.com' })).toEqual({
     email: 'sales.team@acme.com',
@@ -28,7 +28,7 @@ test('a free-mail address tells no company, the address of a desk no name', () =
   });
 });
 
-test('what is known is never replaced by what is concluded', () => {
+test('known facts are never replaced by derived ones', () => {
   const facts: Facts = {
     email: 'jane.doe@acme.com',
     name: 'J. Doe-Smith',
@@ -40,12 +40,12 @@ test('what is known is never replaced by what is concluded', () => {
   expect(concluded(facts)).toEqual({ ...facts, department: 'engineering' });
 });
 
-test('concluding twice is concluding once', () => {
+test('deriving facts twice gives the same result as once', () => {
   const once = conclude(given({ email: 'jane.doe@acme.com', title: 'VP Sales' }), 1);
   expect(conclude(once, 2)).toEqual(once);
 });
 
-test('a name that was read out of an address is no identity, one that was given is', () => {
+test('a name derived from an address is not an identity, but a given one is', () => {
   const guessed = conclude(given({ email: 'jane.doe@acme.com' }), 1);
   expect(identityKeys(guessed)).toEqual(['email:jane.doe@acme.com']);
   const known = conclude(given({ email: 'jane.doe@acme.com', name: 'Jane Doe' }), 1);
@@ -57,7 +57,7 @@ test.each<[FactField, string, Facts]>([
   ['title', '', { first_name: 'Jane' }],
   ['name', 'Ann van Dyk', { first_name: 'Ann', last_name: 'van Dyk', seniority: 'c_suite' }],
   ['name', '', { seniority: 'c_suite' }],
-])('a changed %s (%j) is concluded from anew', (field, value, expected) => {
+])('facts are derived again from a changed %s (%j)', (field, value, expected) => {
   const before = conclude(given({ name: 'Jane Doe', title: 'CTO' }), 1);
   const changed = setFact(before, { field, value, source: 'request', confidence: 1 }, 2);
   const { name: _, title: __, ...facts } = factsOf(concludeAgain(changed, new Set([field]), 2));
@@ -66,7 +66,7 @@ test.each<[FactField, string, Facts]>([
   if (field === 'title' && value === '') expect(facts).not.toHaveProperty('seniority');
 });
 
-test('what a caller set itself is not concluded anew', () => {
+test('facts set by the caller are not derived again', () => {
   const set = fillFacts(given({ name: 'Jane Doe', seniority: 'owner' }), [], 1);
   const changed = setFact(set, { field: 'title', value: 'Intern', source: 'request', confidence: 1 }, 2);
   expect(concludeAgain(changed, new Set<FactField>(['title']), 2).seniority).toBe('owner');

@@ -6,11 +6,11 @@ import { aLead, aNewLead } from '../support/leads.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { aRoutedEvent } from '../support/store.ts';
 
-/** What an endpoint may have in flight; where it answers, more is claimed ahead and waits in the dispatcher's memory. */
+/** The deliveries an endpoint can have in flight; if it responds, more are claimed ahead into memory. */
 const IN_FLIGHT = 20;
 const ANSWERED = 20;
 
-test('of deliveries that were claimed but not sent, an erasure lets none go out', async () => {
+test('after an erasure, deliveries that were claimed but not sent are not sent', async () => {
   const receiver = await startReceiver();
   const { store, clock, dispatcher, endpoint, committed } = await createHarness();
   const { id: endpointId } = await endpoint({ url: receiver.url, rate_limit_per_minute: 1_000 });

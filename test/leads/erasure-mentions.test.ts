@@ -45,7 +45,7 @@ async function postOf(overrides: Record<string, unknown>, key?: string): Promise
 
 const read = (signal: { signal_id: string }) => call('GET', `/v1/signals/${signal.signal_id}`);
 
-/** Tables and rows that hold a text of the person. */
+/** Tables and rows that contain any text of the person. */
 const traces = () =>
   Object.entries(readRows(file)).flatMap(([table, rows]) =>
     rows
@@ -55,7 +55,7 @@ const traces = () =>
 
 const tracedTables = () => new Set(traces().map((trace) => trace.split(':')[0]));
 
-test("others' posts no longer name the person, in text, title, address or id; nor do their deliveries", async () => {
+test("other people's posts no longer name the person in text, title, URL or ID, and neither do their deliveries", async () => {
   const url = 'http://127.0.0.1:9/hook';
   await call('POST', '/v1/webhooks', { url, event_types: ['signal.detected', 'signal.new_hot'] });
   const lead = await makeLead();
@@ -101,7 +101,7 @@ test("others' posts no longer name the person, in text, title, address or id; no
   expect(third.platform.post_url).toBe('');
   expect(fourth.external_id).toBeNull();
   expect((await t.store.listDueLanes()).length).toBe(1);
-  // The answer of an earlier post is kept, and no longer names them.
+  // The stored response of an earlier post is kept, and no longer names them.
   const again = await t.app.inject({
     method: 'POST',
     url: '/v1/signals',
@@ -130,7 +130,7 @@ test('the other places where a post was seen no longer name the person', async (
   });
 });
 
-test("feedback on others' posts, and others' leads with tags, source, fields, reasons and events, name them no more", async () => {
+test('feedback on other posts, and other leads with tags, source, fields, reasons and events, no longer name them', async () => {
   const lead = await makeLead();
   const signal = await postOf({ prospect: { email: 'ann@example.com' } });
   const reason = 'Zebediah Quirke told us';
@@ -172,7 +172,7 @@ test.each([
   expect(await read(signal)).toEqual(before);
 });
 
-test('a name that is the company’s, or was only read out of an address, is not looked for', async () => {
+test('a name that is the company’s, or was only derived from an address, is not searched for', async () => {
   const shop = await makeLead({
     name: 'Quirke Plumbing',
     company: { name: 'Quirke Plumbing', domain: 'acme.com' },
@@ -186,7 +186,7 @@ test('a name that is the company’s, or was only read out of an address, is not
   expect((await read(signal)).text).toBe(text);
 });
 
-test('right after an erasure neither the file nor what lies beside it holds the person', async () => {
+test('immediately after an erasure, neither the file nor those next to it contain the person', async () => {
   const signal = {
     text: `Zebediah Quirke needs a CRM. ${'Any recommendations? '.repeat(500)}`,
     prospect: { name: 'Zebediah Quirke', email: 'zq@acme.com' },

@@ -8,7 +8,7 @@ import type { Store } from '../../src/store/store.ts';
 import { tempFolder } from '../store/sqlite/temp-folder.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 
-/** Texts that nothing but the erased person brings into the database, in lower case. */
+/** Texts that only the erased person adds to the database, in lower case. */
 const PERSONAL = [
   'zebediah',
   'quirke',
@@ -59,7 +59,7 @@ function personalPost(overrides: object = {}) {
       post_url: 'https://forum.example.com/post-secret',
       posted_at: '2026-01-01T00:00:00Z',
     },
-    // Longer than a page of the file, so that it fills pages of its own.
+    // Longer than a page of the file, so that it occupies separate pages.
     text: `We are looking for a xylophonic CRM, any recommendations? Need it now. ${'More gossip. '.repeat(1_500)}`,
     external_id: 'post-secret-1',
     prospect: PERSON,
@@ -68,7 +68,7 @@ function personalPost(overrides: object = {}) {
   });
 }
 
-/** Where a text of the person stands: every value of every table, those of the full-text index included. */
+/** Where text of the person is found: in every value of every table, including those of the full-text index. */
 function traces(): string[] {
   const db = new Database(file, { readonly: true });
   const tables = db
@@ -90,7 +90,7 @@ function named(place: string, value: unknown): string[] {
   return PERSONAL.filter((needle) => text.includes(needle)).map((needle) => `${place}: ${needle}`);
 }
 
-/** An endpoint for every event, a signal with a hot event, a lead with a history, a deal, and answers that are kept. */
+/** An endpoint for all events, a signal with a hot event, a lead with history, a deal, and stored responses. */
 async function makePerson() {
   await call('POST', '/v1/webhooks', {
     url: 'http://127.0.0.1:9/hook',
@@ -120,7 +120,7 @@ async function makePerson() {
   return { lead, signalId: signals[0].signal_id as string };
 }
 
-test('before: the person is all over the database (or the test below could not fail)', async () => {
+test('before the erasure, the person is all over the database (otherwise the test below could not fail)', async () => {
   await makePerson();
   const places = new Set(traces().map((trace) => trace.split('.')[0]));
   expect([...places].sort()).toEqual(
@@ -139,7 +139,7 @@ test('before: the person is all over the database (or the test below could not f
   );
 });
 
-test('an erased person is in no value of any table, the full-text index included, nor in the file', async () => {
+test('an erased person is in no value of any table, including the full-text index, and not in the file', async () => {
   const { lead } = await makePerson();
   await call('DELETE', `/v1/leads/${lead.id}`);
   expect(traces()).toEqual([]);
@@ -151,7 +151,7 @@ test('an erased person is in no value of any table, the full-text index included
   expect(PERSONAL.filter((needle) => bytes.includes(needle))).toEqual([]);
 });
 
-test('an erasure that its process did not finish is finished by the next', async () => {
+test('an erasure interrupted by the end of its process is completed by the next one', async () => {
   const { lead } = await makePerson();
   const second = { ...personalPost({ external_id: 'post-secret-2' }), platform: { name: 'second' } };
   await call('POST', '/v1/signals', second);
@@ -175,7 +175,7 @@ test('an erasure that its process did not finish is finished by the next', async
   expect(await t.store.listErasures(10)).toEqual([]);
 });
 
-test('of the signal stays what was counted: company, score and its points', async () => {
+test('the signal keeps what was counted: company, score and its points', async () => {
   const { lead, signalId } = await makePerson();
   const before = await call('GET', `/v1/signals/${signalId}`);
   await call('DELETE', `/v1/leads/${lead.id}`);
@@ -201,7 +201,7 @@ test('of the signal stays what was counted: company, score and its points', asyn
   expect(list.json().data).toEqual([]);
 });
 
-test('nothing that tells of the person is sent any more, and the dispatcher hears of it', async () => {
+test('nothing about the person is sent any more, and the dispatcher is notified', async () => {
   const { lead } = await makePerson();
   const [lane] = await t.store.listDueLanes();
   expect(lane).toBeDefined();
@@ -211,7 +211,7 @@ test('nothing that tells of the person is sent any more, and the dispatcher hear
   expect([...new Set(t.changed)]).toEqual([lane?.endpointId]);
 });
 
-test('what receivers had sent back is emptied, and what an attempt under way brings back too', async () => {
+test('stored responses of receivers are cleared, including those to attempts still in flight', async () => {
   const { lead } = await makePerson();
   const [lane] = await t.store.listDueLanes();
   const endpointId = lane?.endpointId ?? '';
@@ -252,7 +252,7 @@ test('what receivers had sent back is emptied, and what an attempt under way bri
   });
 });
 
-test("the person's other posts go too, found by address or by a profile that one of them named", async () => {
+test("the person's other posts are erased, too, found by email address or by a profile named in one of them", async () => {
   const { lead } = await makePerson();
   const later = [
     personalPost({
@@ -276,7 +276,7 @@ test("the person's other posts go too, found by address or by a profile that one
   expect(traces()).toEqual([]);
 });
 
-test("somebody else's posts, leads and events stay as they are", async () => {
+test("other people's posts, leads and events are unchanged", async () => {
   const { lead } = await makePerson();
   const other = await call('POST', '/v1/leads', {
     email: 'other@acme.com',
@@ -305,7 +305,7 @@ test("somebody else's posts, leads and events stay as they are", async () => {
   });
 });
 
-test("where somebody else's post mentions them, the mention is blacked out, and its evidence still fits", async () => {
+test("a mention in somebody else's post is redacted, and the post's evidence still matches", async () => {
   const { lead } = await makePerson();
   const text =
     'We are looking for a CRM. Ask zebediah.quirke@ACME.com or https://linkedin.com/in/zq-profile/ 😀';
@@ -324,7 +324,7 @@ test("where somebody else's post mentions them, the mention is blacked out, and 
   expect((await t.store.listDueLanes()).length).toBe(1);
 });
 
-test('an event that only names the person is emptied with its deliveries', async () => {
+test('an event that only names the person is cleared with its deliveries', async () => {
   const { lead } = await makePerson();
   const campaign = await call('POST', '/v1/campaigns', { name: 'Spring', status: 'active' });
   const at = new Date(t.clock.now()).toISOString();
@@ -338,7 +338,7 @@ test('an event that only names the person is emptied with its deliveries', async
   expect(traces()).toEqual([]);
 });
 
-test('the lead is gone, may be erased once, and may come again as a new one', async () => {
+test('the lead is deleted, can be erased only once, and can be created again as a new one', async () => {
   const { lead } = await makePerson();
   await call('DELETE', `/v1/leads/${lead.id}`);
   for (const [method, url] of [
@@ -358,7 +358,7 @@ test('the lead is gone, may be erased once, and may come again as a new one', as
   expect(again.json().data).toMatchObject({ name: 'Zebediah Quirke', signal_count: 0, tags: [] });
 });
 
-test("another tenant's lead is 404, and stays", async () => {
+test("another tenant's lead is 404, and is kept", async () => {
   const { lead } = await makePerson();
   const other = await t.addTenant();
   const answer = await t.app.inject({ method: 'DELETE', url: `/v1/leads/${lead.id}`, headers: other.auth });

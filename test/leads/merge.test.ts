@@ -21,12 +21,12 @@ const incoming: fc.Arbitrary<Incoming> = fc.record({
   tags: fc.array(fc.constantFrom('a', 'A', 'b', 'c'), { maxLength: 5 }),
   customFields: fc.dictionary(fc.constantFrom('x', 'y', 'z'), fc.constantFrom(null, 1, 'a', false)),
 });
-/** A lead as requests have made it. */
+/** A lead as the result of requests. */
 const lead = fc
   .array(incoming, { maxLength: 3 })
   .map((requests) => requests.reduce((made, request) => mergeInto(made, request, 1), blankLead('led_1', 0)));
 
-test('a merge never overwrites what is filled', () => {
+test('a merge never overwrites a fact', () => {
   fc.assert(
     fc.property(lead, incoming, (before, request) => {
       const after = mergeInto(before, request, 2);
@@ -40,7 +40,7 @@ test('a merge never overwrites what is filled', () => {
   );
 });
 
-test('of thousands of posts of one person each fact is taken once, in linear time', () => {
+test('from thousands of posts by one person, each fact is taken once, in linear time', () => {
   const company = { name: 'Acme', domain: 'acme.com', industry: '', headcount: '', location: '' };
   const post = (n: number) =>
     ({
@@ -72,7 +72,7 @@ test('merging the same again changes nothing', () => {
   );
 });
 
-test('whatever a request says fills what was empty, and each filled fact says where it came from', () => {
+test('a request fills every empty fact that it states, and each filled fact names its source', () => {
   fc.assert(
     fc.property(lead, incoming, (before, request) => {
       const after = mergeInto(before, request, 2);
@@ -85,7 +85,7 @@ test('whatever a request says fills what was empty, and each filled fact says wh
   );
 });
 
-test('tags are united without regard to case', () => {
+test('tags are merged regardless of case', () => {
   fc.assert(
     fc.property(lead, incoming, (before, request) => {
       const { tags } = mergeInto(before, request, 2);
@@ -97,12 +97,12 @@ test('tags are united without regard to case', () => {
   );
 });
 
-test('a null custom field says nothing', () => {
+test('a null custom field has no effect', () => {
   const request = { source: '', facts: [], tags: [], customFields: { a: null, b: 1 } };
   expect(mergeInto(blankLead('led_1', 0), request, 0).custom_fields).toEqual({ b: 1 });
 });
 
-test("a lead's score is that of its best signal, in whatever order and portions they come", () => {
+test("a lead's score is that of its best signal, in whatever order and batches they arrive", () => {
   const signal = fc.record({
     icp_score: fc.integer({ min: 0, max: 100 }),
     classification: fc.constantFrom(...CLASSIFICATIONS),

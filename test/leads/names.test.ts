@@ -15,7 +15,7 @@ test.each([
 });
 
 test.each(['', 'Madonna', 'plumber_42', 'u/hvac guy', 'hvac4life pro', '张伟', 'Dr. Who'])(
-  '%j is not taken apart',
+  '%j is not split',
   (name) => {
     expect(splitName(name)).toBeNull();
   },
@@ -35,10 +35,10 @@ test.each([
   ['j.doe@acme.com', { isFree: false, isRole: false, name: null }],
   ['jane.doe@gmx.de', { isFree: true, isRole: false }],
   ['a@example.com', { isFree: false }],
-])('%s is read', (email, expected) => {
+])('%s is parsed', (email, expected) => {
   expect(readMailbox(email)).toMatchObject(expected);
 });
 
-test.each(['', '@acme.com', 'jane'])('%j is no address', (email) => {
+test.each(['', '@acme.com', 'jane'])('%j is not an email address', (email) => {
   expect(readMailbox(email)).toBeNull();
 });

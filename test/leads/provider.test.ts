@@ -30,7 +30,7 @@ async function open(answer: Answer = answering(KNOWN), env: Record<string, strin
 
 const questions = ({ requests }: Receiver) => requests.map(({ body }) => JSON.parse(body));
 
-test('a lead is filled with what the provider knows beyond it, and each fact says so', async () => {
+test("a lead is filled with the provider's additional facts, and each names its source", async () => {
   const { provider, add } = await open();
   const lead = await add({ email: 'dana.whitlock@acme.com', company: { location: 'Boulder' } });
   expect(provider.requests[0]).toMatchObject({
@@ -53,13 +53,13 @@ test('a lead is filled with what the provider knows beyond it, and each fact say
   });
 });
 
-test('a fact that is too long is cut between two characters', async () => {
+test('a fact that is too long is truncated between two characters', async () => {
   const title = '🚚'.repeat(301);
   const { add } = await open(answering({ person: { title } }));
   expect((await add({ email: 'dana.whitlock@acme.com' })).title).toBe(`${'🚚'.repeat(299)}…`);
 });
 
-test('it is asked once for one question a day, and a fact is as old as the answer', async () => {
+test('it is asked each question once a day, and a fact is as old as the response', async () => {
   const { provider, add, clock, call } = await open();
   const { id } = await add({ email: 'dana@acme.com' });
   clock.advance(DAY_MS - 1);
@@ -72,7 +72,7 @@ test('it is asked once for one question a day, and a fact is as old as the answe
   expect((await add({ email: 'dana@acme.com' })).provenance.title.at).toBe('2026-01-02T00:00:00.000Z');
 });
 
-test('nobody waits for it longer than two seconds: what comes later is told by lead.enriched', async () => {
+test('no request waits for it longer than two seconds; later facts are sent as lead.enriched', async () => {
   let finish = () => {};
   const { provider, add, clock, events, call, addWebhook, nudged } = await open(
     (response, request, socket) => {
@@ -97,7 +97,7 @@ test('nobody waits for it longer than two seconds: what comes later is told by l
   expect((await call('GET', `/v1/leads/${id}`)).json().data.title).toBe('Operations Manager');
 });
 
-test('what comes for somebody who was erased meanwhile is dropped, and answers are forgotten', async () => {
+test('facts about somebody erased in the meantime are discarded, and responses are deleted', async () => {
   let finish = () => {};
   const { provider, add, clock, call } = await open((response, request, socket) => {
     finish = () => answering(KNOWN)(response, request, socket);
@@ -114,7 +114,7 @@ test('what comes for somebody who was erased meanwhile is dropped, and answers a
   expect((await call('GET', '/v1/leads')).json().data).toHaveLength(1);
 });
 
-test('after five failures it is left alone for a minute, and leads are added without it', async () => {
+test('after five failures, it is not asked for a minute, and leads are added without it', async () => {
   const { provider, add, clock, logLines } = await open(status(500));
   for (let i = 0; i < 7; i++) await add({ email: `p${i}@acme.com` });
   expect(provider.requests).toHaveLength(5);
@@ -126,7 +126,7 @@ test('after five failures it is left alone for a minute, and leads are added wit
   expect((await add({ email: 'late@acme.com' })).title).toBe('Operations Manager');
 });
 
-test('it is not asked while it wants to be left alone, nor beyond its share of the day', async () => {
+test('it is not asked until its Retry-After has passed, or beyond its daily limit', async () => {
   const { provider, add, clock } = await open(status(429, { 'retry-after': '30' }), {
     ENRICHMENT_DAILY_LIMIT: '2',
   });
@@ -143,7 +143,7 @@ test('it is not asked while it wants to be left alone, nor beyond its share of t
   expect(provider.requests).toHaveLength(3);
 });
 
-test('one that says nothing for ten seconds has failed, and one whose answer is not JSON too', async () => {
+test('no response within ten seconds is a failure, and so is one that is not JSON', async () => {
   const { provider, add, clock } = await open(hang);
   const adding = add({ email: 'a@acme.com' });
   await provider.received(1);
@@ -153,7 +153,7 @@ test('one that says nothing for ten seconds has failed, and one whose answer is 
   expect((await add({ email: 'b@acme.com' })).title).toBe('');
 });
 
-test('an address or profile that another lead has stays with it', async () => {
+test('an email address or profile of another lead stays with that lead', async () => {
   const { add, provider } = await open(status(404));
   await add({ linkedin_url: 'https://www.linkedin.com/in/dana' });
   provider.answer = answering(KNOWN);
@@ -161,7 +161,7 @@ test('an address or profile that another lead has stays with it', async () => {
   expect(lead).toMatchObject({ linkedin_url: '', title: 'Operations Manager' });
 });
 
-test('nothing is asked where it is not wanted, where nothing tells who it is, or where nothing is missing', async () => {
+test('nothing is asked if it is turned off, if nothing identifies the lead, or if nothing is missing', async () => {
   const { add, provider } = await open();
   await add({ email: 'a@acme.com', enrich: false });
   expect(provider.requests).toEqual([]);

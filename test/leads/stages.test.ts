@@ -16,7 +16,7 @@ function outcome(current: Stage, move: MoveInput): string {
   }
 }
 
-/** The rules once more, as a table of what is asked in which order. */
+/** The rules again, as a table of what is required, in order. */
 function expected(current: Stage, { stage, expected_stage, reason, reopen }: MoveInput): string {
   const rows: [boolean, string][] = [
     [expected_stage !== null && expected_stage !== current, 'STAGE_CONFLICT'],
@@ -36,7 +36,7 @@ const moves = fc.record({
   reopen: fc.boolean(),
 });
 
-test('every move from every stage is what the table says', () => {
+test('every move from every stage matches the table', () => {
   fc.assert(
     fc.property(stage, moves, (current, move) => {
       expect(outcome(current, move)).toBe(expected(current, move));
@@ -48,13 +48,13 @@ test('every move from every stage is what the table says', () => {
 const plain = { expected_stage: null, reason: '', reopen: false };
 
 test.each(OPEN.flatMap((from) => [...OPEN, 'won' as const].map((to): [Stage, Stage] => [from, to])))(
-  'from %s to %s needs nothing',
+  'from %s to %s requires nothing',
   (from, to) => {
     expect(outcome(from, { ...plain, stage: to })).toBe(from === to ? 'stays' : 'moves');
   },
 );
 
-test('a conflict names the stage that the lead is in', () => {
+test('a conflict names the current stage of the lead', () => {
   const move = { ...plain, stage: 'won' as const, expected_stage: 'new' as const };
   expect(() => decideMove('contacted', move)).toThrow(
     expect.objectContaining({

@@ -24,12 +24,12 @@ test('IDs sort by creation time', () => {
   expect([...ids].sort()).toEqual(ids);
 });
 
-test('ten thousand IDs of one millisecond are unique', () => {
+test('ten thousand IDs created in one millisecond are unique', () => {
   const newId = idsAt([]);
   expect(new Set(Array.from({ length: 10_000 }, () => newId('x'))).size).toBe(10_000);
 });
 
-test('the floor of a time sorts before every ID created from then on, and after earlier ones', () => {
+test('the floor of a time sorts after all earlier IDs, and before all others', () => {
   const newId = idsAt([1_000, 1_001]);
   const [before, at] = [newId('att'), newId('att')];
   const floor = idFloor('att', 1_001);

@@ -33,7 +33,7 @@ test.each([
   expect(areOne(TEXT, other)).toBe(false);
 });
 
-test('texts with different numbers are different', () => {
+test('texts with different numbers are not near-duplicates', () => {
   expect(areOne(`${TEXT} Street 5.`, `${TEXT} Street 6.`)).toBe(false);
 });
 
@@ -43,19 +43,19 @@ test('a different word in a short text makes it different, a different spelling 
   expect(isNear(wish('dispatcher'), wish('dispacher'))).toBe(true);
 });
 
-test('texts of one word, and texts without spaces, are recognised', () => {
+test('recognises texts of a single word and texts without spaces', () => {
   expect(areOne('CRM?', 'crm')).toBe(true);
   expect(areOne('我们正在寻找新的软件系统请推荐', '我们正在寻找新的软件系统请推荐吧')).toBe(true);
 });
 
-test('nearly all texts of fifty words are recognised after one word was changed', () => {
+test('recognises nearly all texts of fifty words after one word has changed', () => {
   const words = fc.array(fc.stringMatching(/^[a-z]{3,8}$/), { minLength: 50, maxLength: 50 });
   const texts = fc.sample(words, { numRuns: 300, seed: 1 });
   const found = texts.filter((text) => areOne(text.join(' '), text.with(20, 'changed').join(' ')));
   expect(found.length).toBeGreaterThanOrEqual(295);
 });
 
-test('plain ASCII text has the same words as in a mixed text', () => {
+test('ASCII text is split into the same words alone as within mixed text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary-ascii' }), (text) => {
       expect([...readNearText(`${text} `).words, 'e']).toEqual(readNearText(`${text} \u00e9`).words);

@@ -23,7 +23,7 @@ function start(...jobs: PeriodicJob[]): Periodic {
   return periodic;
 }
 
-/** Waits for the work that a timer started. */
+/** Waits for work started by a timer. */
 async function advance(ms: number): Promise<void> {
   clock.advance(ms);
   await new Promise((resolve) => setImmediate(resolve));
@@ -39,7 +39,7 @@ test('every job runs a second after the start, and then at its own interval', as
   expect(ran).toEqual(['fast', 'slow', 'fast', 'fast', 'slow']);
 });
 
-test('a failed job is reported, runs again at its next time, and delays no other', async () => {
+test('a failed job is reported, runs again at its next time, and does not delay other jobs', async () => {
   const bad = job('bad', 1_000, async () => {
     throw new Error('broken');
   });
@@ -69,7 +69,7 @@ test('a job is not started again while it runs, however long it takes', async ()
   expect(ran).toEqual(['long', 'long']);
 });
 
-test('stopping interrupts the current job, waits for it, and starts no other', async () => {
+test('stopping interrupts the current job, waits for it to end, and starts no more', async () => {
   let asked = () => false;
   let finish = () => {};
   const long = job('long', 1_000, (isStopping) => {

@@ -53,7 +53,7 @@ test('an excerpt never exceeds the maximum number of code points', () => {
 });
 
 test.each(['NFC', 'NFD', 'NFKC', 'NFKD'] as const)(
-  '%s of a text as people write it is that of the language',
+  '%s of ordinary text matches String.prototype.normalize',
   (form) => {
     const word = fc.stringMatching(/^[\p{L}\p{N}]{1,5}[\p{M}\uff9e\uff9f]{0,30}$/u);
     fc.assert(
@@ -90,7 +90,7 @@ test('only trailing slashes are removed from a path', () => {
   expect(paths.map(withoutTrailingSlashes)).toEqual(['', '', '', '/a', '/a', '/a', '/a//b', '//x']);
 });
 
-test('a text of ligatures grows at most fourfold, and Korean is not truncated', () => {
+test('text consisting of ligatures grows at most fourfold, and Korean text is not truncated', () => {
   expect(normalised('\ufdfa'.repeat(20_000), 'NFKD')).toHaveLength(80_000);
   const korean = '한'.repeat(20_000);
   expect(normalised(korean, 'NFKD')).toBe(korean.normalize('NFKD'));

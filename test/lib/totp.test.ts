@@ -16,7 +16,7 @@ test('codes match RFC 6238, appendix B', () => {
   expect(totpCode(SECRET, 1)).toBe('287082');
 });
 
-test('codes of counters match RFC 4226, appendix D', () => {
+test('codes for counters match RFC 4226, appendix D', () => {
   const codes = [
     '755224',
     '287082',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createYielder, lineWaitMs, standInLine } from '../../src/lib/yielding.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
-test('long work yields when its time is used up, and not before', async () => {
+test('long work yields once its time slice is used up, and not before', async () => {
   const clock = createManualClock();
   const nextTurn = createYielder(clock, 10);
   let others = 0;
@@ -52,7 +52,7 @@ test('tasks with short chunks share a turn', async () => {
   expect((await turnsOf(500, 0)).length).toBeLessThan(50);
 });
 
-test('the wait in the queue is estimated from the previous turns', async () => {
+test('the wait in the queue is estimated from previous turns', async () => {
   expect(lineWaitMs()).toBe(0);
   const going = Array.from({ length: 10 }, () => standInLine().then(() => work(6)));
   await going[0];

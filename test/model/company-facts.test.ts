@@ -50,7 +50,7 @@ test('the last manual value takes precedence over observed ones', () => {
           kind === 'set'
             ? setFacts(facts, says, index)
             : observeFacts(facts, company, { signalId: `sig_${index}`, at: index });
-        // Nothing is written if nothing is new.
+        // Without new values, nothing is written.
         if (JSON.stringify(facts) === JSON.stringify(before)) expect(facts).toBe(before);
       }
       for (const field of COMPANY_FACTS) {

@@ -18,7 +18,7 @@ test.each([
   expect(maskMentions(text, pattern)).toBe(masked);
 });
 
-test('only strings of JSON are changed, at any depth and with any escapes', () => {
+test('changes only the strings in JSON, at any depth and with any escapes', () => {
   const json = JSON.stringify({ a: ['\njane@acme.com', 1, null], b: { c: '"jane@acme.com"' } });
   expect(JSON.parse(maskJson(json, pattern))).toEqual({
     a: [`\n${'█'.repeat(13)}`, 1, null],

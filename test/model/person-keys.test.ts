@@ -16,7 +16,7 @@ test.each([
   expect(linkedinProfile(url)).toBe('in/jane-doe');
 });
 
-test('percent-encoded letters are the same as literal ones', () => {
+test('percent-encoded letters are equivalent to literal ones', () => {
   expect(linkedinProfile('https://linkedin.com/in/j%C3%BCrgen')).toBe(
     linkedinProfile('https://linkedin.com/in/jürgen'),
   );
@@ -46,7 +46,7 @@ test.each([
   expect(linkedinProfile(url)).toBeNull();
 });
 
-test('addresses are compared without case and white space; plus addresses are different', () => {
+test('addresses are compared ignoring case and white space; plus addresses are distinct', () => {
   const key = (email: string) => personKeys({ email, linkedin_url: '' });
   expect(key(' Jane@ACME.com ')).toEqual(['email:jane@acme.com']);
   expect(key('sales+north@acme.com')).not.toEqual(key('sales+south@acme.com'));
@@ -76,7 +76,7 @@ test('names that differ only in vowel signs are different people', () => {
   expect(nameKey('राम', 'acme.in')).not.toBe(nameKey('रमा', 'acme.in'));
 });
 
-test('a profile found in any text has a URL that gives the same profile', () => {
+test('the URL of a profile found in any text yields the same profile', () => {
   fc.assert(
     fc.property(
       fc.oneof(

@@ -8,7 +8,7 @@ async function open(env: Record<string, string> = {}) {
     t.app.inject({ url, headers, remoteAddress });
 }
 
-test.each(['/metrics', '/ready'])('without a token %s is told to this machine alone', async (url) => {
+test.each(['/metrics', '/ready'])('without a token, %s is served only to this machine', async (url) => {
   const ask = await open();
   for (const own of ['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1']) {
     expect([own, (await ask({}, own, url)).statusCode]).toEqual([own, 200]);
@@ -21,7 +21,7 @@ test.each(['/metrics', '/ready'])('without a token %s is told to this machine al
   }
 });
 
-test('what a proxy on this machine passes on is not this machine', async () => {
+test('a request forwarded by a proxy on this machine does not count as from this machine', async () => {
   const ask = await open();
   for (const name of ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip']) {
     expect((await ask({ [name]: '127.0.0.1' })).statusCode).toBe(401);
@@ -29,7 +29,7 @@ test('what a proxy on this machine passes on is not this machine', async () => {
 });
 
 test.each(['/metrics', '/ready'])(
-  'with a token %s is told to whoever shows it, and to nobody else',
+  'with a token, %s is served only to callers that present it',
   async (url) => {
     const ask = await open({ ADMIN_METRICS_TOKEN: 'open sesame' });
     for (const scheme of ['Bearer', 'bearer']) {

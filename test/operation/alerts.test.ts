@@ -23,10 +23,10 @@ const queries: string[] = dashboard.panels.flatMap(({ targets }: { targets: { ex
   targets.map(({ expr }) => expr),
 );
 
-/** Names of series in a query of Prometheus that are ours or our process's. */
+/** The names of our own and our process's series in a Prometheus query. */
 const namesIn = (query: string) => query.match(/\b(signalpost|process|nodejs)_[a-z0-9_]+/g) ?? [];
 
-test('every metric that an alert or the dashboard names is there', async () => {
+test('every metric used by an alert or the dashboard exists', async () => {
   const t = await buildTestApp();
   onTestFinished(() => t.app.close());
   await t.app.inject({ method: 'POST', url: '/v1/signals', payload: aPost(), headers: t.auth });
@@ -41,7 +41,7 @@ test('every metric that an alert or the dashboard names is there', async () => {
   expect(named.filter((name) => !known.has(name))).toEqual([]);
 });
 
-test('every alert says how bad it is and what happened, and has its heading in the runbook', () => {
+test('every alert has a severity and a summary, and a heading in the runbook', () => {
   const headings = [...readFileSync(`${FOLDER}/runbook.md`, 'utf8').matchAll(/^## (.+)$/gm)].map(
     ([, heading = '']) => heading.toLowerCase().replaceAll(' ', '-'),
   );
@@ -58,12 +58,12 @@ test('every alert says how bad it is and what happened, and has its heading in t
 
 const promtool = spawnSync('promtool', ['--version']).status === 0;
 
-test.runIf(promtool)('promtool reads the alert rules', () => {
+test.runIf(promtool)('promtool accepts the alert rules', () => {
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', ALERTS], { encoding: 'utf8' });
   expect([status, stdout, stderr]).toEqual([0, expect.stringContaining('SUCCESS'), '']);
 });
 
-test('the dashboard has a panel for each of its queries, and no two in one place', () => {
+test('the dashboard has a panel for each of its queries, and no two at the same position', () => {
   const places = dashboard.panels.map(
     ({ gridPos: { x, y } }: { gridPos: { x: number; y: number } }) => `${x},${y}`,
   );

@@ -6,7 +6,7 @@ import { createManualClock } from '../support/manual-clock.ts';
 
 const outage = () => new DomainError('UNAVAILABLE', 'It cannot be reached.', { storage: 'outage' });
 
-/** Three steps, of which the second fails as often as `faults` says; `done` names those that succeeded. */
+/** Three steps, the second of which fails with each of `faults` first; `done` names those that succeeded. */
 function someSteps(faults: Error[]) {
   const done: string[] = [];
   const step = (name: string) => async () => void done.push(name);
@@ -32,7 +32,7 @@ function aServer() {
   return { pass, lines, deps: { clock, logger: logger as never } };
 }
 
-test('work begins at once, in order', async () => {
+test('work begins immediately, in order', async () => {
   const { deps, lines } = aServer();
   const { done, steps } = someSteps([]);
   await beginWork(deps, steps);
@@ -40,7 +40,7 @@ test('work begins at once, in order', async () => {
   expect(lines).toEqual([]);
 });
 
-test('a step that the storage is missing for is tried again each second, and no other a second time', async () => {
+test('a step that fails because the storage is unavailable is retried every second, and no other step is repeated', async () => {
   const { pass, deps, lines } = aServer();
   const { done, steps } = someSteps([outage(), outage(), new Error('a fault of our own')]);
   await beginWork(deps, steps);
@@ -58,7 +58,7 @@ test('a step that the storage is missing for is tried again each second, and no 
   ]);
 });
 
-test('any other fault of the first try is thrown', async () => {
+test('any other error of the first attempt is thrown', async () => {
   const { pass, deps } = aServer();
   const { done, steps } = someSteps([new Error('a fault of our own')]);
   await expect(beginWork(deps, steps)).rejects.toThrow('a fault of our own');
@@ -66,7 +66,7 @@ test('any other fault of the first try is thrown', async () => {
   expect(done).toEqual(['first']);
 });
 
-test('once it is stopped nothing begins', async () => {
+test('once stopped, nothing begins', async () => {
   const { pass, deps } = aServer();
   const { done, steps } = someSteps([outage()]);
   const begun = await beginWork(deps, steps);
@@ -75,7 +75,7 @@ test('once it is stopped nothing begins', async () => {
   expect(done).toEqual(['first']);
 });
 
-test('stopped during a try, it ends with the step under way', async () => {
+test('when stopped during an attempt, it ends with the current step', async () => {
   const { pass, deps, lines } = aServer();
   const faults: Error[] = [outage()];
   const { promise, reject } = Promise.withResolvers<void>();

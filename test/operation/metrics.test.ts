@@ -17,7 +17,7 @@ const figureOf = (text: string, series: string) =>
       ?.slice(series.length + 1),
   );
 
-/** The series that the product promises, by their names alone. */
+/** The documented series, by name. */
 const PROMISED = [
   'signalpost_http_requests_total',
   'signalpost_http_request_duration_seconds',
@@ -55,7 +55,7 @@ const PROMISED = [
   'nodejs_eventloop_lag_p99_seconds',
 ];
 
-test('every promised metric is there, with its type, in the text format of Prometheus', async () => {
+test('every documented metric is exported, with its type, in the Prometheus text format', async () => {
   const answer = await t.app.inject('/metrics');
   expect(answer.statusCode).toBe(200);
   expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
@@ -65,7 +65,7 @@ test('every promised metric is there, with its type, in the text format of Prome
   for (const line of lines) expect(line).toMatch(/^[a-z0-9_]+(\{[^}]*\})? (-?[\d.e+-]+|Nan|[+-]Inf)$/);
 });
 
-test('requests are counted by route, method and status, with how long they took', async () => {
+test('requests are counted by route, method and status, with their duration', async () => {
   await t.app.inject({ method: 'POST', url: '/v1/signals', payload: aPost(), headers: t.auth });
   await t.app.inject({ url: '/v1/signals?limit=1', headers: t.auth });
   await t.app.inject({ url: '/v1/signals/sig_unknown', headers: t.auth });
@@ -82,7 +82,7 @@ test('requests are counted by route, method and status, with how long they took'
   );
 });
 
-test('callers cannot make series: addresses that nobody serves are one, and no id stands in a label', async () => {
+test('callers cannot create series: all unknown URLs are one, and no label contains an ID', async () => {
   for (const path of ['/a', '/b', '/v1/x', '/v1/y/z', '/api/a', '/api/b?c=d']) await t.app.inject(path);
   const text = await read();
   const routes = new Set([...text.matchAll(/route="([^"]*)"/g)].map(([, route]) => route));
@@ -90,7 +90,7 @@ test('callers cannot make series: addresses that nobody serves are one, and no i
   expect(text).not.toContain(t.tenant.id);
 });
 
-test('what is stored is counted: deliveries that wait, commits, requests that were answered', async () => {
+test('stored work is counted: pending deliveries, commits, completed requests', async () => {
   const hook = { url: 'https://receiver.example.com/hook' };
   await t.app.inject({ method: 'POST', url: '/v1/webhooks', payload: hook, headers: t.auth });
   await t.app.inject({ method: 'POST', url: '/v1/signals', payload: aPost(), headers: t.auth });
@@ -103,7 +103,7 @@ test('what is stored is counted: deliveries that wait, commits, requests that we
   expect(figureOf(text, 'signalpost_store_queue_length')).toBe(0);
 });
 
-test('what ends without an attempt is counted too: too large to be sent, and expired', async () => {
+test('deliveries that end without an attempt are counted, too: too large, and expired', async () => {
   const tally = createDispatcherTally();
   tally.countRejected();
   const busy = await buildTestApp({
@@ -116,7 +116,7 @@ test('what ends without an attempt is counted too: too large to be sent, and exp
   expect(figureOf(body, 'signalpost_deliveries_total{outcome="expired"}')).toBe(3);
 });
 
-test('signals are counted by class and by how the post came in', async () => {
+test('signals are counted by class and by how the post was submitted', async () => {
   const send = (url: string, payload: object) =>
     t.app.inject({ method: 'POST', url, payload, headers: t.auth });
   await send('/v1/signals', aPost({ external_id: '1' }));

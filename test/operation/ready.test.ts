@@ -7,7 +7,7 @@ import { createManualClock } from '../support/manual-clock.ts';
 
 const clock = createManualClock();
 
-/** A server that is well, but for `faults`. */
+/** A server that is healthy except for `faults`. */
 function aServer(faults: { probe?: () => Promise<void>; pulse?: Partial<StorePulse>; stuck?: string }) {
   const well = {
     accepting: true,
@@ -23,7 +23,7 @@ function aServer(faults: { probe?: () => Promise<void>; pulse?: Partial<StorePul
   });
 }
 
-test('a server that does its work says so, having written', async () => {
+test('a working server reports ready after a write', async () => {
   const t = await buildTestApp();
   onTestFinished(() => t.app.close());
   const before = t.store.pulse().commitOperations.sum;
@@ -36,7 +36,7 @@ test('a server that does its work says so, having written', async () => {
   expect(t.store.pulse().commitOperations.sum).toBe(before + 1);
 });
 
-test('one whose storage fails answers 503 with what fails, and liveness stays well', async () => {
+test('a server whose storage fails responds with 503 and the failed check, and liveness stays ok', async () => {
   const t = await buildTestApp({
     wrapStore: (store) => ({ ...store, probe: () => Promise.reject(new Error('The storage is full.')) }),
   });
@@ -51,7 +51,7 @@ test('one whose storage fails answers 503 with what fails, and liveness stays we
   expect((await t.app.inject('/api/health')).statusCode).toBe(200);
 });
 
-test('a write that takes too long is a fault, however it ends', async () => {
+test('a write that takes too long is a failure, however it ends', async () => {
   const looking = aServer({ probe: () => new Promise(() => undefined) })();
   clock.advance(3_000);
   expect(await looking).toMatchObject({ status: 'unready', checks: { store: { ok: false } } });
@@ -71,11 +71,11 @@ test.each([
   expect(Object.values(checks).filter(({ ok }) => !ok)).toHaveLength(1);
 });
 
-test('a store in memory needs no room on a disk', async () => {
+test('an in-memory store needs no disk space', async () => {
   expect((await aServer({ pulse: { freeBytes: null } })()).status).toBe('ready');
 });
 
-test('who asks meanwhile shares the answer: no flood of questions is a flood of writes', async () => {
+test('concurrent requests share one result, so that a flood of requests causes no flood of writes', async () => {
   let probes = 0;
   const look = aServer({
     probe: async () => {

@@ -16,7 +16,7 @@ async function aStandby() {
 
 const unreachable = () => new StoreOpenError('unreachable', 'The PostgreSQL server cannot be reached.');
 
-/** Asks until somebody listens: the port is taken in the turns of the loop after the first try. */
+/** Retries until something listens: the port is opened some turns of the event loop after the first attempt. */
 async function ask(url: string): Promise<Response> {
   for (let tries = 0; ; tries++) {
     const answer = await fetch(url).catch((error: unknown) => {
@@ -27,7 +27,7 @@ async function ask(url: string): Promise<Response> {
   }
 }
 
-test('until the storage can be reached every request gets 503, and then the port is free', async () => {
+test('until the storage can be reached, every request gets 503; then the port is released', async () => {
   const { url, clock, lines, deps } = await aStandby();
   let tries = 0;
   const opening = openWhenReachable(deps, async () => {
@@ -59,7 +59,7 @@ test('until the storage can be reached every request gets 503, and then the port
   ]);
 });
 
-test('a storage that can be reached is opened without a word, and any other fault is thrown', async () => {
+test('a reachable storage is opened without logging, and any other error is thrown', async () => {
   const { lines, deps } = await aStandby();
   expect(await openWhenReachable(deps, async () => 1)).toBe(1);
   const refused = openWhenReachable(deps, async () => {

@@ -8,7 +8,7 @@ import { startTracing } from '../../src/operation/tracing.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
-/** Keeps what is posted to it. */
+/** Records what is posted to it. */
 async function startCollector() {
   const posts: { url: string; type: string; body: Buffer }[] = [];
   const server = createServer((request, response) => {
@@ -26,7 +26,7 @@ async function startCollector() {
   return { posts, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-test('spans reach the collector that the usual variables name, under the service that they name', async () => {
+test('spans reach the collector named by the standard variables, under the service name they set', async () => {
   const { posts, url } = await startCollector();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SERVICE_NAME: 'signals-of-acme' };
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
@@ -49,7 +49,7 @@ test('spans reach the collector that the usual variables name, under the service
     expect(body.includes(text)).toBe(true);
 });
 
-test('a trace that its caller does not keep is not kept here, and its flag is passed on', async () => {
+test('a trace not sampled by its caller is not recorded here, and its flag is passed on', async () => {
   const { posts, url } = await startCollector();
   vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', url);
   const { tracing } = loadConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: url });
@@ -74,7 +74,7 @@ test.each([
 ])('a tracestate is passed on %s', async (_, tracestate, passed) => {
   const { tracing } = loadConfig(ENDPOINT);
   const { tracer, close } = startTracing(tracing ?? expect.fail('nothing'), { warn: () => undefined });
-  // A trace that its caller does not keep is not exported, so that no collector is asked for.
+  // A trace not sampled by its caller is not exported, so that no collector is needed.
   const parent = `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00 ${tracestate}`;
   const span = tracer.begin('GET /', { kind: 'server', parent, attributes: {} });
   expect(span.tracestate).toBe(passed);
@@ -88,12 +88,12 @@ test.each([
   ['no endpoint', {}],
   ['the SDK disabled', { ...ENDPOINT, OTEL_SDK_DISABLED: 'true' }],
   ['no exporter', { ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }],
-])('with %s nothing is traced', (_, env) => expect(loadConfig(env).tracing).toBeNull());
+])('with %s, nothing is traced', (_, env) => expect(loadConfig(env).tracing).toBeNull());
 
 test.each([
   [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /OTEL_EXPORTER_OTLP_PROTOCOL: must be one of http\/protobuf/],
   [{ OTEL_TRACES_SAMPLER: 'jaeger_remote' }, /OTEL_TRACES_SAMPLER: must be one of always_on/],
   [{ OTEL_TRACES_SAMPLER_ARG: '2' }, /OTEL_TRACES_SAMPLER_ARG: must be a number from 0 to 1/],
-])('%j is refused at start', (env, message) =>
+])('%j is refused at startup', (env, message) =>
   expect(() => loadConfig({ ...ENDPOINT, ...env })).toThrow(message),
 );

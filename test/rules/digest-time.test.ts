@@ -12,11 +12,11 @@ describe('the hour of a digest', () => {
     ['just struck', '2026-07-15T12:00:00Z', '2026-07-16T12:00:00.000Z'],
     ['over the change in spring', '2026-03-07T14:00:00Z', '2026-03-08T12:00:00.000Z'],
     ['over the change in autumn', '2026-10-31T14:00:00Z', '2026-11-01T13:00:00.000Z'],
-  ])('is struck by the clocks of its zone: %s', (_name, now, next) => {
+  ])('follows the local time of its time zone: %s', (_name, now, next) => {
     expect(iso(nextDaily(at(now), NEW_YORK))).toBe(next);
   });
 
-  test('an hour skipped in spring begins right after the clock change', () => {
+  test('an hour skipped in spring starts right after the clock change', () => {
     const daily = { timezone: 'America/New_York', hour: 2 };
     expect(iso(nextDaily(at('2026-03-08T00:00:00Z'), daily))).toBe('2026-03-08T07:00:00.000Z');
   });
@@ -52,13 +52,13 @@ describe('the hour of a digest', () => {
   });
 });
 
-test('full hours are local', () => {
+test('full hours are those of the local time', () => {
   expect(iso(lastHourly(at('2026-05-05T10:20:00Z'), 'Asia/Kolkata'))).toBe('2026-05-05T09:30:00.000Z');
 });
 
 describe('after a change of settings', () => {
   const now = at('2026-07-15T12:20:00Z');
-  test('a digest is due at once during its hour, unless one was created today', () => {
+  test('a digest is due immediately during its hour, unless one was already created that day', () => {
     expect(dueAfterChange(now, NEW_YORK, null)).toBe(now);
     expect(dueAfterChange(now, NEW_YORK, at('2026-07-14T12:00:00Z'))).toBe(now);
     expect(iso(dueAfterChange(now, NEW_YORK, at('2026-07-15T05:00:00Z')))).toBe('2026-07-16T12:00:00.000Z');

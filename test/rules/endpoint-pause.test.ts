@@ -30,7 +30,7 @@ describe('pausing an endpoint', () => {
   };
 
   test.each(['failures', 'gone'] as const)(
-    'for %s is told to the owner, once a pause, without the path',
+    'for the reason %s notifies the owner once per pause, without the path of the URL',
     (reason) => {
       expect(pauseMail(endpoint, reason, T0)).toEqual({
         id: 'mal_1_3',

@@ -33,6 +33,6 @@ test.each([
   ['Geschäftsführerin', 'c_suite', 'executive'],
   ['Plumber', '', ''],
   ['', '', ''],
-])('%j is of seniority %j in %j', (title, seniority, department) => {
+])('%j has the seniority %j and the department %j', (title, seniority, department) => {
   expect([seniorityOf(title), departmentOf(title)]).toEqual([seniority, department]);
 });

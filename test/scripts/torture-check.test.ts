@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { slopePerMinute, totalQueue } from '../../scripts/torture/check.ts';
 
-test('what was promised and never came is lost, what was never asked for is unexpected', () => {
+test('accepted deliveries that never arrived are lost, and those never requested are unexpected', () => {
   const queue = totalQueue({
     attempted: new Set(['a', 'b', 'c', 'd']),
     accepted: new Set(['a', 'b']),
@@ -20,7 +20,7 @@ test('what was promised and never came is lost, what was never asked for is unex
   });
 });
 
-test('a figure that grows by two a second grows by 120 a minute, whatever its noise', () => {
+test('a figure that grows by two per second grows by 120 per minute, despite noise', () => {
   const samples = Array.from({ length: 60 }, (_, s) => [s, 100 + 2 * s + (s % 2 === 0 ? 5 : -5)] as const);
   expect(slopePerMinute(samples)).toBeCloseTo(120, -1);
   expect(slopePerMinute([[0, 7]])).toBe(0);

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.app.close());
 
-/** Exactly these bytes as the target: `inject` and every client would tidy them first. */
+/** Sends exactly these bytes as the target: `inject` and every client would normalise them first. */
 const ask = (target: string, headers: string[] = [], method = 'GET') =>
   sendRaw(
     t.app,
@@ -49,21 +49,21 @@ test.each([
   ['/api/%zz', 404],
   ['/api/../v1/me', 404],
   ['/pricing\u0000', 400],
-  // Bytes beyond ASCII are no part of an address (RFC 3986): they come as escapes.
+  // URLs contain only ASCII (RFC 3986): other bytes must be escaped.
   ['/caf\u00e9', 400],
   ['/caf%C3%A9', 404],
-] as const)('%j is answered with %i', async (target, status) => {
+] as const)('%j gets status %i', async (target, status) => {
   const answer = await ask(target);
   expect(answer.status).toBe(status);
   expect(answer.headers).not.toHaveProperty('location');
 });
 
-test('an absolute address is read like its path', async () => {
+test('an absolute URL is handled like its path', async () => {
   expect((await ask('http://evil.example/pricing')).status).toBe(200);
   expect((await ask('http://evil.example/pricing/')).headers.location).toBe('/pricing');
 });
 
-test('headers of any length that fits are read, longer ones refused', async () => {
+test('headers up to the size limit are read, and longer ones are refused', async () => {
   const long = `text/markdown;q=0.5;${'x'.repeat(12_000)}`;
   const answer = await ask('/pricing', [`Accept: ${long}`, `If-None-Match: ${'"a", '.repeat(500)}"b"`]);
   expect(answer.status).toBe(200);
@@ -71,7 +71,7 @@ test('headers of any length that fits are read, longer ones refused', async () =
   expect((await ask('/pricing', [`Accept: ${'x'.repeat(20_000)}`])).status).toBe(431);
 });
 
-test('no path brings a page out of its depth or leads to another host', async () => {
+test('no path causes a server error or redirects to another host', async () => {
   const piece = fc.oneof(
     fc.constantFrom(
       '/',

@@ -26,20 +26,23 @@ const CACHED = [
   '/.well-known/security.txt',
 ];
 
-test.each(CACHED)('%s is 304 for whom has it, with what a cache needs and no body', async (url) => {
-  const first = await get(url);
-  const { etag = '', ...headers } = first.headers as Record<string, string>;
-  for (const method of ['GET', 'HEAD'] as const) {
-    const again = await get(url, { 'if-none-match': etag }, method);
-    expect(again.statusCode).toBe(304);
-    expect(again.body).toBe('');
-    expect(again.headers.etag).toBe(etag);
-    for (const name of ['cache-control', 'last-modified', 'vary', 'link']) {
-      expect(again.headers[name]).toBe(headers[name]);
+test.each(CACHED)(
+  '%s is 304 for clients that have it, with the headers a cache needs and no body',
+  async (url) => {
+    const first = await get(url);
+    const { etag = '', ...headers } = first.headers as Record<string, string>;
+    for (const method of ['GET', 'HEAD'] as const) {
+      const again = await get(url, { 'if-none-match': etag }, method);
+      expect(again.statusCode).toBe(304);
+      expect(again.body).toBe('');
+      expect(again.headers.etag).toBe(etag);
+      for (const name of ['cache-control', 'last-modified', 'vary', 'link']) {
+        expect(again.headers[name]).toBe(headers[name]);
+      }
+      for (const name of ['content-type', 'content-length']) expect(again.headers).not.toHaveProperty(name);
     }
-    for (const name of ['content-type', 'content-length']) expect(again.headers).not.toHaveProperty(name);
-  }
-});
+  },
+);
 
 test.each([
   ['a list that holds the tag', (etag: string) => ({ 'if-none-match': `"x", ${etag}` }), 304],
@@ -64,12 +67,12 @@ test.each([
     () => ({ 'if-none-match': '"other"', 'if-modified-since': new Date(PAGES_CHANGED_AT).toUTCString() }),
     200,
   ],
-])('a condition of %s is answered by the rules', async (_name, conditions, status) => {
+])('a condition of %s is evaluated as specified', async (_name, conditions, status) => {
   const { etag } = (await get('/pricing')).headers;
   expect((await get('/pricing', conditions(String(etag)))).statusCode).toBe(status);
 });
 
-test('the tag of one representation is no use for the other', async () => {
+test('the ETag of one representation does not match the other', async () => {
   const html = String((await get('/pricing')).headers.etag);
   const text = await get('/pricing', { accept: 'text/markdown', 'if-none-match': html });
   expect(text.statusCode).toBe(200);
@@ -87,9 +90,12 @@ test('a 404 is never 304', async () => {
   expect((await get('/api/nope', { 'if-none-match': '*' })).statusCode).toBe(404);
 });
 
-test.each(['/api/health', '/api/v1/status', '/api/nope'])('nobody may keep an answer of %s', async (url) => {
-  const answer = await get(url, { 'if-none-match': '*' });
-  expect(answer.headers['cache-control']).toBe('no-store');
-  expect(answer.headers).not.toHaveProperty('etag');
-  expect(answer.statusCode).not.toBe(304);
-});
+test.each(['/api/health', '/api/v1/status', '/api/nope'])(
+  'a response of %s may not be cached',
+  async (url) => {
+    const answer = await get(url, { 'if-none-match': '*' });
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(answer.headers).not.toHaveProperty('etag');
+    expect(answer.statusCode).not.toBe(304);
+  },
+);

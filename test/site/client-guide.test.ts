@@ -17,7 +17,7 @@ const CLIENT = resolve(import.meta.dirname, '../../src/client/client.ts');
 const blocks = codeBlocks('developers/client.md');
 const secret = generateSecret(systemRandom);
 
-/** A folder where packages of this repository are found. */
+/** A folder from which packages of this repository can be imported. */
 function aFolder(): string {
   const parent = resolve(import.meta.dirname, '../../node_modules/.cache/signalpost-samples');
   mkdirSync(parent, { recursive: true });
@@ -51,7 +51,7 @@ function start(command: string, args: string[], folder: string, env: Record<stri
   };
 }
 
-/** Sends a body to a receiver, signed as a delivery; what it answers. */
+/** Sends a body to a receiver, signed like a delivery; returns the response. */
 async function deliver(
   port: number,
   id: string,
@@ -75,7 +75,7 @@ async function untilItListens(port: number): Promise<void> {
   }
 }
 
-test('the calls of the guide run against a server', async () => {
+test('the calls in the guide run against a server', async () => {
   const site = await serveStarterSite();
   onTestFinished(() => site.app.close());
   const folder = aFolder();
@@ -92,7 +92,7 @@ const hasFlask = spawnSync('python3', ['-c', 'import flask']).status === 0;
 const RECEIVERS = ['fastify.mjs', 'express.mjs', 'hono.mjs', ...(hasFlask ? ['app.py'] : [])];
 
 test.each(RECEIVERS)(
-  'the receiver %s takes what is genuine, once, and nothing else',
+  'the receiver %s accepts genuine deliveries, each once, and nothing else',
   async (file) => {
     const folder = aFolder();
     const isPython = file.endsWith('.py');
@@ -119,13 +119,13 @@ test.each(RECEIVERS)(
   60_000,
 );
 
-test('the guide has a receiver for every framework that it names', () => {
+test('the guide has a receiver for every framework it names', () => {
   expect(blocks.map(({ name }) => name).filter((name) => name !== '')).toEqual([
     ...['client.mjs', 'express.mjs', 'fastify.mjs', 'hono.mjs', 'app.py', 'hooks_controller.rb', 'hook.php'],
   ]);
 });
 
-/** Takes the place of a CRM: every request as it came, and what `answer` makes of it. */
+/** Simulates a CRM: records every request, and responds with the result of `answer`. */
 async function aCrm(answer: (path: string) => { status: number; body: object }) {
   const calls: { method: string; path: string; token: string; body: unknown }[] = [];
   const server = createServer(async (request, response) => {
@@ -172,7 +172,7 @@ async function crmReceiver(crm: 'hubspot' | 'attio', env: Record<string, string>
   return { port, run, setUp };
 }
 
-test('the recipe for HubSpot writes contact, company and their association, and says so where it could not', async () => {
+test('the HubSpot recipe writes contact, company and their association, and reports failures', async () => {
   let status = 200;
   const crm = await aCrm((path) => ({
     status,
@@ -223,7 +223,7 @@ test('the recipe for HubSpot writes contact, company and their association, and 
     },
     { method: 'PUT', path: '/crm/v4/objects/contacts/10/associations/default/companies/20' },
   ]);
-  expect(JSON.stringify(crm.calls)).not.toContain('hs_linkedin_url'); // it is not known
+  expect(JSON.stringify(crm.calls)).not.toContain('hs_linkedin_url'); // it is unknown
   crm.calls.length = 0;
   const nowhere = { ...LEAD, email: '' };
   expect(await deliver(port, 'dlv_2', { body: created(nowhere) })).toBe(204);
@@ -234,7 +234,7 @@ test('the recipe for HubSpot writes contact, company and their association, and 
   expect(await deliver(port, 'dlv_5', { body: created(LEAD), signed: '{}' })).toBe(401);
 }, 60_000);
 
-test('the recipe for Attio asserts the company and the person', async () => {
+test('the Attio recipe asserts the company and the person', async () => {
   const crm = await aCrm(() => ({ status: 200, body: { data: {} } }));
   const { port, run, setUp } = await crmReceiver('attio', { ATTIO_TOKEN: 'att-1', ATTIO_URL: crm.url });
   expect(

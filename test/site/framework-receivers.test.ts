@@ -9,15 +9,15 @@ import { createSigner, generateSecret } from '../../src/webhooks/signature.ts';
 import { codeBlocks } from '../support/code-blocks.ts';
 
 /*
- * The guide's receivers for frameworks that are not installed: their code runs as it stands, on as much of the framework
- * as it calls.
+ * The guide's receivers for frameworks that are not installed: their unmodified code runs on the parts of the
+ * framework that it calls.
  */
 interface Framework {
   name: string;
   file: string;
   verify: string;
   command: [string, ...string[]];
-  /** What stands before the sample in its file. */
+  /** The code before the sample in its file. */
   opening: string;
   main: string;
 }
@@ -122,7 +122,7 @@ const FRAMEWORKS: Framework[] = [
 
 const secret = generateSecret(systemRandom);
 
-/** A delivery of `signed`, which comes with the body `sent`. */
+/** A delivery signed for `signed`, but sent with the body `sent`. */
 function aDelivery(id: string, signed: string, sent = signed) {
   const startedAt = Date.now();
   const sealed = createSigner(secret).seal({ id, ...toBodyBytes(signed) }, Math.floor(startedAt / 1_000));
@@ -138,7 +138,7 @@ const isInstalled = ([command]: [string, ...string[]]) =>
 
 for (const { name, file, verify, command, opening, main } of FRAMEWORKS) {
   test.runIf(isInstalled(command))(
-    `the receiver for ${name} takes what is genuine, once, and nothing else`,
+    `the receiver for ${name} accepts genuine deliveries, each once, and nothing else`,
     () => {
       const code = new Map(
         ['developers/client.md', 'developers/webhooks.md']

@@ -32,7 +32,7 @@ const EVERYTHING = [
   '/api/nope',
   '/api',
 ];
-/** What counts requests or names one differs from request to request. */
+/** Headers that count or identify requests, and so differ between them. */
 const OWN = new Set(['x-request-id', 'date', 'ratelimit-remaining', 'ratelimit', 'connection', 'keep-alive']);
 
 const ask = (method: string, url: string, accept: string) =>
@@ -47,12 +47,12 @@ test.each(
   expect(head.body).toBe('');
   const comparable = ({ headers }: typeof get) =>
     Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN.has(name)));
-  // A problem names its request, so that its length may be another; ids have the same length.
+  // A problem names its request: other IDs have the same length.
   expect(comparable(head)).toEqual(comparable(get));
 });
 
 test.each(EVERYTHING.filter((url) => !/nope|%zz|^\/api$/.test(url)))(
-  'OPTIONS %s is 204 with Allow, and any origin may go on',
+  'OPTIONS %s is 204 with Allow, and permits any origin',
   async (url) => {
     const answer = await t.app.inject({
       method: 'OPTIONS',

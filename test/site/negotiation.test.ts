@@ -49,7 +49,7 @@ test.each([
   ['text/html;Q=0.1, text/markdown;Q=0.2', MARKDOWN],
   ['not a media range', HTML],
   ['text/markdown, rubbish', MARKDOWN],
-])('Accept: %s is answered with %s', async (accept, type) => {
+])('Accept: %s returns %s', async (accept, type) => {
   const answer = await get('/pricing', accept);
   expect(answer.statusCode).toBe(200);
   expect(answer.headers['content-type']).toBe(type);
@@ -58,7 +58,7 @@ test.each([
 });
 
 test.each(['application/json', '*/*;q=0', 'text/html;q=0, text/markdown;q=0', 'image/png, text/plain'])(
-  'Accept: %s is 406, with what there is',
+  'Accept: %s is 406, with the available types',
   async (accept) => {
     for (const method of ['GET', 'HEAD'] as const) {
       const answer = await get('/pricing', accept, method);
@@ -82,7 +82,7 @@ test.each(['application/json', '*/*;q=0', 'text/html;q=0, text/markdown;q=0', 'i
   },
 );
 
-test.each(['/nope', '/pricing/nope', '/nope.md'])('%s is 404 whatever is acceptable', async (url) => {
+test.each(['/nope', '/pricing/nope', '/nope.md'])('%s is 404 regardless of Accept', async (url) => {
   for (const accept of [undefined, 'application/json', '*/*;q=0', 'text/markdown', 'text/html']) {
     const answer = await get(url, accept);
     expect(answer.statusCode).toBe(404);
@@ -90,7 +90,7 @@ test.each(['/nope', '/pricing/nope', '/nope.md'])('%s is 404 whatever is accepta
   }
 });
 
-test('the markdown address is markdown whatever is asked for', async () => {
+test('the markdown URL is markdown regardless of Accept', async () => {
   for (const accept of [undefined, 'text/html', 'application/json', '*/*;q=0']) {
     const answer = await get('/pricing.md', accept);
     expect(answer.statusCode).toBe(200);
@@ -98,7 +98,7 @@ test('the markdown address is markdown whatever is asked for', async () => {
   }
 });
 
-test('any header is answered, and the same one always in the same way', () => {
+test('any header gets a response, and the same header always the same one', () => {
   const negotiate = createNegotiation();
   fc.assert(
     fc.property(fc.string({ maxLength: 400 }), (accept) => {
@@ -109,7 +109,7 @@ test('any header is answered, and the same one always in the same way', () => {
   );
 });
 
-test('of two explicit weights the higher wins, whichever stands first', () => {
+test('the higher of two explicit weights wins, in either order', () => {
   const weight = fc.integer({ min: 1, max: 1000 }).map((n) => n / 1000);
   fc.assert(
     fc.property(weight, weight, fc.boolean(), (html, markdown, htmlFirst) => {

@@ -15,7 +15,7 @@ const WAYS = ['/sitemap.md', '/sitemap.xml', '/llms.txt', '/developers', '/opena
 const HTML = 'text/html; charset=utf-8';
 const MARKDOWN = 'text/markdown; charset=utf-8';
 
-test('a page that is not there is a short markdown document with the ways on, where markdown is asked for', async () => {
+test('an unknown page is a short markdown document with suggestions if markdown is requested', async () => {
   const answer = await ask('/pricng', 'text/markdown');
   expect(answer.statusCode).toBe(404);
   expect(answer.headers).toMatchObject({
@@ -31,7 +31,7 @@ test('a page that is not there is a short markdown document with the ways on, wh
 });
 
 test.each([undefined, '*/*', 'text/html', 'application/json', 'image/png'])(
-  'a page that is not there is a page with the same ways on for Accept: %s',
+  'an unknown page is an HTML page with the same suggestions for Accept: %s',
   async (accept) => {
     const answer = await ask('/pricng', accept);
     expect(answer.statusCode).toBe(404);
@@ -44,7 +44,7 @@ test.each([undefined, '*/*', 'text/html', 'application/json', 'image/png'])(
   },
 );
 
-test('a markdown address that is not there is markdown, unless a page is asked for by name', async () => {
+test('an unknown markdown URL is markdown, unless HTML is requested explicitly', async () => {
   expect((await ask('/nope.md')).headers['content-type']).toBe(MARKDOWN);
   expect((await ask('/nope.md', '*/*')).headers['content-type']).toBe(MARKDOWN);
   expect((await ask('/nope.md', 'text/html')).headers['content-type']).toBe(HTML);
@@ -58,13 +58,13 @@ test.each([
   ['/docs/errors', '/developers/errors'],
   ['/developer/versionning', '/developers/versioning'],
   ['/wholly-unlike-anything', '/index'],
-])('the page nearest to %s is %s', async (asked, nearest) => {
+])('the closest page to %s is %s', async (asked, nearest) => {
   const { body } = await ask(asked, 'text/markdown');
   const list = body.slice(body.indexOf('## Nearest pages'), body.indexOf('## Ways on'));
   expect(/\]\(([^)]+)\)/.exec(list)?.[1]).toBe(`${BASE_URL}${nearest}.md`);
 });
 
-test('what was asked for cannot break out of the document', async () => {
+test('the requested path is escaped in the document', async () => {
   const { body } = await ask('/a`b](x)<script>', 'text/markdown');
   expect(body).toContain('`/a%60b](x)%3Cscript%3E`');
   const page = await ask('/<script>alert(1)</script>', 'text/html');
@@ -93,7 +93,7 @@ test.each([
   ['text/markdown', MARKDOWN],
   ['application/json', 'application/problem+json'],
   ['*/*', 'application/problem+json'],
-])('a refusal for Accept: %s is %s', async (accept, type) => {
+])('an error for Accept: %s is %s', async (accept, type) => {
   for (const [url, method, status] of [
     ['/pricing', 'POST', 405],
     ['/%zz', 'GET', 400],
@@ -111,7 +111,7 @@ test.each([
   ['/developers/errors/', '/developers/errors'],
   ['/pricing.md/', '/pricing.md'],
   ['/llms.txt/', '/llms.txt'],
-])('%s is one 308 to %s', async (url, location) => {
+])('%s is a single 308 to %s', async (url, location) => {
   for (const method of ['GET', 'HEAD'] as const) {
     const answer = await ask(url, 'text/markdown', method);
     expect([answer.statusCode, answer.headers.location]).toEqual([308, location]);
@@ -120,7 +120,7 @@ test.each([
 });
 
 test.each(['/nope/', '//', '//evil.example', '//evil.example/', '///evil.example//', '/%2Fevil.example/'])(
-  '%s leads nowhere',
+  '%s redirects to no other page or host',
   async (url) => {
     const answer = await ask(url);
     expect(answer.statusCode === 404 || answer.headers.location === '/').toBe(true);

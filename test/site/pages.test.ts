@@ -12,7 +12,7 @@ const site = aSite();
 const markdown = { accept: 'text/markdown' };
 
 test.each(site.pages.map(({ path, title }) => [path, title]))(
-  '%s is served as a page and as markdown',
+  '%s is served as HTML and as markdown',
   async (path, title) => {
     const html = await t.app.inject(path);
     expect(html.statusCode).toBe(200);
@@ -40,7 +40,7 @@ test.each([
   ['as HTML', '/pricing', {}],
   ['as markdown', '/pricing', markdown],
   ['at its markdown address', '/pricing.md', {}],
-])('a page %s has every header that a page must have', async (_name, url, headers) => {
+])('a page %s has every required header', async (_name, url, headers) => {
   const answer = await t.app.inject({ url, headers });
   expect(answer.headers).toMatchObject({
     vary: 'Accept, Accept-Encoding',
@@ -65,13 +65,13 @@ test.each([
   expect(exposed).toEqual(expect.arrayContaining(['ETag', 'Link', 'X-Markdown-Tokens', 'X-Request-Id']));
 });
 
-test('a page as HTML may load its own files and nothing else', async () => {
+test('an HTML page may load files of this site and nothing else', async () => {
   const policy = String((await t.app.inject('/')).headers['content-security-policy']);
   expect(policy).toContain("default-src 'none'");
   expect(policy).not.toContain('unsafe');
 });
 
-test('what is served under an address with its own hash may be kept for ever', async () => {
+test('a file whose URL contains its hash can be cached forever', async () => {
   const answer = await t.app.inject('/assets/site.0123456789.css');
   expect(answer.statusCode).toBe(200);
   expect(answer.headers).toMatchObject({
@@ -82,17 +82,17 @@ test('what is served under an address with its own hash may be kept for ever', a
   expect(answer.body).toBe('p{}');
 });
 
-test('a query does not change which page it is', async () => {
+test('a query string does not change which page is served', async () => {
   expect((await t.app.inject('/pricing?utm_source=a&b')).body).toContain('<h1>Pricing</h1>');
 });
 
-test('a page may be spelled with escapes; a slash in it that is escaped is no slash', async () => {
+test("a page's path may contain escapes; an escaped slash does not count as a slash", async () => {
   expect((await t.app.inject('/%70ricing')).statusCode).toBe(200);
   expect((await t.app.inject('/developers%2Ferrors')).statusCode).toBe(404);
   expect((await t.app.inject('/Pricing')).statusCode).toBe(404);
 });
 
-test('pages that share their bytes with their markdown still have a tag for each', async () => {
+test('a page with the same bytes as its markdown still has a separate ETag for each', async () => {
   const same = { ...aPage('/same', 'Same', 'Pages'), html: 'same', markdown: 'same' };
   const other = await buildTestApp({ content: aSite({ pages: [...site.pages, same] }) });
   const html = await other.app.inject('/same');
@@ -102,7 +102,7 @@ test('pages that share their bytes with their markdown still have a tag for each
   expect(html.headers.etag).not.toBe(text.headers.etag);
 });
 
-test('the icon that browsers ask for unasked is there, and may change with the site', async () => {
+test('the icon that browsers request by default exists, and can change with the site', async () => {
   const answer = await t.app.inject('/favicon.ico');
   expect(answer.statusCode).toBe(200);
   expect(answer.headers).toMatchObject({

@@ -24,7 +24,7 @@ async function post(id: string): Promise<string> {
   return answer.json().data.signals[0].signal_id;
 }
 
-/** A program whose output is read as it comes. */
+/** A program whose output is read as it arrives. */
 function run(command: string, args: string[], cwd: string) {
   const child = spawn(command, args, { cwd, env: env(), stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -41,7 +41,7 @@ function run(command: string, args: string[], cwd: string) {
   };
 }
 
-/** Lets time pass until something is so; the site's clock stands still otherwise, and so would its waits. */
+/** Advances the site's clock until `isSo`; it stands still otherwise, and so would the site's waits. */
 async function until(isSo: () => boolean): Promise<void> {
   for (let tries = 0; tries < 2_000 && !isSo(); tries++) {
     site.clock.advance(30);
@@ -56,7 +56,7 @@ function aFolder(): string {
   return folder;
 }
 
-test('the calls of the guide read the first page, and wait for what comes', async () => {
+test('the calls in the guide read the first page, and wait for new signals', async () => {
   const [first = '', waiting = ''] = blocks.flatMap(({ language, code }) =>
     language === 'sh' ? [code] : [],
   );
@@ -74,7 +74,7 @@ test('the calls of the guide read the first page, and wait for what comes', asyn
   expect(JSON.parse(held.output()).data).toMatchObject([{ signal_id: after }]);
 });
 
-test('its poller prints each signal that comes, and goes on where it was stopped', async () => {
+test('its poller prints each new signal, and continues where it was stopped', async () => {
   const poller = blocks.find(({ name }) => name === 'poll.mjs');
   const folder = aFolder();
   const lines = (poller?.code ?? '').trim().split('\n').length;

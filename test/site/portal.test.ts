@@ -21,7 +21,7 @@ const GUIDES = [
   'versioning',
 ];
 
-/** `GET /v1/leads/{}`: parameters have other names in the guides. */
+/** `GET /v1/leads/{}`: the guides use other parameter names. */
 const plain = (route: string) => route.replace(/\{[^}]+\}/g, '{}');
 
 function describedRoutes(): Set<string> {
@@ -34,7 +34,7 @@ function describedRoutes(): Set<string> {
   );
 }
 
-test('every route that the guides name is one of the API', () => {
+test('every route named in the guides exists in the API', () => {
   const routes = describedRoutes();
   const named = GUIDES.flatMap((name) =>
     [...guide(name).matchAll(/`((?:GET|POST|PUT|PATCH|DELETE) \/v1\/[^\s`?]*)`/g)].map(

@@ -10,9 +10,9 @@ beforeAll(async () => {
 });
 afterAll(() => site.app.close());
 
-/** The page's shell code, in one shell as a reader pastes it, with nothing but the key and the address given. */
+/** The page's shell code, in one shell, as pasted by a reader, with only the key and the URL replaced. */
 async function paste(blocks: readonly string[]): Promise<{ code: number; out: string; err: string }> {
-  // Each answer on lines of its own; curl itself fails on a 4xx or 5xx, which stops the shell.
+  // Each response on separate lines; curl itself fails on a 4xx or 5xx, which stops the shell.
   const script = blocks
     .map((block) => `${block}\necho; echo ---\n`)
     .join('')
@@ -29,7 +29,7 @@ async function paste(blocks: readonly string[]): Promise<{ code: number; out: st
   return { code, out, err };
 }
 
-test('the five calls of the quick start lead from a key to a lead that has been contacted, twice over', async () => {
+test('the five calls of the quick start lead from a key to a contacted lead, even when run twice', async () => {
   const blocks = codeBlocks('developers/quick-start.md').filter(({ language }) => language === 'sh');
   expect(blocks.map(({ code }) => code.match(/curl /g)?.length)).toEqual([1, 1, 1, 1, 1]);
 

@@ -15,7 +15,7 @@ const json = async (url: string) => (await t.app.inject(url)).json();
 const links = (document: string) =>
   [...document.matchAll(/\]\((https:[^)]+)\)/g)].map(([, url = '']) => url.slice(BASE_URL.length));
 
-/** The paths of GET routes, as the server itself prints its tree of routes. */
+/** The paths of GET routes, from the server's own printed route tree. */
 function routesOf(app: FastifyInstance): string[] {
   const paths: string[] = [];
   const stack: string[] = [];
@@ -30,7 +30,7 @@ function routesOf(app: FastifyInstance): string[] {
   return paths;
 }
 
-/** Every surface that lists operations, and what it lists. */
+/** Every document that lists operations, with its list. */
 async function surfaces(): Promise<Record<string, string[]>> {
   const { data } = await json('/api/v1/status');
   const { paths } = await json('/openapi.json');
@@ -40,9 +40,9 @@ async function surfaces(): Promise<Record<string, string[]>> {
   return {
     routes: routesOf(t.app).filter(isOperation),
     status: data.endpoints.map(({ path }: { path: string }) => path),
-    // The catch-all stands in OpenAPI alone: it says what every other path answers.
+    // Only OpenAPI has the catch-all, which describes the response of every other path.
     openapi: Object.keys(paths).filter((path) => path !== '/api/{unknown}'),
-    // As code, not as links: an agent follows links to read pages.
+    // As code, not as links: agents follow links to read pages.
     llms: [...(await text('/llms.txt')).matchAll(/`GET (\S+)`/g)]
       .map(([, url = '']) => url.slice(BASE_URL.length))
       .filter(isOperation),
@@ -53,7 +53,7 @@ async function surfaces(): Promise<Record<string, string[]>> {
   };
 }
 
-test('no surface lists an operation that another lacks', async () => {
+test('all documents list the same operations', async () => {
   const known = PUBLIC_OPERATIONS.map(({ path }) => path).sort();
   for (const [name, listed] of Object.entries(await surfaces())) {
     expect([name, listed.sort()]).toEqual([name, known]);
@@ -65,7 +65,7 @@ test('each operation has its command', async () => {
   for (const { command } of PUBLIC_OPERATIONS) expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
 });
 
-test('what the operations are called is the same everywhere', async () => {
+test('operations have the same names everywhere', async () => {
   const { data } = await json('/api/v1/status');
   const { paths } = await json('/openapi.json');
   const llms = await text('/llms.txt');
@@ -76,7 +76,7 @@ test('what the operations are called is the same everywhere', async () => {
   }
 });
 
-test('no list of pages lacks a page, or has one that is not served', async () => {
+test('every list of pages contains exactly the pages that are served', async () => {
   const pages = [
     '/',
     '/pricing',
@@ -107,7 +107,7 @@ test('no list of pages lacks a page, or has one that is not served', async () =>
   expect(full.sort()).toEqual(pages.toSorted());
 });
 
-test.each(['/llms.txt', '/sitemap.md'])('every link of %s is answered with 200', async (document) => {
+test.each(['/llms.txt', '/sitemap.md'])('every link in %s returns 200', async (document) => {
   const found = links(await text(document));
   expect(found.length).toBeGreaterThan(7);
   for (const path of found) expect([path, (await t.app.inject(path)).statusCode]).toEqual([path, 200]);

@@ -10,12 +10,12 @@ beforeAll(async () => {
   site = await loadStarterSite();
 });
 
-/** Read off the finished HTML with plain searches, sharing nothing with the code that made it. */
+/** Read from the final HTML by plain text search, independently of the code that renders it. */
 const idsOf = ({ html }: SitePage) => [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
 const hrefsOf = ({ html }: SitePage) =>
   [...html.matchAll(/<a [^>]*href="([^"]+)"/g)].map(([, href = '']) => href);
 
-test('it has the pages that a trade business needs, and the developers portal', () => {
+test('it has the pages that a trade business needs, and the developer portal', () => {
   expect(site.pages.map(({ path }) => path)).toEqual(
     expect.arrayContaining([
       ...['/', '/services', '/areas', '/reviews', '/pricing', '/contact', '/about', '/emergency', '/faq'],
@@ -32,7 +32,7 @@ test('it has the pages that a trade business needs, and the developers portal', 
   );
 });
 
-test('every page has one first-level heading, a title and a description of a good length', () => {
+test('every page has one first-level heading, and a title and description of suitable length', () => {
   for (const { path, html, description } of site.pages) {
     expect.soft(html.match(/<h1[\s>]/g), path).toHaveLength(1);
     const title = /<title>(.*?)<\/title>/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
@@ -43,7 +43,7 @@ test('every page has one first-level heading, a title and a description of a goo
   }
 });
 
-test('the pages about the product have its header, which leads to the log-in; all others have that of the business', () => {
+test("product pages have the product's header with a log-in link; all others have that of the business", () => {
   const header = ({ html }: SitePage) => /<header class="site-header">.*?<\/header>/s.exec(html)?.[0] ?? '';
   const ofProduct = site.pages.filter(({ path }) => /^\/(product|developers)(\/|$)/.test(path));
   expect(ofProduct.length).toBeGreaterThan(10);
@@ -64,7 +64,7 @@ test('no two pages have the same title or the same description', () => {
   expect(new Set(site.pages.map(({ description }) => description)).size).toBe(site.pages.length);
 });
 
-test('every link between pages leads to a page, and every anchor to an element', () => {
+test('every internal link leads to an existing page, and every anchor to an element', () => {
   const pages = new Map(site.pages.map((page) => [page.path, new Set(idsOf(page))]));
   const checked = { pages: 0, anchors: 0 };
   for (const page of site.pages) {
@@ -86,14 +86,14 @@ test('every link between pages leads to a page, and every anchor to an element',
   expect(checked.anchors).toBeGreaterThan(80);
 });
 
-test('ids are unique on each page', () => {
+test('IDs are unique on each page', () => {
   for (const page of site.pages) {
     const ids = idsOf(page);
     expect.soft(new Set(ids).size, page.path).toBe(ids.length);
   }
 });
 
-test('nothing is asked of another site, and nothing that the policy of pages forbids is used', () => {
+test('no page loads anything from other sites, or uses anything that its CSP forbids', () => {
   const assets = new Set([...site.assets, site.favicon].map(({ path }) => path));
   for (const { path, html } of site.pages) {
     const loaded = [
@@ -114,7 +114,7 @@ test('nothing is asked of another site, and nothing that the policy of pages for
   expect(css).not.toMatch(/url\(|@import/);
 });
 
-test('structured data is JSON, and names the business and the page', () => {
+test('structured data is valid JSON, and names the business and the page', () => {
   for (const { path, html } of site.pages) {
     const [, json = ''] = /<script type="application\/ld\+json">(.*?)<\/script>/s.exec(html) ?? [];
     const graph: { '@type': string; name?: string; url?: string }[] = JSON.parse(json)['@graph'];
@@ -142,7 +142,7 @@ describe('the type of every problem document', () => {
     expect(page?.html).toContain(`id="${type.hash.slice(1)}"`);
   });
 
-  test('no section is about a code that there is not', () => {
+  test('there is no section about an unknown code', () => {
     const page = site.pages.find(({ path }) => path === '/developers/errors');
     const codes = page?.headings.map(({ text }) => text).filter((text) => /^[A-Z_]+$/.test(text));
     expect(codes?.sort()).toEqual([...ERROR_CODES].sort());

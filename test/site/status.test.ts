@@ -10,7 +10,7 @@ afterEach(() => t.app.close());
 
 const BASE = 'https://signals.example.com';
 
-test('GET /api/v1/status answers exactly the promised document', async () => {
+test('GET /api/v1/status returns exactly the documented response', async () => {
   const answer = await t.app.inject('/api/v1/status');
   expect(answer.statusCode).toBe(200);
   expect(answer.json()).toEqual({
@@ -42,13 +42,13 @@ test('GET /api/v1/status answers exactly the promised document', async () => {
   expect(statusResponseSchema.safeParse(answer.json()).success).toBe(true);
 });
 
-test('the time is that of the answer', async () => {
+test('the time is that of the response', async () => {
   await t.app.inject('/api/v1/status');
   t.clock.advance(1_234);
   expect((await t.app.inject('/api/v1/status')).json().data.time).toBe('2026-01-01T00:00:01.234Z');
 });
 
-test('a name with quotes and breaks stays one name', async () => {
+test('a name with quotes and line breaks is returned unchanged', async () => {
   const { aSite } = await import('../support/site-content.ts');
   const site = aSite();
   const name = 'Brook "&" <Sons>\n\u2028';
@@ -57,7 +57,7 @@ test('a name with quotes and breaks stays one name', async () => {
   await other.app.close();
 });
 
-test('GET /api/v1/status has every header an API answer must have', async () => {
+test('GET /api/v1/status has every required API header', async () => {
   const { headers } = await t.app.inject('/api/v1/status');
   expect(headers).toMatchObject({
     'content-type': 'application/json',
@@ -72,7 +72,7 @@ test('GET /api/v1/status has every header an API answer must have', async () => 
   });
 });
 
-test('what the status links to is there', async () => {
+test('everything the status links to exists', async () => {
   const { data } = (await t.app.inject('/api/v1/status')).json();
   for (const link of ['website', 'docs', 'openapi', 'llms', 'deprecationPolicy']) {
     const answer = await t.app.inject(String(data[link]).slice(BASE.length));
@@ -80,7 +80,7 @@ test('what the status links to is there', async () => {
   }
 });
 
-test('GET /api/health answers exactly the promised document', async () => {
+test('GET /api/health returns exactly the documented response', async () => {
   const answer = await t.app.inject('/api/health');
   expect(answer.statusCode).toBe(200);
   expect(answer.json()).toEqual({
@@ -89,7 +89,7 @@ test('GET /api/health answers exactly the promised document', async () => {
   });
 });
 
-test('GET /api/health has every header an API answer must have, and no more than one of each', async () => {
+test('GET /api/health has every required API header exactly once', async () => {
   const { headers } = await t.app.inject('/api/health');
   expect(headers).toMatchObject({
     'content-type': 'application/json',
@@ -129,7 +129,7 @@ test('HEAD equals GET without the body', async () => {
   }
 });
 
-test('OPTIONS answers 204 with Allow, and lets a browser of any origin ask', async () => {
+test('OPTIONS returns 204 with Allow, and permits browsers from any origin', async () => {
   const answer = await t.app.inject({
     method: 'OPTIONS',
     url: '/api/health',

@@ -16,7 +16,7 @@ test.each([
   '/api/%zz',
   '/api/a%20b',
   `/api/${'x'.repeat(4_000)}`,
-])('GET %s is 404 to the letter', async (path) => {
+])('GET %s is exactly the documented 404', async (path) => {
   const answer = await t.app.inject({ url: `${path}?q=1`, headers: { accept: 'text/html' } });
   expect(answer.statusCode).toBe(404);
   expect(answer.headers['content-type']).toBe('application/problem+json');

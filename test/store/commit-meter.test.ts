@@ -3,7 +3,7 @@ import { DomainError } from '../../src/model/errors.ts';
 import { createCommitMeter } from '../../src/store/commit-meter.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
-test('a hanging commit shows its duration so far, and is measured when it has ended', () => {
+test('a hanging commit shows its duration so far, and is measured once it has ended', () => {
   const clock = createManualClock();
   const meter = createCommitMeter(clock);
   const end = meter.begin(1);

@@ -82,7 +82,7 @@ const steps = [
   which.map((n) => commands.holdTooLong(n)),
 ];
 
-test('after any sequence of steps, every delivery and endpoint has the state that the model predicts', async () => {
+test('after any steps, every delivery and endpoint has the state predicted by the model', async () => {
   const ended = new Map<string, number>();
   let paused = 0;
   await fc.assert(
@@ -119,7 +119,7 @@ test('after any sequence of steps, every delivery and endpoint has the state tha
     }),
     { numRuns: 25 },
   );
-  // Otherwise the sequences were too simple to prove anything.
+  // Otherwise, the sequences were too simple to prove anything.
   expect(ended.get('delivered')).toBeGreaterThan(0);
 
   expect(paused).toBeGreaterThan(0);

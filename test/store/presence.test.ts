@@ -22,7 +22,7 @@ async function read(store: Store, token: string, now: number): Promise<string[]>
   return claimed.map(({ source }) => source.id);
 }
 
-/** A store on a file with a due delivery and a due source. */
+/** A store in a file with a due delivery and a due source. */
 async function openWithWork(file: string, now: number) {
   const clock = createManualClock(now);
   const { store } = await openTestStore({ clock, file });
@@ -34,7 +34,7 @@ async function openWithWork(file: string, now: number) {
   return { store, clock };
 }
 
-/** What a process recovers from dead ones at startup or periodically, and what it then gets. */
+/** What a process recovers from dead processes at start-up or periodically, and what it then gets. */
 async function takeUp(store: Store, now: number) {
   await store.recoverDeliveries({ own: false });
   const sources = await store.recoverSources({ own: false, now });
@@ -48,7 +48,7 @@ async function takeUp(store: Store, now: number) {
 const NOTHING = { deliveries: [], sources: [], key: 'running' };
 const ALL = { deliveries: ['dlv_1'], sources: ['src_1'], key: 'held' };
 
-/** A separate process that holds the delivery, the source and the key of a request, until it is killed. */
+/** A separate process that holds the delivery, the source and the key of a request until it is killed. */
 async function startHolder(file: string) {
   const path = (name: string) => JSON.stringify(join(process.cwd(), name));
   const holder = startScriptText(`
@@ -66,7 +66,7 @@ async function startHolder(file: string) {
   return holder;
 }
 
-test('what a killed process held stays leased while it may be alive, and is then free for others', async () => {
+test('what a killed process held stays leased while it may be alive, and is free afterwards', async () => {
   const file = join(tempFolder(), 'store.db');
   const { store, clock } = await openWithWork(file, Date.now());
   onTestFinished(() => store.close());
@@ -82,7 +82,7 @@ test('what a killed process held stays leased while it may be alive, and is then
   expect(await takeUp(store, clock.now())).toEqual(ALL);
 });
 
-test('it is free immediately for a start without other processes on the file', async () => {
+test('what a killed process held is free immediately for a process that starts alone', async () => {
   const file = join(tempFolder(), 'store.db');
   const { store: before } = await openWithWork(file, Date.now());
   await before.close();
@@ -94,7 +94,7 @@ test('it is free immediately for a start without other processes on the file', a
   expect(await takeUp(store, clock.now())).toEqual(ALL);
 });
 
-test('a start takes nothing from a live process, however long that lives', async () => {
+test('a start takes nothing from a live process, regardless of how long it lives', async () => {
   const file = join(tempFolder(), 'store.db');
   const { store: first, clock } = await openWithWork(file, T0);
   onTestFinished(() => first.close());
@@ -110,7 +110,7 @@ test('a start takes nothing from a live process, however long that lives', async
   }
 });
 
-test('a process that ends is free immediately: the next run gets the recorded steps of its requests', async () => {
+test('what a process held is free as soon as it ends: the next run gets its recorded steps', async () => {
   const file = join(tempFolder(), 'store.db');
   const { store: first, clock } = await openWithWork(file, T0);
   const { store: second } = await openTestStore({ clock, file });

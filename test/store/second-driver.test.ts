@@ -24,7 +24,7 @@ function openEmpty(): Database {
 
 type AnyScript = (...args: unknown[]) => Script<unknown>;
 
-/** The same changes with an asynchronous driver. */
+/** The same changes, with an asynchronous driver. */
 function openSecond() {
   const db = openEmpty();
   const scripts = createChanges(answeredLater<StoreStatements>());
@@ -51,7 +51,7 @@ const request = { tenantId: 'ten_a', route: 'POST /v1/leads', key: 'k', fingerpr
 const actor = { tenantId: 'ten_a', actor: 'key_1', client: '' };
 const failed = { streak: 'add', gone: false, probe: false, at: T0 } as const;
 
-/** A day of an account: its endpoint, signals, their deliveries and outcomes, a lead and its erasure. */
+/** A day in an account: its endpoint, signals, their deliveries and outcomes, and a lead and its erasure. */
 const DAY: AnyCall[] = [
   ['createTenant', [aTenant('ten_a')]],
   ['createEndpoint', [anEndpoint('ten_a', { id: 'whk_a' }), 10]],
@@ -113,7 +113,7 @@ test('an asynchronous driver runs the same scripts with the same results and row
   expect([rows.signals?.length, rows.attempts?.length, rows.leads?.length]).toEqual([1, 2, 1]);
 });
 
-test('concurrent scripts on such a driver keep their own state', async () => {
+test('concurrent scripts on an asynchronous driver keep their own state', async () => {
   const { db, run } = openSecond();
   await run('createTenant', [aTenant('ten_a')]);
   const names = ['a', 'b', 'c', 'd'];
@@ -132,7 +132,7 @@ test('concurrent scripts on such a driver keep their own state', async () => {
   );
 });
 
-test('an error of a statement is thrown in the script', async () => {
+test('an error in a statement is thrown in the script', async () => {
   const { run } = openSecond();
   await run('createTenant', [aTenant('ten_a')]);
   await expect(run('createTenant', [aTenant('ten_a')])).rejects.toThrow('UNIQUE');

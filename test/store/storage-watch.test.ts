@@ -12,7 +12,7 @@ function setUp() {
   return { clock, said, watch: createStorageWatch(clock, (change) => said.push(change)) };
 }
 
-test('a full disk is reported once at its start and once at its end', () => {
+test('reports a full disk once when it starts and once when it ends', () => {
   const { clock, said, watch } = setUp();
   watch.stored();
   for (let i = 0; i < 10; i++) {
@@ -28,7 +28,7 @@ test('a full disk is reported once at its start and once at its end', () => {
   expect(said.slice(2)).toEqual([{ state: 'failing', fault: 'outage' }]);
 });
 
-test('small changes accepted between two rejections do not end the outage', () => {
+test('small changes that are accepted between two rejections do not end the outage', () => {
   const { clock, said, watch } = setUp();
   for (let i = 0; i < 20; i++) {
     watch.failed(full);

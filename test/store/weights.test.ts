@@ -9,7 +9,7 @@ const FLUSH_MS = 1;
 const CLAIM_LIMIT = 512;
 const CLAIMS_AT_ONCE = 2;
 
-/** The writer's queue as the driver configures it, with commits that take as long as their estimated cost. */
+/** The writer's queue as configured by the driver, with commits that take as long as their estimated cost. */
 function setUp() {
   const time = { ms: 0 };
   const committed: Change[] = [];
@@ -96,7 +96,7 @@ describe('the writer under many tenants', () => {
     expect(longestProbeMs).toBeLessThan(150);
   });
 
-  test('all changes are made, in order per owner, and no owner waits for more than a fair share', async () => {
+  test('makes all changes, in order per owner, and no owner waits for more than a fair share', async () => {
     const owners = fc.integer({ min: 1, max: 30 });
     await fc.assert(
       fc.asyncProperty(
@@ -126,7 +126,7 @@ describe('the writer under many tenants', () => {
     );
   });
 
-  test('a claim that costs a whole commit is made, and so are later changes', async () => {
+  test('makes a claim that costs a whole commit, and later changes', async () => {
     const { queue, committed } = setUp();
     const changes = [aClaim(512, 1), aPost(ten(1), 10), AN_OUTCOME, A_PROBE];
     await Promise.all(changes.map((change) => queue.run(change)));
@@ -147,7 +147,7 @@ describe('the writer under many tenants', () => {
     expect(posts).toBeGreaterThan(400);
   });
 
-  test('next to a tenant with 3,000 endpoints, others wait for one of its posts at most, and it is served, too', async () => {
+  test('a tenant with 3,000 endpoints is served, and others wait for at most one of its posts', async () => {
     const { queue, time } = setUp();
     const waits: number[] = [];
     let wide = 0;
@@ -181,7 +181,7 @@ describe('the writer under many tenants', () => {
     ['an outcome', AN_OUTCOME, 'dispatcher'],
     ['a failure', ['recordAttempt', [{ deliveryId: 'dlv_1' }]], 'dispatcher'],
     ['a probe', A_PROBE, ''],
-  ])('%s is scheduled as its owner’s', (_, change, owner) => {
+  ])("%s is scheduled as its owner's", (_, change, owner) => {
     expect(ownerOf(change)).toBe(owner);
   });
 });

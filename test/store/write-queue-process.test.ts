@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-// In a command, nothing else keeps the process alive: Node would otherwise exit with code 13.
-test('a process that only awaits a write lives until it is committed, and ends by itself', async () => {
+// Nothing else keeps a command's process alive: otherwise, Node would exit with code 13.
+test('a process that only awaits a write stays alive until it is committed, and then exits', async () => {
   const script = `
     import { openSqliteStore } from '${ROOT}/src/store/sqlite/open.ts';
     import { systemClock } from '${ROOT}/src/lib/clock.ts';

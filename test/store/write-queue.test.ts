@@ -15,11 +15,11 @@ class TestFault extends Error {
 type Step = () => unknown;
 type Options = Partial<Pick<WriteQueueOptions<Step>, 'maxBatch' | 'maxQueued'> & Transactions> & {
   onCommit?: (rows: number[]) => void;
-  /** Awaited before each commit, because a separate thread may still be busy. */
+  /** Awaited before each commit, as if a separate thread were still busy. */
   before?: () => Promise<void>;
 };
 
-/** A queue over a list that rolls back like a database; `onCommit` may throw like COMMIT. */
+/** A queue for a list that rolls back like a database; `onCommit` may throw like COMMIT. */
 function setUp({ onCommit, before, maxBatch, maxQueued, ...overrides }: Options = {}) {
   const batches: number[][] = [];
   let stored: number[] = [];
@@ -71,7 +71,7 @@ describe('group commit', () => {
     expect(batches).toEqual([[1, 2, 3]]);
   });
 
-  test('a change in an idle queue is sent at once; changes during its commit share the next one', async () => {
+  test('an idle queue sends a change immediately; changes during its commit share the next one', async () => {
     const commits = Array.from({ length: 2 }, () => Promise.withResolvers<void>());
     let started = 0;
     const { insert, batches } = setUp({ before: () => commits[started++]?.promise ?? Promise.resolve() });
@@ -145,7 +145,7 @@ describe('failures', () => {
     expect(stored()).toEqual([]);
   });
 
-  test('if the storage is full for a large change only, small ones are kept', async () => {
+  test('keeps small changes if the storage is full only for a large one', async () => {
     const { insert, stored } = setUp({
       onCommit: (rows) => {
         if (rows.includes(666)) throw new TestFault('full');
@@ -156,7 +156,7 @@ describe('failures', () => {
     expect(stored()).toEqual([1, 2]);
   });
 
-  test('after an outage, the operations of the batch are not tried one by one', async () => {
+  test('does not try the operations of a batch one by one after an outage', async () => {
     let tries = 0;
     const { insert } = setUp({
       runBatch: () => {
@@ -169,7 +169,7 @@ describe('failures', () => {
     expect(tries).toBe(1);
   });
 
-  test('an outage during the replay rejects the rest, and keeps what was committed', async () => {
+  test('an outage during the replay rejects the rest and keeps what was committed', async () => {
     const { insert, stored } = setUp({
       onCommit: (rows) => {
         if (rows.length > 1) throw new TestFault('full');
@@ -194,7 +194,7 @@ describe('failures', () => {
     expect(stored()).toEqual([2]);
   });
 
-  test('of any mixture of good and poison operations, exactly the good ones are stored, in order', async () => {
+  test('stores exactly the good ones of any mixture of good and poison operations, in order', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.boolean(), { maxLength: 40 }),
@@ -218,8 +218,8 @@ describe('failures', () => {
   });
 });
 
-describe('limits and end', () => {
-  test('an operation above the limit is refused at once, and earlier ones are stored', async () => {
+describe('limits and closing', () => {
+  test('rejects an operation above the limit immediately, and stores earlier ones', async () => {
     const { insert, stored } = setUp({ maxQueued: 2 });
     const accepted = [insert(1), insert(2)];
     await expect(insert(3)).rejects.toMatchObject(unavailable);
@@ -227,7 +227,7 @@ describe('limits and end', () => {
     expect(stored()).toEqual([1, 2]);
   });
 
-  test('close commits waiting operations', async () => {
+  test('closing commits waiting operations', async () => {
     const { insert, queue, stored } = setUp({ maxBatch: 2 });
     const waiting = [insert(1), insert(2), insert(3)];
     await queue.close();
@@ -235,7 +235,7 @@ describe('limits and end', () => {
     expect(stored()).toEqual([1, 2, 3]);
   });
 
-  test('if nothing can be stored any more, waiting and later operations are rejected', async () => {
+  test('rejects waiting and later operations once nothing can be stored any more', async () => {
     const gone = new Error('the thread is gone');
     const { insert, queue } = setUp({ before: () => Promise.reject(gone), maxBatch: 1 });
     const results = await Promise.allSettled([insert(1), insert(2)]);
@@ -244,7 +244,7 @@ describe('limits and end', () => {
     await queue.close();
   });
 
-  test('after close operations are refused', async () => {
+  test('rejects operations after closing', async () => {
     const { insert, queue } = setUp();
     await queue.close();
     await expect(insert(1)).rejects.toMatchObject(unavailable);
@@ -269,7 +269,7 @@ describe('sharing the writer', () => {
     return { queue, batches, go };
   }
 
-  test('owners take turns, and each keeps its order', async () => {
+  test('owners take turns, and the changes of each stay in order', async () => {
     const { queue, batches, go } = setUpShared(500);
     const first = queue.run('a0');
     await Promise.resolve();
@@ -279,7 +279,7 @@ describe('sharing the writer', () => {
     expect(batches).toEqual([['a0'], ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']]);
   });
 
-  test('a batch is full at a certain cost, so that a single change waits for two batches at most', async () => {
+  test('a batch has a maximum cost, so that a single change waits for at most two batches', async () => {
     const { queue, batches, go } = setUpShared(20_000);
     const first = queue.run('a0');
     await Promise.resolve();
@@ -290,7 +290,7 @@ describe('sharing the writer', () => {
     expect(batches.every((batch) => batch.length <= 2)).toBe(true);
   });
 
-  test('an owner with many waiting changes waits long, one with few does not', async () => {
+  test('an owner with many waiting changes waits long, but one with few does not', async () => {
     const { queue, go } = setUpShared(20_000);
     const all = [queue.run('a0')];
     await Promise.resolve();
@@ -301,7 +301,7 @@ describe('sharing the writer', () => {
     expect(['a', 'b'].map(queue.waitMs)).toEqual([0, 0]);
   });
 
-  test('the wait is estimated by recent batches, whether they took more or less than their cost', async () => {
+  test('estimates the wait from recent batches, whether they took more or less than their cost', async () => {
     const clock = createManualClock();
     const takes = { ms: 80 };
     const waits: number[] = [];
@@ -324,7 +324,7 @@ describe('sharing the writer', () => {
     expect(waits.at(-2)).toBeLessThan(11);
   });
 
-  test('a small batch, mostly its flush, does not increase the estimate', async () => {
+  test('a small batch that consists mostly of its flush does not increase the estimate', async () => {
     const clock = createManualClock();
     const waits: number[] = [];
     const queue = createWriteQueue<string>({

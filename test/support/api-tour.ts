@@ -33,7 +33,7 @@ export type Visit = (
   target: `${Method} /${string}`,
   body?: object,
   headers?: Record<string, string>,
-  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape, read by the steps that follow
+  // biome-ignore lint/suspicious/noExplicitAny: responses of any shape, read by later steps
 ) => Promise<any>;
 
 interface StumbleOptions {

@@ -19,7 +19,7 @@ export interface Walk {
    */
   faults: string[];
   /** The `data` of a response of `/v1` to a request that must succeed. */
-  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape, read by the steps that follow
+  // biome-ignore lint/suspicious/noExplicitAny: responses of any shape, read by later steps
   call(method: string, path: string, body?: object): Promise<any>;
   /** A page in its own browser context. */
   open(options?: BrowserContextOptions): Promise<Page>;

@@ -15,7 +15,7 @@ import { aFolder, aFullFolder, SECRET, secretIn } from './folder.ts';
 
 const ignore = () => undefined;
 
-test('a backup is one file for this user alone, without the key unless it is asked for', async () => {
+test('a backup is a single file only its owner can read, with the key only on request', async () => {
   const folder = await aFullFolder();
   const target = join(folder.outside, 'backup.db');
   const { bytes } = await folder.upkeep.backUp(target, false, ignore);
@@ -28,7 +28,7 @@ test('a backup is one file for this user alone, without the key unless it is ask
   expect(readFileSync(`${target}2`).includes(key)).toBe(true);
 });
 
-test('with the key it is restored on a fresh folder, whole; the key is left in no page of the database', async () => {
+test('restores a backup with its key into a new folder, leaving no key in the database', async () => {
   const folder = await aFullFolder();
   const backup = join(folder.outside, 'backup.db');
   await folder.upkeep.backUp(backup, true, ignore);
@@ -47,7 +47,7 @@ test('with the key it is restored on a fresh folder, whole; the key is left in n
   await store.close();
 });
 
-test('without it the database is restored, and what is missing is said; a key put there then opens it', async () => {
+test('reports that a backup lacks its key, and opens the database once the key is added', async () => {
   const folder = await aFullFolder();
   const backup = join(folder.outside, 'backup.db');
   await folder.upkeep.backUp(backup, false, ignore);
@@ -58,7 +58,7 @@ test('without it the database is restored, and what is missing is said; a key pu
   expect(await secretIn(fresh)).toBe(SECRET);
 });
 
-test('a key that is there and does not belong to the backup is a refusal, and changes nothing', async () => {
+test('refuses to restore next to the key of another database, and changes nothing', async () => {
   const backup = join((await aFullFolder()).outside, 'backup.db');
   const folder = await aFullFolder();
   await folder.upkeep.backUp(backup, false, ignore);
@@ -69,7 +69,7 @@ test('a key that is there and does not belong to the backup is a refusal, and ch
   expect(readdirSync(other.path).sort()).toEqual(['secrets.key', 'signalpost.db']);
 });
 
-test('what was there before is put aside, with its key, and not removed', async () => {
+test('keeps the previous database and its key aside when restoring', async () => {
   const folder = await aFullFolder();
   const backup = join(folder.outside, 'backup.db');
   await folder.upkeep.backUp(backup, true, ignore);
@@ -81,7 +81,7 @@ test('what was there before is put aside, with its key, and not removed', async 
   expect(await secretIn(other)).toBe(SECRET);
 });
 
-test('a database in use is not replaced', async () => {
+test('refuses to replace a database in use', async () => {
   const folder = await aFullFolder();
   const backup = join(folder.outside, 'backup.db');
   await folder.upkeep.backUp(backup, true, ignore);
@@ -92,7 +92,7 @@ test('a database in use is not replaced', async () => {
   await folder.upkeep.restore(backup, ignore);
 });
 
-test('an older backup is not overwritten, and a file that is no backup is not restored', async () => {
+test('does not overwrite an existing file, and does not restore a file that is not a backup', async () => {
   const folder = await aFullFolder();
   const target = join(folder.outside, 'backup.db');
   writeFileSync(target, 'something else');
@@ -107,7 +107,7 @@ test('an older backup is not overwritten, and a file that is no backup is not re
   expect(readdirSync(folder.path).sort()).toEqual(['secrets.key', 'signalpost.db']);
 });
 
-test('of a damaged database no backup is kept', async () => {
+test('keeps no backup of a damaged database', async () => {
   const folder = await aFullFolder();
   const bytes = readFileSync(folder.file);
   bytes.fill(0xff, bytes.length - 8192 * 3, bytes.length - 8192 * 2);
@@ -116,13 +116,13 @@ test('of a damaged database no backup is kept', async () => {
   expect(readdirSync(folder.outside)).toEqual(['data']);
 });
 
-test('a folder without a database is told so', async () => {
+test('reports a folder without a database', async () => {
   const folder = aFolder();
   await expect(folder.upkeep.backUp('x', false, ignore)).rejects.toThrow(/There is no database/);
   expect(() => folder.upkeep.check()).toThrow(/There is no database/);
 });
 
-test('after a rotation old keys open what they closed, the new one closes, and an older backup is still restored', async () => {
+test('a rotated key file lists the new key first, and the old one still opens secrets', async () => {
   const folder = await aFullFolder();
   const backup = join(folder.outside, 'backup.db');
   await folder.upkeep.backUp(backup, false, ignore);
@@ -132,13 +132,13 @@ test('after a rotation old keys open what they closed, the new one closes, and a
   expect(readFileSync(keyFile, 'utf8')).toMatch(new RegExp(`^[^\\n]{44}\\n${old.replace(/[+/]/g, '\\$&')}$`));
   expect(statSync(keyFile).mode & 0o777).toBe(0o600);
   expect(await secretIn(folder)).toBe(SECRET);
-  // The database knows the new key from then on: with the old one alone it is not opened.
+  // From now on, the database requires the new key: the old one alone does not open it.
   writeFileSync(keyFile, old);
   await expect(folder.open()).rejects.toMatchObject({ fault: 'other_key' });
   rmSync(keyFile);
 });
 
-test('a key that is a setting is not written anywhere: what it is to be set to is told', async () => {
+test('rotating a key from the settings writes no file and returns the new value of the setting', async () => {
   const key = Buffer.alloc(32, 3).toString('base64');
   const folder = await aFullFolder({ SECRETS_KEY: key });
   const rotated = await folder.upkeep.rotateKey();
@@ -152,7 +152,7 @@ test('a key that is a setting is not written anywhere: what it is to be set to i
 const asRoot = process.geteuid?.() === 0;
 
 test.runIf(asRoot)(
-  "what root makes in a folder is its owner's, so that the server still opens it",
+  'files that root creates in a folder belong to its owner, so that the server can open them',
   async () => {
     const folder = await aFullFolder();
     const backup = join(folder.outside, 'backup.db');

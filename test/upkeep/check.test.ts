@@ -4,7 +4,7 @@ import { createUpkeep } from '../../src/upkeep.ts';
 import { aPost, buildTestApp } from '../support/app.ts';
 import { aFolder, aFullFolder } from './folder.ts';
 
-/** What the product itself wrote, through its API. */
+/** A folder with data written by the product itself, through its API. */
 async function aWrittenFolder() {
   const folder = aFolder();
   loadConfig(folder.env);
@@ -14,7 +14,7 @@ async function aWrittenFolder() {
   const send = (url: string, payload: object) =>
     t.app.inject({ method: 'POST', url, payload, headers: t.auth });
   await send('/v1/webhooks', { url: 'https://receiver.example.com/hook' });
-  // Of one moment: their numbers in the index are neighbours.
+  // Created at the same time, so that their numbers in the index are adjacent.
   for (const place of ['1', '2', '3']) {
     const platform = { ...aPost().platform, post_url: `https://reddit.com/r/hvac/${place}` };
     const text = `${place} ${aPost().text}`;
@@ -25,7 +25,7 @@ async function aWrittenFolder() {
   return folder;
 }
 
-test('what the product wrote is sound, also while it is open', async () => {
+test('finds nothing in data written by the product, even while the database is open', async () => {
   const folder = await aWrittenFolder();
   expect(folder.upkeep.check()).toEqual({ file: folder.file, findings: [], total: 0 });
   const { store } = await folder.open();
@@ -65,7 +65,7 @@ test.each([
   expect(findings.map((finding) => finding.detail).join('\n')).toMatch(detail);
 });
 
-test('tells the first findings of each part, and how many there are', async () => {
+test('returns the first findings of each part and the total number', async () => {
   const folder = await aFullFolder();
   folder.spoil(`INSERT INTO mail_outbox (id, tenant_id, kind, facts, created_at)
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50)

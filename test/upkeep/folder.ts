@@ -13,7 +13,7 @@ import { anEndpoint, aRoutedEvent, aSignal, aTenant } from '../support/store.ts'
 
 export const SECRET = 'whsec_c2VjcmV0';
 
-/** A data folder of its own, with upkeep of it; nothing is in it yet. */
+/** A new, empty data folder and its upkeep. */
 export function aFolder(env: Record<string, string> = {}) {
   const temporary = temporaryFolder();
   onTestFinished(() => temporary[Symbol.dispose]());
@@ -28,7 +28,7 @@ export function aFolder(env: Record<string, string> = {}) {
       const store = await openSqliteStore({ file, clock: createManualClock(), keyProof });
       return { store, box: createSecretBox(masterKey, systemRandom, olderKeys) };
     },
-    /** Changes the file behind everybody's back. */
+    /** Changes the file directly, bypassing the store. */
     spoil(sql: string) {
       const db = new Sqlite(join(path, 'signalpost.db'));
       db.pragma('foreign_keys = OFF');
@@ -38,7 +38,7 @@ export function aFolder(env: Record<string, string> = {}) {
   };
 }
 
-/** The folder with a tenant, an endpoint whose secret is sealed, and deliveries of a signal that wait. */
+/** A folder with a tenant, an endpoint with a sealed secret, and waiting deliveries of a signal. */
 export async function aFullFolder(env: Record<string, string> = {}) {
   const folder = aFolder(env);
   const { store, box } = await folder.open();
@@ -51,7 +51,7 @@ export async function aFullFolder(env: Record<string, string> = {}) {
   return folder;
 }
 
-/** What a signal holds, as this release writes it. */
+/** The contents of a signal as this release writes it. */
 const WELL_FORMED = {
   id: 'sig_1',
   wire: JSON.stringify({
@@ -60,7 +60,7 @@ const WELL_FORMED = {
   }),
 };
 
-/** The endpoint's secret as the folder's keys open it. */
+/** The endpoint's secret, opened with the keys of the folder. */
 export async function secretIn(folder: Pick<ReturnType<typeof aFolder>, 'open'>): Promise<string> {
   const { store, box } = await folder.open();
   const endpoint = await store.getEndpoint('ten_a', 'whk_a');

@@ -8,7 +8,7 @@ const ignore = () => undefined;
 const mount = (at: string) =>
   spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', at]).status === 0;
 
-test('a backup to a full disk says so, and leaves nothing there', async (t) => {
+test('reports a full disk during a backup, and leaves no file behind', async (t) => {
   const folder = await aFullFolder();
   const small = join(folder.outside, 'small');
   mkdirSync(small);
@@ -21,7 +21,7 @@ test('a backup to a full disk says so, and leaves nothing there', async (t) => {
   expect(readdirSync(small)).toEqual([]);
 });
 
-test('a backup into a folder that is not there says so', async () => {
+test('reports a backup target in a missing folder', async () => {
   const folder = await aFullFolder();
   await expect(folder.upkeep.backUp('/nowhere/backup.db', false, ignore)).rejects.toMatchObject({
     name: 'StoreUpkeepError',

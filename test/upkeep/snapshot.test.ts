@@ -9,7 +9,7 @@ const MIGRATIONS = 'src/store/sqlite/migrations';
 const LATEST = latestVersion();
 const before = (file: string, version: number) => `${file}.before-${String(version).padStart(3, '0')}`;
 
-/** A database as the release before the last migration left it, with a table that tells it. */
+/** A database as left by the release before the last migration, marked by an additional table. */
 function anOlderDatabase(file: string): void {
   mkdirSync(dirname(file), { recursive: true });
   const db = new Sqlite(file);
@@ -23,13 +23,13 @@ function anOlderDatabase(file: string): void {
 
 const copiesIn = (folder: string) => readdirSync(folder).filter((name) => name.includes('.before-'));
 
-test('nothing is copied where nothing is migrated: not a new database, nor one of this release', async () => {
+test('copies nothing if there is nothing to migrate: neither a new database nor a current one', async () => {
   const folder = aFolder();
   for (let i = 0; i < 2; i++) await (await folder.open()).store.close();
   expect(copiesIn(folder.path)).toEqual([]);
 });
 
-test('before a migration the database is copied as it was, and the copy of the one before that goes', async () => {
+test('copies the database before a migration, and removes the copy of the previous migration', async () => {
   const folder = aFolder();
   anOlderDatabase(folder.file);
   new Sqlite(before(folder.file, 3)).close();

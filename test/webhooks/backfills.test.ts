@@ -22,7 +22,7 @@ async function addReader(settings: object): Promise<string> {
   return (await t.call('POST', '/v1/webhooks', { mode: 'pull', ...settings })).json().data.id;
 }
 
-/** IDs of the signals in a feed. */
+/** The IDs of the signals in a feed. */
 async function subjects(id: string): Promise<string[]> {
   const { data } = (await t.call('GET', `/v1/webhooks/${id}/feed?limit=100`)).json();
   return data.map(({ payload }: { payload: { signal_id?: string } }) => payload.signal_id ?? '');
@@ -33,7 +33,7 @@ const signalIds = async () =>
     .json()
     .data.map((s: { signal_id: string }) => s.signal_id);
 
-test('an endpoint gets the events of the days before it was created, in order, each once', async () => {
+test('an endpoint gets the events of the days before its creation, in order, each once', async () => {
   await t.addDeliveries(2);
   t.clock.advance(3 * DAY_MS);
   await t.addDeliveries(3);
@@ -63,7 +63,7 @@ test('its filters and format apply, and deliveries to a URL are due', async () =
   expect(Object.keys(JSON.parse(body))).toEqual(['signal_id']);
 });
 
-test('work of another process is not repeated, and a deleted signal is omitted', async () => {
+test('does not repeat the work of another process, and omits a deleted signal', async () => {
   await t.addDeliveries(2);
   const [gone = '', left = ''] = await signalIds();
   await t.call('DELETE', `/v1/signals/${gone}`);

@@ -33,7 +33,7 @@ const bodies = async () => {
 const outcomes = async () => (await t.call('GET', '/v1/events?type=signal.detected')).json().data;
 
 describe('signals of an endpoint with hourly batching', () => {
-  test('wait, and are sent in one message when the hour is over, once', async () => {
+  test('wait, and are sent once, in one message, at the end of the hour', async () => {
     const { id } = await t.addWebhook({ ...SLACK, batching: 'hourly' });
     t.clock.advance(30 * MINUTE_MS);
     for (let i = 0; i < 25; i++) await t.call('POST', '/v1/signals', anotherPost(i));
@@ -63,7 +63,7 @@ describe('signals of an endpoint with hourly batching', () => {
     expect(new Set(told.flat(2))).toEqual(new Set([expect.stringMatching(/^dlv_\w+ pending$/)]));
   });
 
-  test('appear once even if the endpoint gets two events of hot ones, and a single one is like an instant one', async () => {
+  test('appear once even if hot ones cause two events, and look like instant ones if single', async () => {
     await t.addWebhook({ ...SLACK, batching: 'hourly', event_types: ['signal.detected', 'signal.new_hot'] });
     await t.call('POST', '/v1/signals', aPost());
     t.clock.advance(61 * MINUTE_MS);
@@ -73,7 +73,7 @@ describe('signals of an endpoint with hourly batching', () => {
     expect(JSON.parse(body).text).toMatch(/^Hot signal/);
   });
 
-  test('pass its filters, and other events are sent immediately', async () => {
+  test('are subject to its filters, while other events are sent immediately', async () => {
     await t.addWebhook({
       ...SLACK,
       batching: 'hourly',
@@ -88,7 +88,7 @@ describe('signals of an endpoint with hourly batching', () => {
     expect(await bodies()).toHaveLength(1);
   });
 
-  test('are sent immediately in the new format when batching is turned off', async () => {
+  test('are sent immediately, in the new format, when batching is turned off', async () => {
     const { id } = await t.addWebhook({ ...SLACK, batching: 'hourly' });
     for (let i = 0; i < 2; i++) await t.call('POST', '/v1/signals', anotherPost(i));
     await t.call('PATCH', `/v1/webhooks/${id}`, { batching: 'instant', payload_format: null });
@@ -137,7 +137,7 @@ test('batching without a preset is rejected, and so is removing the preset', asy
   expect((await t.call('PATCH', `/v1/webhooks/${id}`, { payload_format: null })).statusCode).toBe(400);
 });
 
-test('an erased person is omitted from messages that are still to be sent, others are not', async () => {
+test('an erased person is omitted from unsent messages, and others are not', async () => {
   const { id: endpoint } = await t.addWebhook({ ...SLACK, batching: 'hourly' });
   await t.call('POST', `/v1/webhooks/${endpoint}/pause`);
   const text =

@@ -27,7 +27,7 @@ const make = () => {
 const digests = async () => (await t.call('GET', '/v1/events?type=digest.ready')).json().data;
 
 describe('the daily digest', () => {
-  test('is created at its hour, once, from new signals: event, delivery and mail', async () => {
+  test('is created once, at its hour, from new signals: event, delivery and mail', async () => {
     const { id } = await t.addWebhook({ event_types: ['digest.ready'] });
     for (let i = 0; i < 25; i++) await t.call('POST', '/v1/signals', anotherPost(i));
     t.clock.advance(8 * HOUR_MS - 1);
@@ -49,7 +49,7 @@ describe('the daily digest', () => {
     expect(await t.store.listMail(t.tenant.id, 10)).toMatchObject([{ facts: { kind: 'digest' } }]);
   });
 
-  test('gives reasons and links to posts in messages, and links to everything it counts', async () => {
+  test('shows reasons and links to posts in messages, and links to everything it counts', async () => {
     const [profile] = (await t.call('GET', '/v1/icps')).json().data;
     await t.call('PATCH', '/v1/settings', { digest: { icp_profile_ids: [profile.id] } });
     const slack = { payload_format: { preset: 'slack' }, event_types: ['digest.ready'] };
@@ -67,7 +67,7 @@ describe('the daily digest', () => {
     expect(sent.body.match(/\|View post>/g)).toHaveLength(2);
   });
 
-  test('is omitted if all signals have been dealt with, or are of other profiles', async () => {
+  test('is omitted if all signals are done or belong to other profiles', async () => {
     const other = { name: 'Other', phrases: ['forklift'] };
     const { id } = (await t.call('POST', '/v1/icps', other)).json().data;
     await t.call('PATCH', '/v1/settings', { digest: { icp_profile_ids: [id] } });
@@ -99,7 +99,7 @@ describe('the daily digest', () => {
     ]);
   });
 
-  test('contains a signal that was stored after the last digest, even if it was detected before', async () => {
+  test('contains a signal stored after the last digest, even if it was detected before it', async () => {
     await t.call('POST', '/v1/signals', anotherPost(1));
     t.clock.advance(8 * HOUR_MS);
     await make();
@@ -117,7 +117,7 @@ describe('the daily digest', () => {
     expect(second.data.url).toContain(`from=${new Date(late).toISOString()}`);
   });
 
-  test('that was missed during an outage is created once afterwards', async () => {
+  test('is created once after an outage during which it was missed', async () => {
     await t.call('POST', '/v1/signals', anotherPost(1));
     t.clock.advance(3 * 24 * HOUR_MS);
     await make();
@@ -159,7 +159,7 @@ describe('its mail', () => {
     };
   };
 
-  test('has each signal with its links, as text and as HTML with escaped content', async () => {
+  test('contains each signal with its links, as text and as HTML with escaped content', async () => {
     const text = 'We are looking for a new CRM <b>& any</b> recommendations? Need to buy this month.';
     await t.call('POST', '/v1/signals', aPost({ text, company: { name: '<script>x</script>' } }));
     t.clock.advance(8 * HOUR_MS);
@@ -176,7 +176,7 @@ describe('its mail', () => {
     for (const link of links) expect(made.text).toContain(link);
   });
 
-  test('contains nothing about a person who was erased before it was sent', async () => {
+  test('contains nothing about a person who is erased before it is sent', async () => {
     const person = { email: 'dana@example.com' };
     const { data } = (
       await t.call('POST', '/v1/signals', aPost({ prospect: { ...person, name: 'Dana Whitlock' } }))
@@ -217,7 +217,7 @@ describe('its mail', () => {
     expect(text.unsubscribeUrl).toMatch(/^https:\/\/signals\.example\.com\/digest\/unsubscribe\//);
   });
 
-  test('omits signals that were judged or added to the pipeline, even after it was created', async () => {
+  test('omits signals that are rated or added to the pipeline, even after it is created', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 4; i++) {
       const { data } = (await t.call('POST', '/v1/signals', anotherPost(i))).json();
@@ -244,7 +244,7 @@ describe('its mail', () => {
     expect(text.html).toContain('And 12 more.');
   });
 
-  test('lists due next steps with their owners, and is sent once for them alone', async () => {
+  test('lists due next steps with their owners, and is sent once even if there is nothing else', async () => {
     const [{ email: owner = '' } = {}] = await t.store.listMembers(t.tenant.id);
     const aLead = async (email: string, due_date: string) => {
       const { id } = (await t.call('POST', '/v1/leads', { email })).json().data;
@@ -274,7 +274,7 @@ describe('its mail', () => {
     expect(await t.store.listMail(t.tenant.id, 10)).toHaveLength(1);
   });
 
-  test('has a contrast of at least 4.5 in both themes', async () => {
+  test('has a contrast ratio of at least 4.5 in both themes', async () => {
     await t.call('POST', '/v1/signals', aPost());
     t.clock.advance(8 * HOUR_MS);
     await make();
@@ -313,7 +313,7 @@ describe('its mail', () => {
     expect(await facts()).toEqual(['digest']);
   });
 
-  test('is sent on Mondays only if it is weekly, for the chosen profiles', async () => {
+  test('is sent only on Mondays if it is weekly, for the chosen profiles', async () => {
     const [profile] = (await t.call('GET', '/v1/icps')).json().data;
     const digest = { frequency: 'weekly', icp_profile_ids: [profile.id] };
     expect((await t.call('PATCH', '/v1/settings', { digest })).json().data.digest).toMatchObject(digest);
@@ -331,7 +331,7 @@ describe('its mail', () => {
   });
 });
 
-/** Contrast of two colours (WCAG 2.2). */
+/** The contrast ratio of two colours (WCAG 2.2). */
 function contrast(a: string, b: string): number {
   const [light = 0, dark = 0] = [luminance(a), luminance(b)].sort((x, y) => y - x);
   return (light + 0.05) / (dark + 0.05);

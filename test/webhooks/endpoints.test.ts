@@ -30,14 +30,14 @@ beforeEach(async () => {
 const create = (input: object = {}, as: Tenant = tenant) =>
   createEndpoint(deps, as, webhookInputSchema.parse({ url: 'http://127.0.0.1:9/hook', ...input }));
 
-test('a new endpoint has a secret that only its own box contains', async () => {
+test('a new endpoint has a secret that is stored only in its own box', async () => {
   const { endpoint, secret } = await create();
   expect(secret).toMatch(/^whsec_/);
   expect(Buffer.from(endpoint.secretBox).toString('latin1')).not.toContain(secret);
   expect(deps.secretBox.open(endpoint.secretBox, endpoint.id)).toBe(secret);
 });
 
-test('its resource has every documented member and no secret', async () => {
+test('its resource has every documented member, and no secret', async () => {
   const { endpoint, secret } = await create();
   const resource = webhookResourceSchema.parse(endpointResource(endpoint));
   expect(JSON.stringify(resource)).not.toContain(secret);
@@ -55,14 +55,14 @@ test.each([
   'https://user:pw@example.com/',
   'ftp://example.com/',
   'nonsense',
-])('the target %s is rejected with a pointer to the URL', async (url) => {
+])('rejects the target %s with a pointer to the URL', async (url) => {
   await expect(create({ url })).rejects.toMatchObject({
     code: 'INVALID_REQUEST',
     extra: { errors: [{ pointer: '/url' }] },
   });
 });
 
-test('a profile of another tenant is rejected with a pointer to it', async () => {
+test('rejects a profile of another tenant with a pointer to it', async () => {
   await expect(create({ icp_profile_ids: ['icp_ten_a', 'icp_other'] })).rejects.toMatchObject({
     extra: { errors: [{ pointer: '/icp_profile_ids/1' }] },
   });
@@ -71,7 +71,7 @@ test('a profile of another tenant is rejected with a pointer to it', async () =>
 test.each([
   ['starter', 1, 'pro'],
   ['pro', 10, 'enterprise'],
-] as const)('the %s plan has %i endpoints and names %s for more', async (plan, limit, next) => {
+] as const)('the %s plan allows %i endpoints and suggests %s for more', async (plan, limit, next) => {
   const as = { ...tenant, plan };
   for (let i = 0; i < limit; i++) await create({}, as);
   await expect(create({}, as)).rejects.toMatchObject({
@@ -80,7 +80,7 @@ test.each([
   });
 });
 
-test('a trial is Pro while it lasts, and Starter from the moment it ends', async () => {
+test('a trial is on the Pro plan until it ends, and then on the Starter plan', async () => {
   const running = { ...tenant, plan: 'trial', trialEndsAt: T0 + 1 } as const;
   await create({}, running);
   await create({}, running);

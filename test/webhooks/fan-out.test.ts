@@ -37,7 +37,7 @@ test.each([
   [{ classifications: ['hot', 'cold'] }, 'classification'],
   [{ icp_profile_ids: ['icp_2'] }, 'icp_profile'],
   [{ min_score: 56 }, 'min_score'],
-] as [Partial<WebhookInput>, string][])('%j keeps a signal away, with the reason %s', (settings, reason) => {
+] as [Partial<WebhookInput>, string][])('%j excludes a signal, with the reason %s', (settings, reason) => {
   expect(skipReason(event, endpoint(settings), signal)).toBe(reason);
   expect(
     fanOut(
@@ -53,7 +53,7 @@ test.each([
   });
 });
 
-test('filters that match the signal let it through', () => {
+test('a signal that matches the filters passes', () => {
   const settings: Partial<WebhookInput> = {
     signal_types: ['review'],
     classifications: ['warm'],
@@ -68,7 +68,7 @@ test('signal filters do not apply to other events', () => {
   expect(skipReason(lead, endpoint({ event_types: ['lead.enriched'], min_score: 90 }), null)).toBeNull();
 });
 
-test('a body of exactly the limit is sent, and one byte more is rejected', () => {
+test('a body of exactly the size limit is sent, and one byte more is rejected', () => {
   const largest = MAX_BODY_BYTES - SIGNATURE_MEMBER_BYTES;
   const statusOf = (size: number) =>
     fanOut(

@@ -9,7 +9,7 @@ import { SAMPLE_SIGNAL } from '../../src/webhooks/test-delivery.ts';
 const made = (format: object) =>
   JSON.parse(formattedPayload(SAMPLE_SIGNAL, payloadFormatSchema.parse(format)));
 
-/** Pointer and detail of each error. */
+/** The pointer and detail of each error. */
 function faultsOf(format: unknown): string[] {
   const checked = check(payloadFormatSchema, format, 'body');
   return checked.ok ? [] : checked.faults.map(({ pointer, detail }) => `${pointer} ${detail}`);
@@ -21,18 +21,18 @@ describe('the body in a format', () => {
     expect(made({})).toEqual(JSON.parse(signalPayload(SAMPLE_SIGNAL)));
   });
 
-  it('has the fields of the specification, all of them and no others', () => {
+  it('has exactly the fields of the specification', () => {
     expect(Object.keys(made({}))).toEqual([...PAYLOAD_FIELDS]);
   });
 
-  it('has only the included fields, in the order of the payload', () => {
+  it('contains only the included fields, in the order of the payload', () => {
     expect(Object.keys(made({ include: ['excerpt', 'signal_id', 'excerpt'] }))).toEqual([
       'signal_id',
       'excerpt',
     ]);
   });
 
-  it('lacks the excluded fields', () => {
+  it('omits the excluded fields', () => {
     expect(Object.keys(made({ exclude: ['prospect', 'company'] }))).toEqual(
       PAYLOAD_FIELDS.filter((field) => field !== 'prospect' && field !== 'company'),
     );
@@ -56,7 +56,7 @@ describe('the body in a format', () => {
     expect(body).toEqual({ signal_id: 'sig_sample', source: 'signalpost', weight: 1.5, live: true });
   });
 
-  it('may consist of custom members only', () => {
+  it('may consist only of custom members', () => {
     expect(made({ include: [], custom: { ping: 1 } })).toEqual({ ping: 1 });
   });
 });
@@ -103,7 +103,7 @@ describe('a format is rejected', () => {
     expect(faultsOf(format)[0]).toContain(fault);
   });
 
-  it('for 51 custom members, and not for 50', () => {
+  it('for 51 custom members, but not for 50', () => {
     const custom = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`key_${i}`, i]));
     expect(faultsOf({ custom: custom(50) })).toEqual([]);
@@ -123,12 +123,12 @@ describe('a format is rejected', () => {
     expect(faultsOf(format)[0]).toContain('is a field of the payload; choose another name');
   });
 
-  it('not for a custom name that only exists in a flat payload', () => {
+  it('not for a custom name that exists only in a flattened payload', () => {
     expect(faultsOf({ custom: { prospect_name: 'mine' } })).toEqual([]);
   });
 });
 
-test('for any accepted format, the body is not empty and contains every custom member unchanged', () => {
+test('in any accepted format, the body is not empty and contains all custom members unchanged', () => {
   const fields = fc.uniqueArray(fc.constantFrom(...PAYLOAD_FIELDS));
   const value = fc.oneof(fc.string(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean());
   const custom = fc.dictionary(
@@ -151,7 +151,7 @@ test('for any accepted format, the body is not empty and contains every custom m
       const body = JSON.parse(formattedPayload(SAMPLE_SIGNAL, parsed.data));
       expect(Object.keys(body).length).toBeGreaterThan(0);
       expect(body).not.toHaveProperty('signature');
-      // Through JSON, which has no -0.
+      // Converted through JSON, which has no -0.
       expect(body).toMatchObject(JSON.parse(JSON.stringify(input.custom)));
       if (input.flatten) expect(Object.values(body).every((v) => typeof v !== 'object')).toBe(true);
     }),
@@ -169,7 +169,7 @@ test('endpoints without a format, or with the same one, share one body', () => {
   expect(bodyOf(shapeOf({ flatten: true, custom: { a: 2 } }))).not.toBe(bodyOf(shape()));
 });
 
-test('custom members come last, including names that are numbers, and are the same text in every body', () => {
+test('custom members come last, even with numeric names, and have the same text in every body', () => {
   const format = { include: ['signal_id'], custom: { b: 'x', 7: 'seven' } } as const;
   const text = formattedPayload(SAMPLE_SIGNAL, payloadFormatSchema.parse(format));
   expect(text).toBe('{"signal_id":"sig_sample","7":"seven","b":"x"}');

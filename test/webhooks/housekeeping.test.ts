@@ -24,7 +24,7 @@ const statusOf = async (id: string) => (await store.getDelivery('ten_a', id))?.s
 const ids = (count: number) => Array.from({ length: count }, (_, i) => `dlv_${String(i).padStart(5, '0')}`);
 
 describe('deliveries over time', () => {
-  test('held for 7 days become dead letters, are kept for 7 more, and expire', async () => {
+  test('that are held for 7 days become dead letters, and expire after 7 more', async () => {
     await addDeliveries(store, 'whk_a', ['dlv_1']);
     await store.pauseEndpoint('ten_a', 'whk_a', T0);
     clock.advance(7 * DAY_MS - 1);
@@ -65,7 +65,7 @@ describe('deliveries over time', () => {
     expect(await store.discardOfDeleted(10)).toBe(0);
   });
 
-  test('stop being processed when the process stops, and continue the next time', async () => {
+  test('stop being processed when the process stops, and continue after the next start', async () => {
     await addDeliveries(store, 'whk_a', ids(1_100));
     await store.pauseEndpoint('ten_a', 'whk_a', T0);
     clock.advance(7 * DAY_MS);
@@ -77,7 +77,7 @@ describe('deliveries over time', () => {
     expect(await statusOf('dlv_01099')).toBe('dead');
   });
 
-  test('are deleted with their attempts after 30 days, followed by a deleted endpoint', async () => {
+  test('are deleted with their attempts after 30 days, and then their deleted endpoint', async () => {
     await addDeliveries(store, 'whk_a', ['dlv_1']);
     await store.recordOutcome(
       anOutcome({ next: { status: 'delivered' } }, { id: `${idFloor('att', T0)}x`, startedAt: T0 }),

@@ -10,7 +10,7 @@ import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
 const TYPES = ['endpoint.failing', 'endpoint.paused', 'endpoint.recovered', 'delivery.dead'];
 
 let t: WebhookApp;
-/** A failing endpoint, subscribed to its own events, too, and one that observes. */
+/** A failing endpoint that is also subscribed to its own events, and another that observes. */
 let failing: { id: string };
 let watcher: { id: string };
 beforeEach(async () => {
@@ -43,7 +43,7 @@ async function told(): Promise<Told[]> {
   return (await t.call('GET', `/v1/events?order=stored&limit=100&${query}`)).json().data;
 }
 
-/** One delivery of the failing endpoint, attempted this many times without success. */
+/** A delivery of the failing endpoint after this many unsuccessful attempts. */
 async function fail(times: number): Promise<string> {
   await t.addDeliveries(1);
   const { rows } = await t.store.listDeliveries(t.tenant.id, {
@@ -55,7 +55,7 @@ async function fail(times: number): Promise<string> {
   return id;
 }
 
-test('at 10 and 15 consecutive failures an endpoint is failing, and the owner gets mail at 10', async () => {
+test('reports a failing endpoint at 10 and 15 consecutive failures, and mails the owner at 10', async () => {
   await fail(9);
   expect(await told()).toEqual([]);
   await fail(5);
@@ -80,7 +80,7 @@ test('at 10 and 15 consecutive failures an endpoint is failing, and the owner ge
   ]);
 });
 
-test('each notice is sent to subscribed endpoints, never to the one it is about, and matches its documentation', async () => {
+test('each notice goes to subscribed endpoints, except the affected one, and matches its docs', async () => {
   await fail(20);
   const events = await told();
   expect(events.map(({ type }) => type)).toEqual(['endpoint.failing', 'endpoint.failing', 'endpoint.paused']);
@@ -104,7 +104,7 @@ test('each notice is sent to subscribed endpoints, never to the one it is about,
   expect(feed).toHaveLength(3);
 });
 
-test('a pause states its reason, and the first success after a resume reports the recovery', async () => {
+test('a pause reports its reason, and the first success after a resume reports the recovery', async () => {
   await t.call('POST', `/v1/webhooks/${failing.id}/pause`);
   await t.call('POST', `/v1/webhooks/${failing.id}/resume`);
   const id = await fail(0);
@@ -117,7 +117,7 @@ test('a pause states its reason, and the first success after a resume reports th
   ]);
 });
 
-test('recovery from failing is reported, too, once, and a few failures are not', async () => {
+test('reports the recovery of a failing endpoint once, and does not report a few failures', async () => {
   await t.attempt(await fail(10), DELIVERED, 11);
   await t.attempt(await fail(9), DELIVERED, 10);
   expect((await told()).map(({ type, data }) => [type, data.previous])).toEqual([
@@ -126,7 +126,7 @@ test('recovery from failing is reported, too, once, and a few failures are not',
   ]);
 });
 
-test('a dead delivery is reported with its ID, unless it was such a report itself', async () => {
+test('reports a dead delivery with its ID, unless it is such a report itself', async () => {
   const id = await fail(0);
   const expiresAt = t.clock.now() + 1_000;
   await t.attempt(id, { status: 'dead', expiresAt });
@@ -144,7 +144,7 @@ test('a dead delivery is reported with its ID, unless it was such a report itsel
   expect(await told()).toHaveLength(1);
 });
 
-test('deliveries held for too long are reported, too', async () => {
+test('reports deliveries held for too long', async () => {
   const id = await fail(0);
   await t.call('POST', `/v1/webhooks/${failing.id}/pause`);
   const now = t.clock.now();

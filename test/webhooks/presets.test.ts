@@ -53,15 +53,15 @@ describe.each(PRESETS)('a message for %s', (preset) => {
     ['a signal', SAMPLE_SIGNAL],
     ['the longest one, all of it markup', LONG],
     ['one of which nothing is known', BARE],
-  ])('has the shape that the service publishes: %s', (_name, signal) => {
+  ])('matches the schema published by the service: %s', (_name, signal) => {
     bodyOf(preset, signalNotice(signal));
   });
 
-  test.each(EVENT_TYPES)('has that format for %s', (type) => {
+  test.each(EVENT_TYPES)('matches that schema for %s', (type) => {
     bodyOf(preset, eventNotice(sampleOf(type)));
   });
 
-  test('names every signal of a batch that fits, and counts the rest', () => {
+  test('names as many signals of a batch as fit, and counts the rest', () => {
     const many = Array.from({ length: 20 }, (_, i) => ({ ...LONG, signal_id: `sig_${i}` }));
     expect(JSON.stringify(bodyOf(preset, newsOf(many, 30)))).toMatch(/and \d+ more/);
     const three = ['Alpha', 'Beta', 'Gamma'].map((name) => ({
@@ -73,7 +73,7 @@ describe.each(PRESETS)('a message for %s', (preset) => {
     expect(text).not.toMatch(/and \d+ more/);
   });
 
-  test('contains the post, its author and its place', () => {
+  test('contains the post, its author and its location', () => {
     const text = JSON.stringify(bodyOf(preset, signalNotice(SAMPLE_SIGNAL))).replaceAll('\\\\', '');
     expect(text).toContain('Looking for scheduling software for our 12 vans');
     expect(text).toContain('Dana Example, Operations Manager');
@@ -82,7 +82,7 @@ describe.each(PRESETS)('a message for %s', (preset) => {
   });
 });
 
-test('text of a post mentions nobody and becomes no link', () => {
+test('text of a post mentions nobody and creates no links', () => {
   const { blocks, text } = bodyOf('slack', signalNotice(LONG));
   expect(JSON.stringify([blocks, text])).not.toContain('<!');
   expect(bodyOf('discord', signalNotice(LONG)).allowed_mentions).toEqual({ parse: [] });
@@ -102,7 +102,7 @@ describe('a preset in a payload format', () => {
     [{ preset: 'ntfy', topic: 'a b' }, ['topic']],
     [{ preset: 'irc' }, ['preset']],
     [{ topic: 'x' }, ['topic']],
-  ])('refuses %j', (input, paths) => {
+  ])('rejects %j', (input, paths) => {
     expect(faults(input)).toEqual(paths);
   });
 
@@ -117,7 +117,7 @@ function sampleOf(type: EventType): Pick<EventRow, 'type' | 'data'> {
   return { type, data: JSON.stringify(EVENT_SAMPLES[type]) };
 }
 
-test('a message to Slack has a headline, a reason, links to rate the signal, and links to post and signal', () => {
+test('a message to Slack has a headline, a reason, and links for rating, the post and the signal', () => {
   const story = {
     headline: 'Which tool for 12 vans?',
     where: 'r/HVAC on Reddit',
@@ -139,29 +139,26 @@ test('a message to Slack has a headline, a reason, links to rate the signal, and
   for (const preset of PRESETS) bodyOf(preset, signalNotice(SAMPLE_SIGNAL, story));
 });
 
-test.each(PRESETS)(
-  'each signal of a batch for %s has its reason and the way to the post, as many as fit',
-  (preset) => {
-    const story = {
-      headline: 'Which tool for 12 vans?',
-      where: 'r/HVAC on Reddit',
-      reason: 'Leaving spreadsheets and asking which tool to buy',
-      acts: (['relevant', 'not_relevant', 'add'] as const).map(
-        (act) => [act, `https://signals.example.com/feedback/${act}-${'x'.repeat(180)}`] as const,
-      ),
-    };
-    const many = Array.from({ length: 20 }, (_, i) => ({ ...SAMPLE_SIGNAL, signal_id: `sig_${i}` }));
-    const body = bodyOf(preset, newsOf(many, 20, story));
-    const text = JSON.stringify(body).replaceAll('\\\\', '');
-    const shown = text.split('Which tool for 12 vans?').length - 1;
-    expect(shown).toBeGreaterThan(8);
-    expect(text.split(story.reason)).toHaveLength(shown + 1);
-    expect(text.split(SAMPLE_SIGNAL.platform.post_url)).toHaveLength(shown + 1);
-    if (shown < 20) expect(text).toContain(`and ${20 - shown} more`);
-    if (preset === 'slack') {
-      expect(text).toContain('|not_relevant>');
-      // Slack's limits: https://github.com/slackapi/bolt-js/issues/2509
-      expect(JSON.stringify(body.blocks).length).toBeLessThan(12_000);
-    }
-  },
-);
+test.each(PRESETS)('each shown signal of a batch for %s has its reason and a link to its post', (preset) => {
+  const story = {
+    headline: 'Which tool for 12 vans?',
+    where: 'r/HVAC on Reddit',
+    reason: 'Leaving spreadsheets and asking which tool to buy',
+    acts: (['relevant', 'not_relevant', 'add'] as const).map(
+      (act) => [act, `https://signals.example.com/feedback/${act}-${'x'.repeat(180)}`] as const,
+    ),
+  };
+  const many = Array.from({ length: 20 }, (_, i) => ({ ...SAMPLE_SIGNAL, signal_id: `sig_${i}` }));
+  const body = bodyOf(preset, newsOf(many, 20, story));
+  const text = JSON.stringify(body).replaceAll('\\\\', '');
+  const shown = text.split('Which tool for 12 vans?').length - 1;
+  expect(shown).toBeGreaterThan(8);
+  expect(text.split(story.reason)).toHaveLength(shown + 1);
+  expect(text.split(SAMPLE_SIGNAL.platform.post_url)).toHaveLength(shown + 1);
+  if (shown < 20) expect(text).toContain(`and ${20 - shown} more`);
+  if (preset === 'slack') {
+    expect(text).toContain('|not_relevant>');
+    // Slack's limits: https://github.com/slackapi/bolt-js/issues/2509
+    expect(JSON.stringify(body.blocks).length).toBeLessThan(12_000);
+  }
+});

@@ -5,13 +5,13 @@ import { Client } from 'undici';
 import { afterEach, expect, test } from 'vitest';
 import { createReplyTurns, readingOf } from '../../src/webhooks/replies-in-turns.ts';
 
-/** A clock in which a slice takes a millisecond: a turn has room for two. */
+/** A clock by which each slice takes a millisecond, so that a turn has room for two. */
 function slowClock() {
   let now = 0;
   return { monotonic: () => now++ };
 }
 
-/** An unconnected socket, and the slices that its reader receives. */
+/** An unconnected socket, and the slices received by its reader. */
 function aSocket() {
   const socket = new Socket();
   const pieces: string[] = [];
@@ -48,7 +48,7 @@ test('a small response passes immediately', async () => {
   expect(pieces).toEqual(['small']);
 });
 
-test('a large response arrives in slices, complete and in order, followed by its end, and nothing more is read meanwhile', async () => {
+test('a large response arrives in slices, complete and in order, while nothing more is read', async () => {
   const { socket, pieces, reads, listen } = aSocket();
   createReplyTurns(slowClock())(socket);
   listen();
@@ -66,7 +66,7 @@ test('a large response arrives in slices, complete and in order, followed by its
   expect(pieces.join('')).toBe(whole);
 });
 
-test('connections take turns, and a small response goes before the rest of large ones', async () => {
+test('connections take turns, and a small response goes ahead of the rest of large ones', async () => {
   const inTurns = createReplyTurns(slowClock());
   const large = Array.from({ length: 30 }, () => aSocket());
   const small = aSocket();
@@ -99,7 +99,7 @@ test.each([
   ['trailers', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n', 'a:b\r\n'.repeat(13_000)],
   ['headers', 'HTTP/1.1 200 OK\r\n', 'a:b\r\n'.repeat(13_000)],
   ['interim replies', '', 'HTTP/1.1 103 Hints\r\nl:a\r\n\r\n'.repeat(2_200)],
-])('thirty responses of nothing but %s do not block other work', async (_, start, more) => {
+])('thirty responses consisting only of %s do not block other work', async (_, start, more) => {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', () => socket.write(start + more));
@@ -107,7 +107,7 @@ test.each([
   servers.push(server);
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
-  // Bytes, and a clock of its own: CPU time grows on a busy machine.
+  // Counts bytes, with its own clock, because CPU time increases on a busy machine.
   const inTurns = createReplyTurns(slowClock());
   let [parsed, most, total] = [0, 0, 0];
   const clients = Array.from(

@@ -10,7 +10,7 @@ afterEach(() => t.app.close());
 const HOUR_MS = 3_600_000;
 
 describe('a new secret with a grace period', () => {
-  test('keeps the previous one valid for its hours; regenerating without a grace period ends it', async () => {
+  test('keeps the previous one valid; regenerating without a grace period ends it', async () => {
     const { id } = await t.addWebhook();
     const before = await t.store.getEndpoint(t.tenant.id, id);
     const answer = await t.call('POST', `/v1/webhooks/${id}/secret`, { grace_hours: 1.5 });
@@ -34,11 +34,11 @@ describe('a new secret with a grace period', () => {
   });
 });
 
-describe('the own headers of an endpoint', () => {
+describe('the custom headers of an endpoint', () => {
   const TOKEN = 'Bearer a-token-of-the-gateway';
   const headers = { Authorization: TOKEN, 'X-Team': 'ops' };
 
-  test('show their last 4 characters, nothing if they are short, and are encrypted in the store', async () => {
+  test('show only their last 4 characters, none if short, and are encrypted in the store', async () => {
     const { id, ...made } = await t.addWebhook({ headers });
     const shown = { Authorization: 'eway', 'X-Team': '' };
     expect(made.headers).toEqual(shown);
@@ -50,7 +50,7 @@ describe('the own headers of an endpoint', () => {
     expect(t.logLines.join('')).not.toContain(TOKEN);
   });
 
-  test('stay when something else is changed, are replaced together, and can be removed', async () => {
+  test('are kept when something else is changed, are replaced as a whole, and can be removed', async () => {
     const { id } = await t.addWebhook({ headers });
     const change = async (patch: object) =>
       (await t.call('PATCH', `/v1/webhooks/${id}`, patch)).json().data.headers;
@@ -74,7 +74,7 @@ describe('the own headers of an endpoint', () => {
     ['X-Team', ''],
     ['X-Team', ' padded '],
     ['X-Team', 'grüße'],
-  ])('refuse %j: %j', async (name, value) => {
+  ])('reject %j: %j', async (name, value) => {
     const answer = await t.call('POST', '/v1/webhooks', {
       url: 'http://127.0.0.1:9/',
       headers: { [name]: value },
@@ -83,7 +83,7 @@ describe('the own headers of an endpoint', () => {
     expect(answer.json().errors[0].pointer).toMatch(/^\/headers\//);
   });
 
-  test('a reserved name is rejected with the reason', async () => {
+  test('are rejected with a reason if a name is reserved', async () => {
     const headers = { 'webhook-id': 'x' };
     const answer = await t.call('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/', headers });
     expect(answer.json().errors).toEqual([
@@ -94,7 +94,7 @@ describe('the own headers of an endpoint', () => {
     ]);
   });
 
-  test('are limited to 10, with distinct names, ignoring case', async () => {
+  test('are limited to 10, with names that are distinct regardless of case', async () => {
     const many = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`X-${i}`, 'x']));
     for (const refused of [many, { 'X-A': '1', 'x-a': '2' }]) {
       const answer = await t.call('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/', headers: refused });

@@ -57,7 +57,7 @@ async function bodies(): Promise<Map<string, (string | null)[]>> {
   return found;
 }
 
-test('forty posts with nine large formats store each format once, and every byte is as created', async () => {
+test('forty posts in nine large formats store each format once, and keep every byte', async () => {
   const formats = new Map<string, ReturnType<typeof large>>();
   for (const name of 'abcdefghi') {
     const made = await t.addWebhook({ payload_format: large(name) });
@@ -78,7 +78,7 @@ test('forty posts with nine large formats store each format once, and every byte
   }
 });
 
-test('endpoints with the same bytes share one body, which is deleted with its last reference', async () => {
+test('endpoints with identical bytes share one body, which is deleted with its last reference', async () => {
   const first = await t.addWebhook();
   await t.addWebhook();
   await t.addWebhook({ payload_format: { include: ['signal_id'] } });
@@ -99,7 +99,7 @@ test('endpoints with the same bytes share one body, which is deleted with its la
   expect([count('deliveries'), count('delivery_bodies')]).toEqual([0, 0]);
 });
 
-test('a later change of the format does not change existing bodies', async () => {
+test('changing a format later does not change existing bodies', async () => {
   const made = await t.addWebhook({ payload_format: { include: ['signal_id'], custom: { team: 'old' } } });
   const first = await post(1);
   await t.call('PATCH', `/v1/webhooks/${made.id}`, {
@@ -131,7 +131,7 @@ test('the size limit of a body includes the tail of its format', async () => {
   expect((await t.call('GET', '/v1/deliveries')).json().data[0].status).toBe('rejected');
 });
 
-test('erasing a person changes a shared body and its tail, and keeps those of others', async () => {
+test('erasing a person changes a shared body and its tail, but not those of others', async () => {
   await t.addWebhook({ payload_format: { include: ['signal_id', 'prospect'], custom: { team: 'sales' } } });
   const platform = { name: 'reddit', post_url: 'https://reddit.com/p' };
   const prospect = { name: 'Dana Quirke', email: 'dana@quirke.example' };

@@ -27,7 +27,7 @@ const route = (...receivers: ReturnType<typeof endpoint>[]) =>
 
 const BOTH = ['signal.detected', 'signal.new_hot'];
 
-test('a hot signal creates two events, any other signal one', () => {
+test('a hot signal creates two events, and any other signal one', () => {
   expect(route().map(({ event }) => event.type)).toEqual(BOTH);
   const cold = signalEvents(
     { ...SAMPLE_SIGNAL, classification: 'cold' },
@@ -53,7 +53,7 @@ test('each endpoint gets the payload in its own format', () => {
   ]);
 });
 
-test('an envelope is complete, whatever the format', () => {
+test('an envelope is complete, regardless of the format', () => {
   const [, hot] = route(endpoint('whk_1', { event_types: BOTH, payload_format: { include: ['excerpt'] } }));
   expect(JSON.parse(hot?.deliveries[0]?.body ?? '')).toEqual({
     event: 'signal.new_hot',
@@ -78,7 +78,7 @@ test('a format that makes the body too large is rejected for its endpoint only',
   expect(Buffer.byteLength(body + tail?.text)).toBeGreaterThan(MAX_BODY_BYTES);
 });
 
-test('the message of a service is sent once per signal, whatever events are selected, and the second event says why it is skipped', () => {
+test('a message to a service is sent once per signal, and the second event is skipped with a reason', () => {
   const slack = { payload_format: { preset: 'slack' as const } };
   const [detected, hot] = route(
     endpoint('whk_both', { ...slack, event_types: BOTH }),

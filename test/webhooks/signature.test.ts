@@ -18,16 +18,16 @@ const sealed = createSigner(secret).seal({ id: 'dlv_1', ...toBodyBytes(body) }, 
 const key = { deliveryId: 'dlv_1', attempt: 3, startedAt: now * 1_000 + 999 };
 const headers = deliveryHeaders(key, sealed);
 
-test('a secret is whsec_ and base64 of 32 bytes', () => {
+test('a secret is whsec_ followed by 32 bytes in base64', () => {
   expect(Buffer.from(secret.replace(/^whsec_/, ''), 'base64')).toHaveLength(32);
 });
 
-test('the header signs the exact bytes sent, keyed with the secret as shown', () => {
+test('the header signs the exact bytes that are sent, with the secret as shown', () => {
   const expected = createHmac('sha256', secret).update(sealed.body).digest('hex');
   expect(headers['x-service-signature']).toBe(expected);
 });
 
-test('the body’s last member signs the body without it', () => {
+test('the last member of the body signs the body without that member', () => {
   const text = sealed.body.toString('utf8');
   const stripped = text.replace(/,"signature":"[0-9a-f]{64}"\}$/, '}');
   expect(stripped).toBe(body);
@@ -59,12 +59,12 @@ test('while the previous secret is valid, its signature follows that of the new 
   expect(after.standardSignature).not.toContain(' ');
 });
 
-test('a request with any byte changed is rejected', () => {
+test('rejects a request with any byte changed', () => {
   const changed = sealed.body.toString('utf8').replace('sig_1', 'sig_2');
   expect(() => new Webhook(secret).verify(changed, headers)).toThrow();
 });
 
-test('the attempt number and the delivery ID are sent', () => {
+test('sends the attempt number and the delivery ID', () => {
   expect(headers).toMatchObject({
     'x-service-attempt': '3',
     'webhook-id': 'dlv_1',
@@ -72,11 +72,11 @@ test('the attempt number and the delivery ID are sent', () => {
   });
 });
 
-test('the size limit counts the bytes of the signature member', () => {
+test('the size limit includes the bytes of the signature member', () => {
   expect(sealed.body.length - Buffer.byteLength(body)).toBe(SIGNATURE_MEMBER_BYTES);
 });
 
-test("every body has the same signature as with Node's own HMAC, for any body and secret", () => {
+test("the signature equals that of Node's own HMAC for any body and secret", () => {
   const json = fc.jsonValue().map((value) => JSON.stringify({ value }));
   const bodies = fc.oneof(json, fc.constant('{}'), fc.constant(`{"long":"${'é'.repeat(200_000)}"}`));
   const secrets = fc.oneof(

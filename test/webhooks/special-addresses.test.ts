@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest';
 import { createAddressSet } from '../../src/lib/network.ts';
 import { checkTarget, isPublicAddress } from '../../src/webhooks/targets.ts';
 
-/** IANA IPv4 Special-Purpose Address Registry, and multicast, which has a separate registry. */
+/** The IANA IPv4 Special-Purpose Address Registry, and multicast, which has its own registry. */
 const IPV4_BLOCKS = [
   '0.0.0.0/8 this network',
   '10.0.0.0/8 private use',
@@ -72,7 +72,7 @@ describe.each([
   ['IPv4', IPV4_BLOCKS, V4_BITS],
   ['IPv6', IPV6_BLOCKS, V6_BITS],
 ] as const)('of %s', (_, blocks, bits) => {
-  it.each(blocks)('%s contains no valid target: not its first address, its last, or any between', (block) => {
+  it.each(blocks)('%s contains no valid target: not its first or last address, nor any other', (block) => {
     const { first, size } = parseBlock(block, bits);
     fc.assert(
       fc.property(fc.bigInt(0n, size - 1n), (offset) => {
@@ -103,7 +103,7 @@ describe('an address outside every special block', () => {
     );
   });
 
-  test('is public in IPv6 if it is global unicast, 2000::/3, and otherwise not', () => {
+  test('is public in IPv6 only if it is global unicast, 2000::/3', () => {
     fc.assert(
       fc.property(nearBlocks(IPV6_BLOCKS, V6_BITS), (value) => {
         const address = write(value, V6_BITS);
@@ -115,7 +115,7 @@ describe('an address outside every special block', () => {
   });
 });
 
-test('an IPv4 address inside an IPv6 address is rejected, whether it is public or not', () => {
+test('rejects an IPv4 address within an IPv6 address, whether it is public or not', () => {
   const word = fc.nat(0xffff);
   fc.assert(
     fc.property(fc.nat(0xffff_ffff), word, word, (ipv4, one, two) => {
@@ -151,7 +151,7 @@ describe('a private IPv4 address', () => {
     );
   });
 
-  test('is the same address in every notation that is valid in a URL', () => {
+  test('denotes the same address in every notation that is valid in a URL', () => {
     let read = 0;
     fc.assert(
       fc.property(privateAddress(), spelling(), (address, spell) => {
@@ -162,7 +162,7 @@ describe('a private IPv4 address', () => {
       }),
       { numRuns: 1_000 },
     );
-    expect(read).toBeGreaterThan(500); // otherwise the test above would only have rejected nonsense
+    expect(read).toBeGreaterThan(500); // otherwise, the test above would only have rejected nonsense
   });
 });
 
@@ -177,7 +177,7 @@ function privateAddress(): fc.Arbitrary<number> {
     .map(Number);
 }
 
-/** A notation of an IPv4 address in a URL: the number of parts, the base of each, and the characters. */
+/** A notation of an IPv4 address in a URL: the number of parts, the base of each, and its characters. */
 function spelling(): fc.Arbitrary<(address: number) => string> {
   const part = fc.record({
     base: fc.constantFrom(8, 10, 16),
@@ -207,7 +207,7 @@ function spelling(): fc.Arbitrary<(address: number) => string> {
     });
 }
 
-/** The address in `count` parts: one byte each, and the rest in the last one. */
+/** The address in `count` parts: one byte each, with the rest in the last one. */
 function splitAddress(address: number, count: number): number[] {
   const bytes = [24, 16, 8].slice(0, count - 1).map((shift) => Math.floor(address / 2 ** shift) % 256);
   return [...bytes, address % 2 ** (8 * (5 - count))];

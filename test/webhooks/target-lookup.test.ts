@@ -5,7 +5,7 @@ import { createManualClock } from '../support/manual-clock.ts';
 const NEVER = () => new Promise<string[]>(() => {});
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** A resolver that knows `known` immediately, and never answers system look-ups of other names. */
+/** A resolver that answers `known` immediately, and never answers system look-ups of other names. */
 function setUp(direct: (name: string) => Promise<readonly string[]>) {
   const clock = createManualClock();
   const asked: string[] = [];
@@ -20,7 +20,7 @@ function setUp(direct: (name: string) => Promise<readonly string[]>) {
   return { clock, lookup, asked, answers };
 }
 
-test('two thousand saves of dead names take two threads and one timer, and end in time', async () => {
+test('two thousand saves of unresolvable names use two threads and one timer, and end in time', async () => {
   const { clock, lookup, asked } = setUp(async (name) => (name === 'alive.example' ? ['203.0.114.1'] : []));
   const dead = Array.from({ length: 2_000 }, (_, n) => lookup(`dead${n}.example`));
   await turn();
@@ -32,7 +32,7 @@ test('two thousand saves of dead names take two threads and one timer, and end i
   expect(clock.pending()).toBe(0);
 });
 
-test('a look-up that timed out takes no thread later', async () => {
+test('a look-up that has timed out does not use a thread later', async () => {
   const { clock, lookup, asked, answers } = setUp(async () => []);
   const dead = ['a', 'b', 'c'].map((name) => lookup(`${name}.example`));
   await turn();
@@ -46,7 +46,7 @@ test('a look-up that timed out takes no thread later', async () => {
   expect(await hosted).toEqual(['203.0.114.2']);
 });
 
-test('concurrent look-ups of a name share the result, later ones start again', async () => {
+test('concurrent look-ups of a name share the result, and later ones start anew', async () => {
   let asked = 0;
   const { lookup } = setUp(async () => [`203.0.114.${++asked}`]);
   expect(await Promise.all([lookup('a.example'), lookup('a.example')])).toEqual([
@@ -56,7 +56,7 @@ test('concurrent look-ups of a name share the result, later ones start again', a
   expect(await lookup('a.example')).toEqual(['203.0.114.2']);
 });
 
-test('a look-up ends after the same time if the name server never responds', async () => {
+test('a look-up ends after the same timeout if the name server never responds', async () => {
   const { clock, lookup, asked } = setUp(NEVER);
   const dead = lookup('dead.example');
   clock.advance(8_000);

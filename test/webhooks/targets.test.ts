@@ -92,7 +92,7 @@ describe('a webhook target', () => {
       expect(checkTarget(url, loopback)).toHaveProperty('fault');
   });
 
-  it('is rejected in every numeric notation of a private IPv4 address', () => {
+  it('may not be a private IPv4 address in any numeric notation', () => {
     const octet = fc.nat(255);
     const privates = fc.oneof(
       fc.tuple(fc.constantFrom(0, 10, 127, 224, 240, 255), octet, octet, octet),
@@ -141,7 +141,7 @@ describe('an address', () => {
     '2001:db8::1',
     'fe80::1%eth0',
     'x',
-  ])('like %s is not', (ip) => expect(isPublicAddress(ip)).toBe(false));
+  ])('like %s is not public', (ip) => expect(isPublicAddress(ip)).toBe(false));
 });
 
 describe('the addresses of a name', () => {
@@ -169,12 +169,12 @@ describe('the addresses of a name', () => {
     expect(await checkResolvedTarget(new URL('https://example.com'), loopback, both)).toBeNull();
   });
 
-  it('are no error on saving if the name does not resolve now', async () => {
+  it('are not an error when saving if the name does not currently resolve', async () => {
     expect(await checkResolvedTarget(new URL('https://example.com'), nothing, fails)).toBeNull();
     expect(await resolveTarget('example.com', nothing, answers())).toEqual({ fault: 'dns' });
   });
 
-  it('are not looked up for a literal', async () => {
+  it('are not looked up for a literal address', async () => {
     expect(await resolveTarget('8.8.8.8', nothing, fails)).toEqual({ addresses: ['8.8.8.8'] });
   });
 });

@@ -10,10 +10,10 @@ beforeAll(async () => {
 });
 afterAll(() => t.app.close());
 
-/** Formats whose texts all have the same length. */
+/** String formats with a fixed length. */
 const FIXED_LENGTH = ['date'];
 
-/** Every place of a schema that lets through texts, lists or records of any size. */
+/** Returns every place in a schema that allows strings, lists or records of unlimited size. */
 function unbounded(node: JsonSchema, place: string): string[] {
   const schema = resolve<JsonSchema>(description.document, node);
   const branches = ['anyOf', 'oneOf', 'allOf'].flatMap((key) => (schema[key] ?? []) as JsonSchema[]);
@@ -48,7 +48,7 @@ function unboundedObject(schema: JsonSchema, place: string): string[] {
   return [...faults, ...unbounded((schema.additionalProperties ?? {}) as JsonSchema, `${place}{}`)];
 }
 
-test('every text, list and record that a body can hold is bounded', () => {
+test('every string, list and record in a request body is bounded', () => {
   const bodies = description.operations.flatMap(({ operationId, body }) =>
     body === null ? [] : [{ operationId, schema: body.schema }],
   );
@@ -63,7 +63,7 @@ test('every parameter is bounded', () => {
   expect(faults).toEqual([]);
 });
 
-/** Every schema below `node`, with its place. */
+/** Returns every schema below `node` with its place. */
 function schemasBelow(node: unknown, place: string): [string, JsonSchema][] {
   if (typeof node !== 'object' || node === null) return [];
   const own: [string, JsonSchema][] = Array.isArray(node) ? [] : [[place, node as JsonSchema]];
@@ -71,8 +71,8 @@ function schemasBelow(node: unknown, place: string): [string, JsonSchema][] {
   return [...own, ...below.flatMap(([key, child]) => schemasBelow(child, `${place}/${key}`))];
 }
 
-test('no pattern is one that another language would not read', () => {
-  // RE2 has no look-around, others no \p or named groups, and Unicode escapes are written in several ways.
+test('patterns use only syntax that other languages support', () => {
+  // RE2 has no look-around, other engines no \p or named groups, and Unicode escapes vary.
   const exotic = /\(\?[^:]|\\[pPuxkKcQE]|\\\d|\[\[:/;
   const schemas = schemasBelow(description.document, '');
   const patterns = schemas.filter(([, { pattern }]) => typeof pattern === 'string');
@@ -80,12 +80,12 @@ test('no pattern is one that another language would not read', () => {
   expect(patterns.filter(([, { pattern }]) => exotic.test(String(pattern)))).toEqual([]);
 });
 
-test('every component, parameter and member says what it is', () => {
+test('every component, parameter and member has a description', () => {
   const { schemas } = description.document.components as { schemas: Record<string, JsonSchema> };
   const silent = Object.entries(schemas).flatMap(([name, { description: said }]) => (said ? [] : [name]));
   for (const [place, { properties }] of schemasBelow(description.document, '')) {
     for (const [name, member] of Object.entries((properties ?? {}) as Record<string, JsonSchema>)) {
-      // A problem's `status` and `code` within an answer only narrow what the component describes.
+      // A problem's `status` and `code` within a response only narrow what the component describes.
       if (place.startsWith('/components/responses/')) continue;
       const said = member.description ?? resolve<JsonSchema>(description.document, member).description;
       if (!said && !place.endsWith('/properties')) silent.push(`${place}.${name}`);
@@ -99,7 +99,7 @@ test('every component, parameter and member says what it is', () => {
   expect([...silent, ...parameters]).toEqual([]);
 });
 
-test('text that may be missing is one named schema', () => {
+test('optional strings use one named schema', () => {
   const branches = schemasBelow(description.document, '').filter(
     ([place, { anyOf }]) =>
       Array.isArray(anyOf) &&

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.app.close());
 
-/** Every schema that a node leads to, with a path that names it. */
+/** Returns every schema reachable from a node, with a path that names it. */
 function schemasBelow(node: unknown, place: string, seen = new Set<unknown>()): [string, JsonSchema][] {
   if (typeof node !== 'object' || node === null || seen.has(node)) return [];
   seen.add(node);
@@ -26,7 +26,7 @@ function schemasBelow(node: unknown, place: string, seen = new Set<unknown>()): 
   return found;
 }
 
-test('answers and webhooks may get new members: no schema of theirs is closed', () => {
+test('responses and webhooks can get new members: none of their schemas is closed', () => {
   const received = [...operations.map(({ operationId, responses }) => [operationId, responses] as const)];
   for (const [name, { post }] of Object.entries(document.webhooks ?? {}))
     received.push([name, post.requestBody as never]);
@@ -38,7 +38,7 @@ test('answers and webhooks may get new members: no schema of theirs is closed', 
   expect(closed).toEqual([]);
 });
 
-test('what is sent is closed, as it is checked', () => {
+test('request schemas are closed, as in validation', () => {
   for (const { operationId, requestBody } of operations) {
     const schemas = schemasBelow(requestBody?.content, String(operationId));
     const objects = schemas.filter(
@@ -49,7 +49,7 @@ test('what is sent is closed, as it is checked', () => {
   }
 });
 
-test('every body and every item of a list is a component with a name', () => {
+test('every body and every list item is a named component', () => {
   const refs: Record<string, unknown> = {};
   for (const { operationId = '', requestBody, responses } of operations) {
     const sent = requestBody?.content['application/json']?.schema;
@@ -66,7 +66,7 @@ test('every body and every item of a list is a component with a name', () => {
   ).toEqual(['NewWebhook', 'WebhookUpdate', 'NewLead', 'ObservedPost', 'MoveLeadRequest', 'ListedSignal']);
 });
 
-test('a member of a body that may be left out is optional to generators, which take a default for a promise', () => {
+test('optional body members have no schema default, which generators would treat as always present', () => {
   for (const { operationId, requestBody } of operations) {
     for (const [place, schema] of schemasBelow(requestBody?.content, String(operationId))) {
       expect([place, Object.hasOwn(schema, 'default') && place.includes('/properties/')]).toEqual([
@@ -83,14 +83,14 @@ test('a member of a body that may be left out is optional to generators, which t
   expect(lead.properties.tags?.description).toContain('Default: `[]`');
 });
 
-test('enumerations of problems say of which type they are', () => {
+test('enumerations in problems declare their type', () => {
   const untyped = schemasBelow(document.components.responses, 'responses').filter(
     ([, schema]) => Array.isArray(schema.enum) && schema.type === undefined,
   );
   expect(untyped.map(([place]) => place)).toEqual([]);
 });
 
-test('facts about people, companies and posts are strings that may be empty, and never null', () => {
+test('facts about people, companies and posts are strings that may be empty, never null', () => {
   const facts = ['Signal', 'Lead', 'Company'].flatMap((name) => {
     const schema = (document.components.schemas?.[name] ?? {}) as JsonSchema;
     const properties = (schema.properties ?? {}) as Record<string, JsonSchema>;

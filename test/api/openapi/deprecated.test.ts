@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => t.app.close());
 
-test('a deprecated operation says so in the description, and no other does', async () => {
+test('only deprecated operations are marked as deprecated in the description', async () => {
   const { paths } = (await t.app.inject('/v1/openapi.json')).json();
   const { get } = paths['/v1/signals/{id}'];
   expect(get.deprecated).toBe(true);
@@ -25,7 +25,7 @@ test('a deprecated operation says so in the description, and no other does', asy
   expect(paths['/v1/signals'].get).not.toHaveProperty('deprecated');
 });
 
-test('its every answer says so, refusals included', async () => {
+test('all responses of a deprecated operation say so, including errors', async () => {
   const marks = {
     deprecation: 'true',
     sunset: 'Fri, 01 Jan 2027 00:00:00 GMT',

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.app.close());
 
-/** Each operation that breaks a rule, as a line that says which and how. */
+/** Lists the operations that break a rule, one line each with the reason. */
 function faults(rule: (operation: Operation) => string | null): string[] {
   return description.operations.flatMap((operation) => {
     const fault = rule(operation);
@@ -18,7 +18,7 @@ function faults(rule: (operation: Operation) => string | null): string[] {
   });
 }
 
-test('is OpenAPI 3.1, for everyone, with an absolute address', async () => {
+test('is public OpenAPI 3.1 with an absolute server URL', async () => {
   const answer = await t.app.inject('/v1/openapi.json');
   expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
   expect(answer.headers['ratelimit-limit']).toBe('600');
@@ -30,7 +30,7 @@ test('is OpenAPI 3.1, for everyone, with an absolute address', async () => {
   });
 });
 
-test('is sent again only where it has changed', async () => {
+test('is sent again only when it has changed', async () => {
   const { headers } = await t.app.inject('/v1/openapi.json');
   const again = await t.app.inject({
     url: '/v1/openapi.json',
@@ -43,7 +43,7 @@ test('is sent again only where it has changed', async () => {
 });
 
 describe('every route', () => {
-  test('has an operationId of its own', () => {
+  test('has a unique operationId', () => {
     expect(faults(({ operationId }) => (operationId === '' ? 'add schema.operationId' : null))).toEqual([]);
     const ids = description.operations.map(({ operationId }) => operationId);
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
@@ -53,13 +53,13 @@ describe('every route', () => {
     expect(faults(({ summary }) => (summary === undefined ? 'add schema.summary' : null))).toEqual([]);
   });
 
-  test('has a tag that the document explains', () => {
+  test('has a tag that the document describes', () => {
     const known = (description.document.tags as { name: string }[]).map(({ name }) => name);
     const ok = (tags: string[] = []) => tags.length > 0 && tags.every((tag) => known.includes(tag));
     expect(faults(({ tags }) => (ok(tags) ? null : `add schema.tags, of ${known.join(', ')}`))).toEqual([]);
   });
 
-  test('describes its success with a schema', () => {
+  test('describes its successful response with a schema', () => {
     expect(
       faults(({ answers }) => {
         const successes = Object.entries(answers).filter(([status]) => /^2\d\d$/.test(status));
@@ -70,7 +70,7 @@ describe('every route', () => {
     ).toEqual([]);
   });
 
-  test('describes each parameter of its path', () => {
+  test('describes each of its path parameters', () => {
     expect(
       faults(({ path, parameters }) => {
         const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
@@ -82,11 +82,11 @@ describe('every route', () => {
     ).toEqual([]);
   });
 
-  test('refuses a query parameter that it does not know', async () => {
+  test('rejects an unknown query parameter', async () => {
     const refusals: string[] = [];
     for (const { method, path, body: described } of description.operations) {
       const url = `${path.replaceAll(/\{\w+\}/g, 'x')}?no_such_parameter=1`;
-      // A body comes before the query: it has to be a good one.
+      // The body is validated before the query, so it has to be valid.
       const body = described === null ? {} : { payload: described.example as object };
       const answer = await t.app.inject({ method: method as 'GET', url, headers: t.auth, ...body });
       const { code = 'none', errors = [] } = answer.json();
@@ -97,7 +97,7 @@ describe('every route', () => {
   });
 });
 
-describe('every answer', () => {
+describe('every response', () => {
   const COMMON = [
     'X-Request-Id',
     'X-API-Version',
@@ -108,7 +108,7 @@ describe('every answer', () => {
     'RateLimit',
   ];
 
-  test('has the headers that all answers carry', () => {
+  test('has the headers that all responses carry', () => {
     expect(
       faults(({ answers }) => {
         const bare = Object.entries(answers).find(([, { headers }]) =>
@@ -119,7 +119,7 @@ describe('every answer', () => {
     ).toEqual([]);
   });
 
-  test('that is no success is a problem document', () => {
+  test('that is not a success is a problem document', () => {
     expect(
       faults(({ answers }) => {
         const other = Object.entries(answers).find(
@@ -131,7 +131,7 @@ describe('every answer', () => {
     ).toEqual([]);
   });
 
-  test('is described where it follows from what the route takes and needs', () => {
+  test('is described if it follows from the input and the requirements of the route', () => {
     expect(
       faults(({ answers, method, needsKey, scope, path }) => {
         const expected = [
@@ -148,7 +148,7 @@ describe('every answer', () => {
   });
 });
 
-test('every post takes an Idempotency-Key, and nothing else does', () => {
+test('every POST accepts an Idempotency-Key, and nothing else does', () => {
   expect(
     faults(({ method, parameters }) => {
       const takes = parameters.some((one) => one.in === 'header' && one.name === 'Idempotency-Key');
@@ -157,7 +157,7 @@ test('every post takes an Idempotency-Key, and nothing else does', () => {
   ).toEqual([]);
 });
 
-test('no component is left over, and no reference leads nowhere', () => {
+test('every component is used, and every reference resolves', () => {
   const text = JSON.stringify(description.document);
   const refs = new Set([...text.matchAll(/"\$ref":"#\/components\/([^"]+)"/g)].map(([, ref]) => ref));
   const components = description.document.components as Record<string, object>;

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.app.close());
 
-/** The examples of one answer or body. */
+/** Returns the examples of one response or body. */
 function examplesOf(media: { example?: unknown; examples?: Record<string, { value: unknown }> }): unknown[] {
   if (media.example !== undefined) return [media.example];
   return Object.values(media.examples ?? {}).map(({ value }) => value);
@@ -29,11 +29,11 @@ function faultsOf(media: Parameters<typeof examplesOf>[0] & { schema: object }, 
   );
 }
 
-test('are what the server answers; else run npm run openapi', async () => {
+test('match the responses of the server; otherwise run npm run openapi', async () => {
   expect(JSON.parse(keptExamples())).toEqual(await makeExamples());
 });
 
-test('show the body and a success of every operation; else visit it in test/support/api-examples.ts', () => {
+test('show body and success of every operation; otherwise visit it in test/support/api-examples.ts', () => {
   const bare = description.operations.filter(({ operationId, body, answers }) => {
     if (operationId === 'getOpenApi') return false;
     const successes = Object.entries(answers).filter(([status]) => status.startsWith('2'));
@@ -43,7 +43,7 @@ test('show the body and a success of every operation; else visit it in test/supp
   expect(bare.map(({ operationId, method, path }) => `${operationId}: ${method} ${path}`)).toEqual([]);
 });
 
-test('show a problem of every code that a caller can bring about alone', () => {
+test('show a problem for every code that a client can cause by itself', () => {
   const documented = description.operations.flatMap(({ answers }) =>
     Object.values(answers).flatMap(({ content }) =>
       Object.entries(content?.['application/problem+json']?.examples ?? {}),
@@ -51,12 +51,12 @@ test('show a problem of every code that a caller can bring about alone', () => {
   );
   const shown = new Set(documented.map(([code]) => code));
   const unshown = ERROR_CODES.filter((code) => !shown.has(code));
-  // A path's own methods and the pages' formats are no operation's; the last three are the server's doing.
+  // The first two belong to no operation; the last three are caused by the server or by concurrency.
   const unseen = ['METHOD_NOT_ALLOWED', 'NOT_ACCEPTABLE', 'IDEMPOTENCY_IN_FLIGHT', 'INTERNAL', 'UNAVAILABLE'];
   expect(unshown).toEqual(unseen);
 });
 
-test('fit the schemas that they stand beside', () => {
+test('match their schemas', () => {
   const faults = description.operations.flatMap(({ operationId, body, answers }) => [
     ...(body === null ? [] : faultsOf(body, `${operationId} body`)),
     ...Object.entries(answers).flatMap(([status, { content = {} }]) =>
@@ -66,7 +66,7 @@ test('fit the schemas that they stand beside', () => {
   expect(faults).toEqual([]);
 });
 
-test('redocly finds nothing to say about the description', () => {
+test('redocly reports no problems in the description', () => {
   const { stdout, status } = spawnSync(
     process.execPath,
     ['node_modules/.bin/redocly', 'lint', 'v1', '--format=json'],

@@ -12,7 +12,7 @@ interface Webhook {
   requestBody: { content: { 'application/json': { schema: object; example?: { event?: string } } } };
 }
 
-/** Nothing makes one yet, so that there is no real one to show. */
+/** Not produced by anything yet, so there is no real example. */
 const NOT_MADE_YET = [
   ...['digest.ready', 'endpoint.failing', 'endpoint.paused', 'endpoint.recovered', 'delivery.dead'],
 ];
@@ -30,11 +30,11 @@ afterAll(() => t.app.close());
 
 const mediaOf = (event: string) => webhooks[event]?.post.requestBody.content['application/json'];
 
-test('every event that an endpoint can be sent is described', () => {
+test('every event that an endpoint can receive is described', () => {
   expect(Object.keys(webhooks)).toEqual([...EVENT_TYPES, 'webhook.test']);
 });
 
-test('each with the headers that a delivery carries', () => {
+test('each webhook declares the headers of a delivery', () => {
   const signatures = { serviceSignature: 'x', standardSignature: '', eventType: 'webhook.test' } as const;
   const sent = Object.keys(deliveryHeaders({ deliveryId: '', attempt: 1, startedAt: 0 }, signatures));
   const expected = sent.filter((name) => name !== 'content-type' && name !== 'user-agent').sort();
@@ -43,7 +43,7 @@ test('each with the headers that a delivery carries', () => {
   }
 });
 
-test('a real delivery of each fits its schema', () => {
+test('a real delivery of each event matches its schema', () => {
   const delivered: Record<string, object> = JSON.parse(keptExamples()).webhooks;
   expect(Object.keys(delivered).sort()).toEqual(
     EVENT_TYPES.filter((type) => !NOT_MADE_YET.includes(type)).sort(),
@@ -54,7 +54,7 @@ test('a real delivery of each fits its schema', () => {
   }
 });
 
-test('what a test delivery sends fits its schema', async () => {
+test('a test delivery matches its schema', async () => {
   const payload = { url: 'https://127.0.0.1:8443/hook' };
   const made = await t.app.inject({ method: 'POST', url: '/v1/webhooks', headers: t.auth, payload });
   const answer = await t.app.inject({ url: `/v1/webhooks/${made.json().data.id}/test`, headers: t.auth });

@@ -13,7 +13,7 @@ const anItem = (overrides: Partial<SourceItem> = {}): SourceItem => ({
   ...overrides,
 });
 
-test('an ordinary item is unchanged', () => {
+test('leaves an ordinary item unchanged', () => {
   const item = anItem({
     company: { name: 'Acme', location: 'Berlin' },
     idScope: 'a',
@@ -22,7 +22,7 @@ test('an ordinary item is unchanged', () => {
   expect(boundedItem(item)).toEqual(item);
 });
 
-test('texts are cut between characters, a long ID becomes its digest, a long URL is omitted', () => {
+test('cuts texts between characters, replaces a long ID with its digest, and omits a long URL', () => {
   const long = '🚀'.repeat(30_000);
   const item = anItem({
     id: long,
@@ -38,7 +38,7 @@ test('texts are cut between characters, a long ID becomes its digest, a long URL
   });
 });
 
-test('the first items are kept, up to a total length of their texts', () => {
+test('keeps the first items, up to a total length of their texts', () => {
   const numbered = (count: number, body: string) =>
     Array.from({ length: count }, (_, i) => anItem({ id: String(i), body }));
   expect(boundedItems(numbered(600, 'x')).map(({ id }) => id)).toEqual(
@@ -49,7 +49,7 @@ test('the first items are kept, up to a total length of their texts', () => {
   expect(kept.length).toBeLessThan(320);
 });
 
-test('tools are found in the whole text of a job', () => {
+test('finds tools in the whole text of a job', () => {
   const body = `${'Duties. '.repeat(3_000)}You know Salesforce.`;
   expect(boundedItem(anItem({ department: '', body }))).toMatchObject({ tools: ['Salesforce'] });
 });

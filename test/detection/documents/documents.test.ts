@@ -5,7 +5,7 @@ import { feedDocument } from '../../../src/detection/sources/feeds.ts';
 
 const feed = (items: string) => `<rss version="2.0"><channel><title>t</title>${items}</channel></rss>`;
 const ORDINARY = feed('<item><guid>g</guid><title>Which CRM?</title></item>');
-/** Half a minute of work for the feed parser, which searches for the end of each bracket from its start. */
+/** Takes the feed parser half a minute, because it searches for the end of each bracket from its start. */
 const ENDLESS = feed(`<item><author><name>${'('.repeat(970)}</name></author></item>`.repeat(5_000));
 /** Small on the wire, tens of megabytes as objects. */
 const CROWDED = feed('<item><title>t</title></item>'.repeat(150_000));
@@ -23,7 +23,7 @@ function open(options: Parameters<typeof createDocuments>[0] = {}) {
   return { documents, read };
 }
 
-/** Far above the start-up time, far below that of the endless document. */
+/** Far above the start-up time, and far below that of the endless document. */
 const DEADLINE = { deadlineMs: 500 };
 
 test('a document that takes too long is cancelled with an error, and the next one is parsed', async () => {
@@ -37,7 +37,7 @@ test('a document that takes too long is cancelled with an error, and the next on
   expect((await next).items).toMatchObject([{ id: 'g', title: 'Which CRM?' }]);
 }, 30_000);
 
-test('a document that takes too much memory is cancelled, too', async () => {
+test('a document that takes too much memory is cancelled', async () => {
   const { read } = open({ deadlineMs: 60_000, maxHeapMb: 32 });
   await expect(read(CROWDED)).rejects.toMatchObject({
     code: 'document_too_costly',
@@ -46,7 +46,7 @@ test('a document that takes too much memory is cancelled, too', async () => {
   expect((await read(ORDINARY)).items).toHaveLength(1);
 }, 60_000);
 
-test('tenants take turns: the second bad document of one waits for the first of another', async () => {
+test('tenants take turns: the second bad document of one tenant waits for the first of another', async () => {
   const { read } = open(DEADLINE);
   const order: string[] = [];
   const tell = (name: string) => () => void order.push(name);
@@ -66,7 +66,7 @@ test('an error of a parser keeps its code', async () => {
   expect(fault).toMatchObject({ code: 'invalid_feed' });
 });
 
-test("the caller's document is not detached", async () => {
+test("does not detach the caller's document", async () => {
   const { documents } = open();
   const body = Buffer.from(ORDINARY);
   const document = { body, contentType: '', url: 'https://a.example.com/feed' };
@@ -74,7 +74,7 @@ test("the caller's document is not detached", async () => {
   expect(body.toString()).toBe(ORDINARY);
 });
 
-test('closing cancels all work and accepts no more', async () => {
+test('closing cancels all work, and no more is accepted', async () => {
   const { documents, read } = open();
   const outcomes = [read(ENDLESS), read(ORDINARY)].map((work) =>
     work.catch((error: SourceFault) => error.code),

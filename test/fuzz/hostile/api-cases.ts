@@ -18,7 +18,7 @@ const BATCHES: Record<string, string> = {
 
 const { document, operations } = descriptionOf(JSON.parse(readFileSync('openapi/v1.json', 'utf8')));
 
-/** Every operation of `/v1`, with bodies, filters and keys that are as long and as odd as they may be, or longer. */
+/** Every operation of `/v1` with bodies, filters and keys of odd content and of maximum length or longer. */
 export function apiCases(): HostileCase[] {
   const reading = operations.filter(({ method }) => method === 'GET');
   const writing = operations.filter(({ body }) => body !== null);
@@ -71,7 +71,7 @@ export function apiCases(): HostileCase[] {
   ];
 }
 
-/** Under a key a body is looked at before its schema is; items of a batch are looked at each by itself. */
+/** With a key, a body is inspected before its schema is checked; batch items are inspected one by one. */
 function keyedBodies(operation: Operation): HostileCase[] {
   const [member = 'a'] = membersOf(operation);
   const list = BATCHES[operation.operationId];
@@ -96,7 +96,7 @@ function keyedBodies(operation: Operation): HostileCase[] {
 let keys = 0;
 const keyed = () => ({ 'idempotency-key': `hostile-${++keys}` });
 
-/** What an index of words may take long over. */
+/** Searches that a full-text index may be slow at. */
 const SEARCHES: [string, string][] = [
   ['one letter', 'a'],
   ['many letters', 'a b c d e f g h i j k l m n o p q r s t u v w x y z '.repeat(4)],
@@ -119,22 +119,22 @@ function membersOf({ body }: Operation): string[] {
 
 interface Filling {
   shape: Shape;
-  /** Lists hold as many items as they may, rather than one. */
+  /** Fills lists to their maximum rather than with one item. */
   full?: boolean;
-  /** Texts are as long as they may be; true unless lists are full. */
+  /** Fills strings to their maximum length; true unless lists are full. */
   long?: boolean;
-  /** Texts of any form are this long, whatever their schema says. */
+  /** Gives all shaped strings this length, whatever their schema says. */
   chars?: number;
 }
 
 const wordsOf = (chars: number): Shape => ({ name: 'words', of: () => 'a'.repeat(chars) });
 
-/** A body of everything that an operation takes, as its schema describes it. */
+/** A body with every member that an operation accepts, generated from its schema. */
 function filled({ operationId, body }: Operation, filling: Filling): unknown {
   const value = fill(body?.schema ?? {}, filling, 'body', 0);
   const list = BATCHES[operationId];
   if (list === undefined || filling.full === true) return value;
-  // Twenty of a batch: each is looked at by itself.
+  // Twenty items in a batch, each processed individually.
   const items = Reflect.get(Object(value), list) as unknown[];
   return { ...Object(value), [list]: Array.from({ length: 20 }, () => items[0]) };
 }
@@ -185,7 +185,7 @@ function fillObject(schema: JsonSchema, filling: Filling, depth: number): object
   return Object.fromEntries([...members, ...added]);
 }
 
-/** What a text must be to be looked at further than by its schema. */
+/** What a string must look like to pass its schema and be processed further. */
 const FORMATS: [test: RegExp, value: string][] = [
   [/^email$/, 'a@example.com'],
   [/linkedin_url/, 'https://www.linkedin.com/in/jane-doe'],
@@ -206,7 +206,7 @@ function fillText(
   const known = FORMATS.find(([test]) => test.test(name) || test.test(String(schema.format ?? '')));
   if (known !== undefined) return known[1];
   const most = Math.min(Number(schema.maxLength ?? 200), 20_000);
-  // Bounds count characters, shapes count units: as many units never are more characters.
+  // Bounds count characters and shapes count UTF-16 units, which are never fewer than characters.
   return long ? shape.of(most - 1) : shape.of(Math.min(most, 20));
 }
 
@@ -246,7 +246,7 @@ function encoded(shape: Shape): string {
 
 const known = new WeakMap<World, Promise<string[]>>();
 
-/** The operation's address, with ids of things that exist: one of each kind is made in a world before the first of them. */
+/** The URL of the operation with ids of existing resources, one of each kind, created once per world. */
 async function pathOf({ path, parameters }: Operation, world: World): Promise<string> {
   const making = known.get(world) ?? makeOneOfEach(world);
   known.set(world, making);

@@ -3,8 +3,8 @@ import type { Shape } from './texts.ts';
 let sent = 0;
 
 /**
- * Bodies that are taken, with a text of each form wherever one may stand, as long as it may be: what is behind the check of
- * a schema meets it too. By operation.
+ * Valid bodies by operation, with a string of each shape wherever one is allowed, at maximum length, so that
+ * code behind the schema check sees it too.
  */
 export const SOUND_BODIES: Readonly<Record<string, (shape: Shape) => object>> = {
   createSignal: post,
@@ -43,7 +43,7 @@ export const SOUND_BODIES: Readonly<Record<string, (shape: Shape) => object>> = 
   putCompany: (shape) => ({ name: text(shape, 200), industry: text(shape, 200), location: text(shape, 200) }),
 };
 
-/** Neither empty where the form is trimmed away, nor refused for half a character. */
+/** Neither empty after trimming, nor rejected for half a surrogate pair. */
 function text({ of }: Shape, chars: number): string {
   return `x${of(chars - 2)}x`
     .slice(0, chars)

@@ -2,15 +2,15 @@ import type { World } from './world.ts';
 
 /** One hostile input. */
 export interface HostileCase {
-  /** Face, place and form, as `--only` finds it: `dashboard: log-in, password of combining marks`. */
+  /** Surface, place and shape, as matched by `--only`: `dashboard: log-in, password of combining marks`. */
   name: string;
-  /** Bytes, about. */
+  /** Approximate size in bytes. */
   size: number;
-  /** Sends it, and answers what came of it: a status, or how a run ended. */
+  /** Sends the input and returns the outcome: a status, or how a run ended. */
   run(world: World): Promise<string>;
 }
 
-/** A status in words; what is no answer of a sound server begins with "broken". */
+/** Describes a status; starts with "broken" when a healthy server would not respond like this. */
 export function outcomeOf({
   status,
   headers,

@@ -2,7 +2,7 @@ import type { HostileCase } from './case.ts';
 import type { HostAnswer } from './host.ts';
 import { SHAPES } from './texts.ts';
 
-/** As much as an answer of a source may be, less its frame. */
+/** The maximum size of a source's response, minus its frame. */
 const ANSWER_BYTES = 4_900_000;
 
 const FLAVOURS: Record<string, { fields: readonly string[]; of(item: string): string }> = {
@@ -44,17 +44,17 @@ const FLAVOURS: Record<string, { fields: readonly string[]; of(item: string): st
   },
 };
 
-/** What stands in the channel as well, as parsers read it by other code. */
+/** Elements that also occur in the channel, where parsers read them with other code. */
 function channelPart(item: string): string {
   return /^<(managingEditor|webMaster|skipDays)>/.test(item) ? item : '';
 }
 
-/** Feeds of every flavour whose texts, frame, encoding or place is hostile. */
+/** Feeds of every format with hostile text, framing, encoding or positions. */
 export function feedCases(): HostileCase[] {
   const texts = Object.entries(FLAVOURS).flatMap(([flavour, { fields, of }]) =>
     fields.flatMap((field) =>
       SHAPES.map((shape) => {
-        // An author is short in every feed there is; a parser that compares its brackets shows it early.
+        // The author is short in real feeds; a parser that compares its brackets gets slow early.
         const text = () => shape.of(field === 'author' ? 400_000 : 1_500_000);
         const inner = flavour === 'atom' && field === 'author' ? 'name' : null;
         const whole = () => (inner === null ? text() : `<${inner}>${text()}</${inner}>`);
@@ -163,7 +163,7 @@ function frameCases(): HostileCase[] {
   return Object.entries(frames).map(([name, answer]) => feedCase(`feed: ${name}`, answer));
 }
 
-/** An answer whose body is one chunk of the wire, very many times. */
+/** A response whose body is the same wire chunk, repeated many times. */
 function inChunks(chunk: string, count: number): Buffer {
   const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/xml\r\ntransfer-encoding: chunked\r\n\r\n';
   return Buffer.concat([
@@ -173,7 +173,7 @@ function inChunks(chunk: string, count: number): Buffer {
   ]);
 }
 
-/** Web pages in whose head a feed is looked for, robots.txt, and addresses that lead on and on. */
+/** Web pages whose head is searched for a feed, robots.txt, and endless redirects. */
 function pageCases(): HostileCase[] {
   const pages = SHAPES.flatMap((shape) => [
     feedCase(`page, head of ${shape.name}`, () => `<html><head>${shape.of(4_000_000)}`),
@@ -225,7 +225,7 @@ function sourceCase(
     name: `source: ${name}`,
     size,
     async run({ host, read }) {
-      // Made before it is asked for, and once: what this process takes for it is not the server's.
+      // Generated once, in advance, because the time it takes in this process is not the server's.
       const made = new Map<string, HostAnswer | null>();
       host.answer = (path) => {
         const known = made.get(path);
@@ -240,7 +240,7 @@ function sourceCase(
   };
 }
 
-/** How a run of a source ended; what ended by a fault of ours, or never, is broken. */
+/** How a run of a source ended; a run that failed by our fault or never ended is broken. */
 export function brokenIfOurs(ended: string): string {
   return /^internal|^no run ended|^\d/.test(ended) ? `broken: ${ended}` : ended;
 }

@@ -3,7 +3,7 @@ import { outcomeOf } from './case.ts';
 import { SHAPES, type Shape } from './texts.ts';
 import type { World } from './world.ts';
 
-/** As much as any form may have, and as most may: more is refused before it is read. */
+/** The maximum size of any form, and of most forms: anything larger is rejected before it is read. */
 const FORM_BYTES = 1_000_000;
 const USUAL_BYTES = 15_000;
 
@@ -11,7 +11,7 @@ interface FormPlace {
   path: string;
   fields: readonly string[];
   by: 'owner' | 'nobody';
-  /** What else the form needs to get past its first check. */
+  /** The other fields that a form needs to pass its first check. */
   rest?: Record<string, string>;
 }
 
@@ -84,7 +84,7 @@ const SCREENS = [
   '/sources/suggested?icp=',
 ];
 
-/** Every form of the dashboard whose text is looked at, and the screens that search. */
+/** Every dashboard form whose text is processed, and the screens with a search. */
 export function formCases(): HostileCase[] {
   return [
     ...PLACES.flatMap((place) =>
@@ -110,7 +110,7 @@ function formCase(place: FormPlace, field: string, shape: Shape, size: number): 
   };
 }
 
-/** Text that takes about `bytes` in a form or a query, where a character is up to nine of them. */
+/** Text of about `bytes` in a form or a query, where a character takes up to nine bytes. */
 function fitting(shape: Shape, bytes: number): string {
   const sample = 3_000;
   const each = encodeURIComponent(shape.of(sample).toWellFormed()).length / sample;

@@ -2,21 +2,21 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** What the host says to one request: a body alone, or all of an answer. */
+/** The host's response to one request: only a body, or a full response. */
 export type HostAnswer =
   | string
   | Buffer
-  /** All bytes of the answer, head and framing included. */
+  /** All bytes of the response, including head and framing. */
   | { raw: Buffer }
   | { status?: number; headers?: Record<string, string | string[]>; body: string | Buffer };
 
-/** A host that answers whatever a case wants: feeds, APIs, receivers of webhooks, a provider, a stream. */
+/** A host that returns whatever a case needs: feeds, APIs, webhook receivers, a provider, a stream. */
 export interface HostileHost {
-  /** Its address, without a path. */
+  /** Its base URL, without a path. */
   origin: string;
-  /** What is answered from now on; null is 404. */
+  /** Sets the response from now on; null is 404. */
   answer: (path: string) => HostAnswer | null;
-  /** What a stream sends from now on, a message each. */
+  /** Sets what a stream sends from now on, one message each. */
   messages: Iterable<string>;
   close(): Promise<void>;
 }
@@ -62,7 +62,7 @@ function reply(host: HostileHost, request: IncomingMessage, response: ServerResp
   response.end(whole.body);
 }
 
-/** The server's side of RFC 6455, as far as a reader that never sends anything needs it. */
+/** The server side of RFC 6455, as far as a client that never sends anything needs it. */
 function stream(request: IncomingMessage, socket: Socket, messages: Iterable<string>): void {
   const accept = createHash('sha1')
     .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)

@@ -4,9 +4,9 @@ import { outcomeOf } from './case.ts';
 import { type Shape, shapesOfHead } from './texts.ts';
 import type { Sent } from './world.ts';
 
-/** Node takes a head of 16 KB. */
+/** Node accepts a head of 16 KB. */
 const HEAD_CHARS = 15_500;
-/** A head is small: what matters is what many of them cost, as they come without an account. */
+/** Heads are small, but need no account, so the cost of many of them matters. */
 const AT_ONCE = 8;
 
 const FACES = [
@@ -21,7 +21,7 @@ const FACES = [
 ];
 const PAGES = ['/', '/api/health', '/v1', '/dashboard/login', '/llms.txt', '/openapi.json', '/nowhere'];
 
-/** Lists of a header whose items differ, as a parser may compare each with each. */
+/** Header lists with distinct items, because a parser may compare each item with each other. */
 const LISTS: Record<string, (n: number) => string> = {
   accept: (n) => `a/b${n.toString(36)};q=0.${n % 9}`,
   'accept-encoding': (n) => `x${n.toString(36)};q=0.${n % 9}`,
@@ -37,7 +37,7 @@ const LISTS: Record<string, (n: number) => string> = {
   'access-control-request-headers': (n) => `a${n.toString(36)}`,
 };
 
-/** Headers that some face reads, as far as a run of one character could matter to it. */
+/** Headers that some surface reads, as far as a run of one character could matter to it. */
 const HEADERS = [
   ...Object.keys(LISTS),
   ...[
@@ -52,7 +52,7 @@ const HEADERS = [
   ...['host', 'referer', 'if-modified-since', 'sec-fetch-site', 'x-forwarded-proto', 'api-version'],
 ];
 
-/** Paths, queries and headers of every face: whatever may be sent without an account. */
+/** Paths, queries and headers of every surface: everything that can be sent without an account. */
 export function httpCases(): HostileCase[] {
   return [
     ...FACES.flatMap((face) => shapesOfHead(false).map((shape) => pathCase(face, shape))),
@@ -73,7 +73,7 @@ export function httpCases(): HostileCase[] {
   ];
 }
 
-/** What many requests that come in one piece ask for. */
+/** The targets of many pipelined requests. */
 const PIPELINED = [
   ...[
     'GET /',
@@ -101,7 +101,7 @@ const PIPELINED = [
   ],
 ];
 
-/** Many requests in one piece, on many connections at once. */
+/** Many pipelined requests on many connections at once. */
 function pipelineCase(target: string, connections: number): HostileCase {
   const head = (isLast: boolean) =>
     `${target} HTTP/1.1\r\nhost:a\r\n${isLast ? 'connection:close\r\n' : ''}content-length:0\r\n\r\n`;
@@ -111,7 +111,7 @@ function pipelineCase(target: string, connections: number): HostileCase {
   };
 }
 
-/** A body whose every byte the parser hands on by itself. */
+/** A body that the parser passes on byte by byte. */
 function chunksCase(target: string): HostileCase {
   const head = `${target} HTTP/1.1\r\nhost:a\r\nconnection:close\r\ncontent-type:application/json\r\ntransfer-encoding:chunked\r\n\r\n`;
   return {
@@ -131,7 +131,7 @@ function wireCase(bytes: string, connections: number): Pick<HostileCase, 'size' 
           () =>
             new Promise<void>((resolve) => {
               const socket = connect(Number(port), hostname).resume();
-              socket.on('error', () => {}); // closed before all was written
+              socket.on('error', () => {}); // closed before everything was written
               socket.once('close', () => resolve());
               socket.write(bytes);
             }),
@@ -143,7 +143,7 @@ function wireCase(bytes: string, connections: number): Pick<HostileCase, 'size' 
 }
 
 function pathCase(face: string, shape: Shape): HostileCase {
-  // A run that ends in something else is what a pattern anchored at the end tries again from each place.
+  // If the repeated part ends in something else, an end-anchored pattern retries from each position.
   return ofSent(`path: ${face} and ${shape.name}`, { path: `${face}${shape.of(HEAD_CHARS - 20)}x` });
 }
 

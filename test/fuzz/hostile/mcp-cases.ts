@@ -5,7 +5,7 @@ import type { Reply, World } from './world.ts';
 const BODY_BYTES = 1_000_000;
 const HEAD_CHARS = 10_000;
 
-/** Arguments that take text, as long as they may be and longer, by tool or method. */
+/** Arguments that accept text, of maximum length and longer, by tool or method. */
 const TOOLS: readonly [tool: string, member: string, chars: number, rest?: object][] = [
   ['search_signals', 'q', 200],
   ['search_signals', 'since', 60],
@@ -41,7 +41,7 @@ function subscription(delivery: object): object {
   };
 }
 
-/** `/mcp`: what tools and methods take, the JSON around it, and the headers of the protocol. */
+/** `/mcp`: the input of tools and methods, the JSON around it, and the protocol's headers. */
 export function mcpCases(): HostileCase[] {
   return [
     ...TOOLS.flatMap(([name, member, chars, rest]) =>
@@ -111,7 +111,7 @@ function ofBody(what: string, body: () => string): HostileCase {
   };
 }
 
-/** An error of ours is an answer of status 200 here. */
+/** Here a server error is a response with status 200. */
 function outcome(reply: Reply): string {
   return reply.body.includes('-32603') ? `broken: ${reply.body.slice(0, 300)}` : outcomeOf(reply);
 }

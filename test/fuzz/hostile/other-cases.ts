@@ -9,7 +9,7 @@ import type { HostAnswer } from './host.ts';
 import { JSON_SHAPES, SHAPES } from './texts.ts';
 import type { World } from './world.ts';
 
-/** What receivers and a provider answer, and what the command line reads. */
+/** Responses of receivers and of a provider, and the input of the command line. */
 export function otherCases(): HostileCase[] {
   return [
     ...receiverCases(),
@@ -21,7 +21,7 @@ export function otherCases(): HostileCase[] {
   ];
 }
 
-/** A test delivery, and then the screen and the resource that show what came back. */
+/** A test delivery, then the screen and the resource that show its response. */
 function receiverCases(): HostileCase[] {
   const replies: Record<string, () => HostAnswer> = {
     'very many headers': () => ({
@@ -75,7 +75,7 @@ const FLOOD_BYTES = 250_000;
 const MANY_RECEIVERS = 40;
 const FLOODED_MS = 4_000;
 
-/** Many receivers answer many deliveries at once, each with as much work for the parser as its bytes can be. */
+/** Many receivers respond to many deliveries at once, each with the most costly bytes for the parser. */
 function manyReceiversCases(): HostileCase[] {
   const floods: Record<string, [start: string, more: string]> = {
     trailers: [`${CHUNKED}0\r\n`, 'a:b\r\n'],
@@ -139,7 +139,7 @@ function providerCases(): HostileCase[] {
   }));
 }
 
-/** Files that `import` reads: it may refuse them, but neither breaks nor prints what a terminal would obey. */
+/** Files for `import`: it may reject them, but must not crash or print terminal control sequences. */
 function importCases(): HostileCase[] {
   const files: Record<string, [name: string, text: () => string]> = {
     'escapes of a terminal': ['a.jsonl', () => '\x1b]0;pwned\x07 not json\n{"text":"\x1b[2J"}\n'],
@@ -213,7 +213,7 @@ function feedbackCases(): HostileCase[] {
   });
 }
 
-/** What is read by a tenant at its limits: whole batches, and what is computed over stored posts. */
+/** Reads of a tenant at its limits: whole batches, and everything computed over stored posts. */
 function batchCases(): HostileCase[] {
   const post = (n: number, text: string) => ({
     platform: { name: 'forum', post_url: `https://a.example/${n}-${text.length}` },

@@ -3,8 +3,8 @@ import { Agent, get } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * A process of its own that plays other callers: one request after the other, on connections of their own. It answers each
- * message of its parent with the longest that any of them waited since the one before, and the most memory that was seen.
+ * A separate process that acts as other clients: one request after the other, on its own connections. It answers
+ * each message of its parent with the longest wait since the previous message, and the peak memory.
  */
 const [url = '', neighbourKey = '', pid = '', giveUp = ''] = process.argv.slice(2);
 const GIVE_UP_MS = Number(giveUp);
@@ -20,7 +20,7 @@ let longestOf = '';
 let mostBytes = 0;
 let began = 0;
 let rounds = 0;
-/** Asked by the parent: how many rounds must have been made before it is told. */
+/** Set by the parent's message: the number of rounds to complete before reporting. */
 let tellAt = Number.POSITIVE_INFINITY;
 
 function ask(target: string): Promise<void> {
@@ -31,18 +31,18 @@ function ask(target: string): Promise<void> {
         .once('end', resolve)
         .once('error', () => resolve());
     });
-    request.once('error', () => resolve()); // the parent sees for itself whether the process is there
+    request.once('error', () => resolve()); // the parent checks for itself whether the process is alive
   });
 }
 
-/** How long the server's main thread, and this one, were ready to run and no processor was free, in milliseconds. */
+/** Returns how many milliseconds the server's main thread and this one were runnable without a free CPU. */
 function queuedMs(): number {
   try {
     const own = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8');
     const others = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8');
     return [own, others].reduce((sum, line) => sum + Number(line.split(' ')[1]) / 1e6, 0);
   } catch {
-    return 0; // other systems do not tell it
+    return 0; // other systems do not report it
   }
 }
 
@@ -52,7 +52,7 @@ function lookAtMemory(): void {
       /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
     mostBytes = Math.max(mostBytes, Number(kilobytes) * 1_024);
   } catch {
-    // It has ended, or there is no such file system here.
+    // The process has ended, or there is no such file system here.
   }
 }
 
@@ -71,7 +71,7 @@ async function goOn(): Promise<never> {
       began = performance.now();
       const queued = queuedMs();
       await ask(target);
-      // What others of the machine took is not the server's doing.
+      // Time that other processes took is not the server's.
       const waited = performance.now() - began - (queuedMs() - queued);
       if (waited > longestMs) [longestMs, longestOf] = [waited, target.slice(url.length)];
       await pause(BETWEEN_MS);
@@ -83,7 +83,7 @@ async function goOn(): Promise<never> {
 }
 
 process.on('message', () => {
-  // What a request left to be done later is waited for by the round that begins now.
+  // The next full round also waits for work that a request deferred.
   tellAt = rounds + 2;
 });
 process.on('disconnect', () => process.exit(0));

@@ -9,28 +9,28 @@ import { sourceCases } from './source-cases.ts';
 import { tenantCases } from './tenant-cases.ts';
 import { GIVE_UP_MS, openWorld, type World } from './world.ts';
 
-/** What another caller may wait, whatever anybody sends. */
+/** How long another client may wait, whatever anyone sends. */
 export const BUDGET_MS = 250;
 const MOST_GROWTH_BYTES = 600 * 1024 * 1024;
-/** A machine that is busy with other things makes nobody wait so long. */
+/** Longer than anyone waits just because the machine is busy. */
 const NO_NOISE_MS = 5_000;
 const TRIES = 3;
 
-/** What one input did. */
+/** The measured effect of one input. */
 export interface Measured {
   name: string;
   size: number;
-  /** Until it was answered. */
+  /** The time until the response. */
   tookMs: number;
-  /** The least of all tries that were made. */
+  /** The minimum over all tries. */
   longestWaitMs: number;
   grownBytes: number;
   outcome: string;
-  /** What is wrong with it; empty where nothing is. */
+  /** What is wrong; empty if nothing is. */
   fault: string;
 }
 
-/** Every case that there is, face by face. */
+/** Returns all cases, surface by surface. */
 export function hostileCases(): HostileCase[] {
   return [
     ...httpCases(),
@@ -46,13 +46,13 @@ export function hostileCases(): HostileCase[] {
 
 export interface HostileOptions {
   cases: readonly HostileCase[];
-  /** Beside what the server is started with. */
+  /** Additional variables for the server's environment. */
   env?: NodeJS.ProcessEnv;
-  /** Called with each as it is measured. */
+  /** Called with each result as it is measured. */
   told?(measured: Measured): void;
 }
 
-/** Sends each input to a real server, one after the other, while others use it. */
+/** Sends each input to a real server, one after the other, while other clients use it. */
 export async function measureHostile({ cases, env = {}, told }: HostileOptions): Promise<Measured[]> {
   const all: Measured[] = [];
   let world: World | null = null;
@@ -84,7 +84,7 @@ export async function measureHostile({ cases, env = {}, told }: HostileOptions):
   return all;
 }
 
-/** A server that hung or ended tells nothing of the next input. */
+/** A server that hung or ended says nothing about the next input. */
 function isSpoilt({ server }: World, { longestWaitMs }: Measured): boolean {
   return server.hasEnded() || longestWaitMs > NO_NOISE_MS;
 }
@@ -109,7 +109,7 @@ async function measure(world: World, { name, size, run }: HostileCase): Promise<
   return { name, size, tookMs, longestWaitMs: seen.longestMs, grownBytes, outcome, fault: faults.join('; ') };
 }
 
-/** What a case came to, or that it never did. */
+/** The outcome of a case, or that it never finished. */
 async function answered(running: Promise<string>): Promise<string> {
   const late = Promise.withResolvers<string>();
   const timer = setTimeout(() => late.resolve('broken: no answer'), 5 * GIVE_UP_MS);
@@ -123,7 +123,7 @@ async function answered(running: Promise<string>): Promise<string> {
 
 const megabytes = (bytes: number) => Math.round(bytes / 1024 / 1024);
 
-/** A line of the table. */
+/** Formats a row of the table. */
 export function describeMeasured({
   name,
   size,
@@ -144,5 +144,5 @@ export function describeMeasured({
   return cells.join(' ') + (fault === '' ? '' : `\n       FAILS: ${fault}`);
 }
 
-/** The table's head. */
+/** The header of the table. */
 export const HEAD = '  wait    took     size    MB came of it               input\n    ms      ms    bytes';

@@ -7,14 +7,14 @@ const ANSWER_BYTES = 4_900_000;
 
 type Json = Record<string, unknown> | string | number | null | Json[];
 
-/** A kind of source that reads JSON: its answer around a list, and an item of it with `text` in every text. */
+/** A kind of source that reads JSON: its response around a list, and an item with `text` in every string. */
 interface Kind {
   settings: object;
   wrap(list: string): string;
   item(n: number, text: string): Json;
-  /** Tells this answer from others that a run asks for; left out: any. */
+  /** Selects this response among those that a run requests; omitted: any. */
   answers?(path: string): boolean;
-  /** What is answered before it. */
+  /** Responses that a run needs before this one. */
   before?(path: string): string | null;
 }
 
@@ -187,7 +187,7 @@ const KINDS: Partial<Record<SourceKind, Kind>> = {
   },
 };
 
-/** Answers of every API that is read, of the form that it documents and of any other. */
+/** Responses of every API that is read, in its documented form and in any other. */
 export function sourceCases(): HostileCase[] {
   const cases = Object.entries(KINDS).flatMap(([name, kind]) => {
     const of = (what: string, answer: () => string) => jsonCase(name as SourceKind, kind, what, answer);
@@ -254,7 +254,7 @@ function jsonCase(
   };
 }
 
-/** A stream of posts, of which some hold the query's words. */
+/** A stream of posts, some of which contain the words of the query. */
 function streamCases(): HostileCase[] {
   const event = (n: number, text: string) =>
     JSON.stringify({

@@ -2,7 +2,7 @@ import type { HostileCase } from './case.ts';
 import { outcomeOf } from './case.ts';
 import type { Reply, World } from './world.ts';
 
-/** What a tenant of the largest plan may have, chosen so that each post, view or change is as much work as it can be. */
+/** The limits of a tenant on the largest plan, used so that each post, view or change is as costly as possible. */
 export function tenantCases(): HostileCase[] {
   const cases: Record<string, (world: World) => Promise<string>> = {
     'phrases within phrases, and a post of their word': nestedPhrases,
@@ -115,7 +115,7 @@ async function manyEndpoints(world: World): Promise<string> {
   return outcomeOf(reply);
 }
 
-/** Makes so many, some at a time. */
+/** Creates that many resources, several at a time. */
 async function createMany(
   world: World,
   path: string,
@@ -214,7 +214,7 @@ async function commonPhrases(world: World): Promise<string> {
   return [...new Set(replies.map(outcomeOf))].join(' ');
 }
 
-/** What is stored of the person is looked for in every signal of the tenant, and masked there. */
+/** Erasing searches every signal of the tenant for the stored data of the person and masks it. */
 async function erasedPerson(world: World): Promise<string> {
   const name = `Jane${++made} Doe`;
   const email = `jane${made}@example.com`;
@@ -230,7 +230,7 @@ async function erasedPerson(world: World): Promise<string> {
   return outcomeOf(await world.call('DELETE', `/v1/leads/${id}`));
 }
 
-/** Texts that share enough to be compared word by word, and differ in as many words as they may. */
+/** Texts similar enough to be compared word by word, that differ in as many words as possible. */
 async function nearPosts(world: World): Promise<string> {
   const same = words(2_000, (n) => `w${n.toString(36)}`);
   const signals = Array.from({ length: 60 }, (_, n) =>

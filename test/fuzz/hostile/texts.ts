@@ -1,7 +1,7 @@
-/** Text of one form, as long as wanted: what a parser, a pattern or a normalization may take more than linear time over. */
+/** Text of one shape and any length, which a parser, a pattern or a normalization may need superlinear time for. */
 export interface Shape {
   name: string;
-  /** About so many UTF-16 units. */
+  /** Returns about this many UTF-16 units. */
   of(chars: number): string;
 }
 
@@ -12,7 +12,7 @@ const halves = (first: string, second: string) => (chars: number) =>
 const ended = (start: string, piece: string, end: string) => (chars: number) =>
   start + repeat(piece)(chars - start.length - end.length) + end;
 
-/** What is repeated, by what it is meant for. */
+/** The repeated units, by the code that they target. */
 const RUNS: Record<string, string> = {
   letters: 'a',
   words: 'word ',
@@ -97,7 +97,7 @@ const RUNS: Record<string, string> = {
   Thai: 'เราหา',
 };
 
-/** Every form that there is. */
+/** All shapes. */
 export const SHAPES: readonly Shape[] = [
   { name: 'combining marks', of: (chars) => `a${halves('\u0300', '\u0334')(chars - 1)}` },
   { name: 'marks of three classes', of: (chars) => `a${repeat('\u0315\u0300\u0334')(chars - 1)}` },
@@ -128,13 +128,13 @@ function differentWords(chars: number): string {
   return words.join(' ').slice(0, chars);
 }
 
-/** Those that may stand in a request's head: visible ASCII, or, with `spaces`, what a header's value may hold. */
+/** Shapes allowed in a request head: visible ASCII or, with `spaces`, what a header value may contain. */
 export function shapesOfHead(spaces: boolean): Shape[] {
   const allowed = spaces ? /^[\t\x20-\x7e]*$/ : /^[\x21-\x7e]*$/;
   return SHAPES.filter(({ of }) => allowed.test(of(200)));
 }
 
-/** JSON texts that are costly to hold, to walk or to describe, each of about `bytes`. */
+/** JSON texts of about `bytes` that are costly to hold, walk or describe. */
 export const JSON_SHAPES: readonly { name: string; of(bytes: number): string }[] = [
   { name: 'deep lists', of: (bytes) => halves('[', ']')(bytes) },
   {

@@ -15,23 +15,23 @@ import { openRuntime } from '../../../src/runtime.ts';
 import { freePort, type ServerProcess, serverEnv, startServerProcess } from '../../support/server-process.ts';
 import { type HostileHost, startHostileHost } from './host.ts';
 
-/** A caller that waited so long waits for ever. */
+/** A client that waited this long is considered hung. */
 export const GIVE_UP_MS = 15_000;
 const RUN_MS = 60_000;
-/** An address that is redirected to is answered with all of its characters escaped. */
+/** The URL of a redirect is returned with all of its characters escaped. */
 const ANSWER_HEAD_BYTES = 256 * 1024;
 const PROBE = fileURLToPath(new URL('./probe.ts', import.meta.url));
 const PASSWORD = 'correct horse battery staple';
 const OWN_ADDRESS = ['rss', 'discourse', 'lemmy', 'mastodon'];
 
-/** What the server answered. */
+/** A response of the server. */
 export interface Reply {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: string;
 }
 
-/** A request as it goes over the wire. */
+/** A request as sent over the wire. */
 export interface Sent {
   method?: string;
   path: string;
@@ -39,37 +39,37 @@ export interface Sent {
   body?: string | Buffer;
 }
 
-/** What other callers saw since the probe was asked before. */
+/** What other clients experienced since the previous call of the probe. */
 export interface Seen {
   longestMs: number;
-  /** What it asked for. */
+  /** The path of the request that waited longest. */
   longestOf: string;
   mostBytes: number;
-  /** One still waits. */
+  /** Whether a request is still waiting. */
   hung: boolean;
 }
 
-/** A real server process, a tenant that is hostile, another that is not, and a host that the server reads from. */
+/** A real server process, a hostile tenant, another one that is not, and a host that the server reads from. */
 export interface World {
   server: ServerProcess;
   host: HostileHost;
-  /** The environment that the server was started with, for commands on the same data. */
+  /** The environment of the server, for commands on the same data. */
   env: NodeJS.ProcessEnv;
   tenantId: string;
   send(sent: Sent): Promise<Reply>;
-  /** A request of `/v1` with the hostile tenant's key; `body` is sent as JSON unless it is text. */
+  /** Sends a `/v1` request with the hostile tenant's key; `body` is sent as JSON unless it is a string. */
   call(method: string, path: string, body?: unknown, headers?: OutgoingHttpHeaders): Promise<Reply>;
-  /** A form of the dashboard, as the owner, or as somebody who is not signed in. */
+  /** Submits a dashboard form as the owner, or without being signed in. */
   post(path: string, form: string | Record<string, string>, by?: 'owner' | 'nobody'): Promise<Reply>;
-  /** A screen of the dashboard, as its owner. */
+  /** Opens a dashboard screen as the owner. */
   screen(path: string): Promise<Reply>;
-  /** Has a source read once, and answers how its run ended. */
+  /** Runs a source once and returns how the run ended. */
   read(kind: SourceKind, settings: object): Promise<string>;
   probe(): Promise<Seen>;
   close(): Promise<void>;
 }
 
-/** Opens a world on a data folder of its own. */
+/** Opens a world with a data folder of its own. */
 export async function openWorld(env: NodeJS.ProcessEnv = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'signalpost-hostile-'));
   const host = await startHostileHost();
@@ -104,7 +104,7 @@ export async function openWorld(env: NodeJS.ProcessEnv = {}): Promise<World> {
   };
 }
 
-/** Every kind of source is read at the host, and nobody is counted out by a limit on requests. */
+/** Every kind of source reads from the host, and rate limits reject nobody. */
 function hostileEnv({ origin }: HostileHost): NodeJS.ProcessEnv {
   const kinds = SOURCE_KINDS.filter((kind) => !OWN_ADDRESS.includes(kind));
   return {
@@ -139,7 +139,7 @@ async function foundAccounts(env: NodeJS.ProcessEnv) {
 
 let clients = 0;
 
-/** Each request comes from another address, as far as a trusted proxy says: none is counted out for those before it. */
+/** Each request has a new address behind a trusted proxy, so that earlier ones do not use up its limit. */
 function createSend(url: string): World['send'] {
   return ({ method = 'GET', path, headers = {}, body }) =>
     new Promise((resolve, reject) => {
@@ -166,7 +166,7 @@ function createSend(url: string): World['send'] {
         },
       );
       request.once('error', (error: NodeJS.ErrnoException) => {
-        // A body that is refused before it was sent is answered and the connection closed; the answer may be lost with it.
+        // A body rejected before it was fully sent is answered and the connection closed; the response may be lost.
         const isCut = error.code === 'EPIPE' || error.code === 'ECONNRESET';
         if (isCut && body !== undefined) resolve({ status: 413, headers: {}, body: 'cut off' });
         else reject(error);
@@ -175,7 +175,7 @@ function createSend(url: string): World['send'] {
     });
 }
 
-/** A browser of the owner, who signs in with the one-time link, and one of nobody. */
+/** A browser of the owner, signed in with the one-time link, and one that is not signed in. */
 function createBrowser(send: World['send'], setupToken: string) {
   const jar = { owner: new Map<string, string>(), nobody: new Map<string, string>() };
 

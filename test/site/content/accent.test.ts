@@ -7,7 +7,7 @@ const TOKENS = ['src/http/styles/palette.css', 'src/site/content/styles/tokens.c
   readFileSync(file, 'utf8'),
 );
 
-/** The custom properties of the light and of the dark scheme; the dark one has those of the light one that it leaves. */
+/** The custom properties of the light and the dark scheme; the dark one inherits what it does not override. */
 function schemes(accent: string): Record<string, string>[] {
   const [light, dark] = [...TOKENS, accentStyles(accent)].reduce(
     ([lightSoFar, darkSoFar], css) => {
@@ -27,13 +27,13 @@ const anyColour = fc
   .integer({ min: 0, max: 0xffffff })
   .map((number) => `#${number.toString(16).padStart(6, '0')}`);
 
-test('contrast is that of WCAG', () => {
+test('contrast is calculated as in WCAG', () => {
   expect(contrast('#000000', '#ffffff')).toBeCloseTo(21, 5);
   expect(contrast('#777777', '#ffffff')).toBeCloseTo(4.48, 2);
   expect(contrast('#9a4708', '#9a4708')).toBe(1);
 });
 
-test('whatever accent is taken, its text is readable on every ground of both schemes', () => {
+test('text in any accepted accent is readable on every background of both schemes', () => {
   expect(accentFault(DEFAULT_ACCENT)).toBeNull();
   fc.assert(
     fc.property(anyColour, (wanted) => {
@@ -56,7 +56,7 @@ test('whatever accent is taken, its text is readable on every ground of both sch
   );
 });
 
-test('a pale accent is refused with its contrast and one of the same hue that will do', () => {
+test('a pale accent is refused with its contrast and a sufficient one of the same hue', () => {
   expect(accentFault('#ffcc00')).toBe(
     "#ffcc00 has a contrast of only 1.3 : 1 with the site's light ground; links and buttons need 4.5 : 1. #856a00 is the same colour, dark enough.",
   );

@@ -4,7 +4,7 @@ import { ContentError, type ContentFault } from '../../../src/site/content/page-
 import { loadSiteContent } from '../../../src/site/content/site-content.ts';
 import { pageFile, SITE_JSON, siteFolder } from '../../support/site-folder.ts';
 
-/** The faults of a site with these files, their paths relative to its folder. */
+/** The errors of a site with these files, with paths relative to its folder. */
 async function faultsOf(files: Record<string, string | Buffer>): Promise<ContentFault[]> {
   using folder = siteFolder(files);
   const error = await loadSiteContent({ contentDir: folder.path, baseUrl: 'https://site.example' }).then(
@@ -155,13 +155,13 @@ test.each<[string, string, number, number, RegExp]>([
   ['has an accent that is too pale', site({ accent: '#ffcc00' }), 20, 3, /accent: #ffcc00 .*contrast/],
   ['has an accent that is no colour', site({ accent: 'red' }), 20, 3, /accent: must be a colour/],
   ['names an icon that is not there', site({ icon: 'x.svg' }), 20, 3, /assets\/x\.svg/],
-])('a site.json that %s is told with line and column', async (_what, text, line, column, detail) => {
+])('a site.json that %s is reported with line and column', async (_what, text, line, column, detail) => {
   const faults = await faultsOf({ 'site.json': text });
   expect(faults.at(-1)).toEqual({ file: 'site.json', line, column, detail: expect.stringMatching(detail) });
   expect(faults.every(({ detail }) => !/yaml/i.test(detail))).toBe(true);
 });
 
-test('all faults are reported at once', async () => {
+test('all errors are reported at once', async () => {
   const faults = await faultsOf({
     'a.md': pageFile('# A\n\n[x](/nope)\n[y](/neither)\n'),
     'b.md': pageFile('# B\n\n## C\n\n#### D\n\n[to a page whose head cannot be read](/c)\n'),

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { imageSize } from '../../../src/site/content/assets.ts';
 
-/** The heads of 300 × 200 images, as their formats lay them down. */
+/** The headers of 300 × 200 images, as specified by their formats. */
 const png = Buffer.concat([
   Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1'),
   Buffer.from([0, 0, 1, 44, 0, 0, 0, 200, 8, 6, 0, 0, 0, 0, 0, 0, 0]),
 ]);
 const jpeg = Buffer.from([
-  ...[0xff, 0xd8, 0xff, 0xe0, 0, 16, ...Array<number>(14).fill(0)], // APP0, to be passed over
-  ...[0xff, 0xc4, 0, 4, 0, 0], // a table whose marker lies among those of frames
+  ...[0xff, 0xd8, 0xff, 0xe0, 0, 16, ...Array<number>(14).fill(0)], // APP0, to be skipped
+  ...[0xff, 0xc4, 0, 4, 0, 0], // a table whose marker is in the range of frame markers
   ...[0xff, 0xc2, 0, 11, 8, 0, 200, 1, 44, 3, 0, 0, 0], // progressive frame
 ]);
 const riff = (form: string, rest: number[]) =>
@@ -28,7 +28,7 @@ test.each([
   ['lossless WebP', lossless],
   ['extended WebP', extended],
   ['SVG', Buffer.from('<?xml version="1.0"?><svg viewBox="0 0 3 2" width="300" height="200px"></svg>')],
-])('the size of a %s image is read off its head', (_format, bytes) => {
+])('the size of a %s image is read from its header', (_format, bytes) => {
   expect(imageSize(bytes)).toEqual({ width: 300, height: 200 });
 });
 

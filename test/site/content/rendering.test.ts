@@ -14,7 +14,7 @@ async function load(files: Record<string, string | Buffer>): Promise<SiteContent
   return await loadSiteContent({ contentDir: folder.path, baseUrl: BASE });
 }
 
-/** The page `/a` of a site where its body is `body`. */
+/** The page `/a` of a site, with `body` as its body. */
 async function render(body: string, files: Record<string, string | Buffer> = {}): Promise<SitePage> {
   const { pages } = await load({ 'a.md': pageFile(body), ...files });
   const page = pages.find(({ path }) => path === '/a');
@@ -24,26 +24,26 @@ async function render(body: string, files: Record<string, string | Buffer> = {})
 
 const mainOf = ({ html }: SitePage) => /<main id="main">(.*)<\/main>/s.exec(html)?.[1] ?? '';
 
-describe('what the Content-Security-Policy of pages forbids is not in them', () => {
+describe('pages contain nothing that their Content-Security-Policy forbids', () => {
   test('raw HTML is shown as text', async () => {
     const page = await render('# A\n\n<script>alert(1)</script> <img src=x onerror=alert(1)>\n');
     expect(mainOf(page)).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
     expect(page.html).not.toMatch(/<script>|<img src=x/);
   });
 
-  test('a link that runs a script is no link', async () => {
+  test('a link that would run a script is not rendered as a link', async () => {
     const page = await render('# A\n\n[x](javascript:alert(1))\n');
     expect(page.html).not.toContain('href="javascript:');
   });
 
-  test('columns are aligned by class, never by a style attribute', async () => {
+  test('columns are aligned by class, never by style attribute', async () => {
     const page = await render('# A\n\n| a | b | c |\n|---|:-:|--:|\n| 1 | 2 | 3 |\n');
     expect(page.html).toContain('<th class="right" scope="col">c</th>');
     expect(page.html).toContain('<td class="center">2</td>');
     expect(page.html).not.toContain('style=');
   });
 
-  test('code is coloured by class, and what it says is escaped', async () => {
+  test('code is highlighted by class, and its text is escaped', async () => {
     const page = await render('# A\n\n```js main.js\nconst a = "<b>";\n```\n');
     expect(page.html).toContain('<figcaption>main.js</figcaption>');
     expect(page.html).toContain('<span class="t-keyword">const</span>');
@@ -51,12 +51,12 @@ describe('what the Content-Security-Policy of pages forbids is not in them', () 
     expect(page.html).not.toContain('style=');
   });
 
-  test.each(['c++', 'c#', 'cs', 'sh', 'ts', 'yml'])('%s is a language, as people write it', async (name) => {
+  test.each(['c++', 'c#', 'cs', 'sh', 'ts', 'yml'])('the language name %s is recognised', async (name) => {
     const page = await render(`# A\n\n\`\`\`${name}\nx = "1"\n\`\`\`\n`);
     expect(page.html).toMatch(/class="t-\w+/);
   });
 
-  test('structured data cannot end its script element', async () => {
+  test('structured data cannot close its script element', async () => {
     const { pages } = await load({
       'site.json': JSON.stringify({ ...SITE_JSON, name: '</script><script>alert(1)</script>' }),
     });
@@ -65,7 +65,7 @@ describe('what the Content-Security-Policy of pages forbids is not in them', () 
     expect(JSON.parse(json)['@graph'][0].name).toBe('</script><script>alert(1)</script>');
   });
 
-  test('whatever an address or an error says is escaped', async () => {
+  test('URLs and errors are escaped, whatever they contain', async () => {
     const { notFoundHtml, errorHtml } = await load({});
     const evil = '"><img src=x onerror=alert(1)>';
     const notFound = notFoundHtml({ path: evil, links: [{ title: evil, url: evil }], nearest: [] });
@@ -75,8 +75,8 @@ describe('what the Content-Security-Policy of pages forbids is not in them', () 
   });
 });
 
-describe('a page says what it is', () => {
-  test('to search engines, to those who share it, and to agents', async () => {
+describe('a page describes itself', () => {
+  test('to search engines, to link previews, and to agents', async () => {
     const { html } = await render('# A\n', { 'a.md': pageFile('# A\n', { title: 'Bells & "whistles"' }) });
     for (const tag of [
       '<html lang="en-GB">',
@@ -92,28 +92,28 @@ describe('a page says what it is', () => {
     }
   });
 
-  test('a title that the name would make too long stands alone', async () => {
+  test("a title that would be too long with the site's name is used without it", async () => {
     const title = 'x'.repeat(50);
     const { html } = await render('# A\n', { 'a.md': pageFile('# A\n', { title }) });
     expect(html).toContain(`<title>${title}</title>`);
   });
 
-  test('llms.txt is pointed to before anything else is said', async () => {
+  test('llms.txt is linked before any other content', async () => {
     const { html, markdown } = await render('# A\n\nHello.\n');
     expect(html.indexOf('href="/llms.txt"')).toBeLessThan(html.indexOf('<nav'));
     expect(markdown).toBe(`# A\n\n> For AI agents: the index of this site is ${BASE}/llms.txt\n\nHello.\n`);
   });
 
-  test('its address in the navigation is marked as the current one', async () => {
+  test('its link in the navigation is marked as current', async () => {
     const { pages } = await load({});
     expect(pages[0]?.html).toContain('<a href="/" aria-current="page">Home</a>');
   });
 
-  test('the date it was changed is the one that it states', async () => {
+  test('its modification date is the one it states', async () => {
     expect((await render('# A\n')).lastModified).toBe(Date.UTC(2026, 10, 20));
   });
 
-  test('an answer that is no page is not to be indexed, and has no address of its own', async () => {
+  test('a response that is not a page is excluded from indexing, and has no canonical URL', async () => {
     const { notFoundHtml } = await load({});
     const html = notFoundHtml({ path: '/x', links: [], nearest: [] });
     expect(html).toContain('<meta name="robots" content="noindex">');
@@ -122,7 +122,7 @@ describe('a page says what it is', () => {
 });
 
 describe('the markdown of a page', () => {
-  test('has absolute links, and code as it was written', async () => {
+  test('has absolute links, and unmodified code', async () => {
     const { markdown } = await render(
       [
         '# A',
@@ -149,7 +149,7 @@ describe('the markdown of a page', () => {
     expect(markdown).toContain(`[ref]: ${BASE}/a#b`);
   });
 
-  test('has absolute links behind code of one character, too', async () => {
+  test('has absolute links after code of one character, too', async () => {
     const { markdown } = await render('# A\n\n`q` and `r` [one](/) and `s`\n');
     expect(markdown).toContain(`\`q\` and \`r\` [one](${BASE}/) and \`s\``);
   });
@@ -166,10 +166,10 @@ describe('the markdown of a page', () => {
   });
 });
 
-describe('plain markdown is enough for the design', () => {
+describe('plain markdown produces the design', () => {
   const landing = (body: string) => render('', { 'a.md': pageFile(body, { layout: 'landing' }) });
 
-  test('on a landing page second-level headings are bands, and their third-level ones cards', async () => {
+  test('on a landing page, second-level headings become bands, and their third-level ones cards', async () => {
     const page = await landing(
       '# A\n\nLead.\n\n## B\n\nIntro.\n\n### C\n\nOne.\n\n### D\n\nTwo.\n\n## E\n\nText.\n',
     );
@@ -180,7 +180,7 @@ describe('plain markdown is enough for the design', () => {
     expect(main).toContain('<p class="lead">Lead.</p>');
   });
 
-  test('links that stand alone are buttons, one alone is a way on', async () => {
+  test('a paragraph of several links becomes buttons, and a single one a "more" link', async () => {
     const page = await render(
       '# A\n\n[one](/)\n[two](/a)\n\n[three](/)\n\n[call](tel:123)\n\nSee [four](/).\n',
     );
@@ -189,7 +189,7 @@ describe('plain markdown is enough for the design', () => {
     expect(page.html).toContain('<p>See <a href="/">four</a>.</p>');
   });
 
-  test('quotes next to each other share a row, and the line of who said it is marked', async () => {
+  test('adjacent quotes share a row, and the attribution line is marked', async () => {
     const apart = await render('# A\n\n> One.\n\ntext\n\n> Two.\n');
     expect(apart.html).not.toContain('class="quotes"');
     const together = await render('# A\n\n## B\n\n> One.\n>\n> — B, C\n\n> Two.\n');
@@ -198,7 +198,7 @@ describe('plain markdown is enough for the design', () => {
     expect(together.html.match(/<div class="quotes">/g)).toHaveLength(1);
   });
 
-  test('an image has its size, and waits until it is scrolled to unless it is the first', async () => {
+  test('images have their size, and load lazily except for the first one', async () => {
     const page = await render('# A\n\n![one](/assets/x.png)\n\n![two](/assets/x.png)\n', {
       'assets/x.png': PNG,
     });
@@ -209,14 +209,14 @@ describe('plain markdown is enough for the design', () => {
     expect(images[1]).toContain('loading="lazy"');
   });
 
-  test('a long page has a list of its headings, a short one has none', async () => {
+  test('a long page has a table of contents, a short one does not', async () => {
     const sections = (count: number, words: number) =>
       `# A\n\n${Array.from({ length: count }, (_, i) => `## Part ${i}\n\n${'word '.repeat(words)}\n`).join('\n')}`;
     expect((await render(sections(5, 300))).html).toContain('<a href="#part-3">Part 3</a>');
     expect((await render(sections(5, 3))).html).not.toContain('class="toc"');
   });
 
-  test('placeholders are filled from site.json, in code too', async () => {
+  test('placeholders are filled from site.json, also in code', async () => {
     const page = await render(
       '# A\n\nCall [{{phone}}]({{phone_link}}).\n\n```sh\ncurl {{base_url}}/api/health\n```\n',
     );
@@ -225,7 +225,7 @@ describe('plain markdown is enough for the design', () => {
   });
 });
 
-test('a code in a heading gives the anchor that problem documents link to', async () => {
+test('a code in a heading creates the anchor that problem documents link to', async () => {
   const { headings } = await render('# A\n\n## `NOT_FOUND`\n\n## Where, and when?\n');
   expect(headings.map(({ id, level }) => `${level} ${id}`)).toEqual([
     '1 a',
@@ -234,7 +234,7 @@ test('a code in a heading gives the anchor that problem documents link to', asyn
   ]);
 });
 
-test('pages stand in the order of their sections, then in their own', async () => {
+test('pages are sorted by the order of their sections, then by their own', async () => {
   const { pages } = await load({
     'z.md': pageFile('# Z\n', { order: '1' }),
     'b.md': pageFile('# B\n'),
@@ -243,7 +243,7 @@ test('pages stand in the order of their sections, then in their own', async () =
   expect(pages.map(({ path }) => path)).toEqual(['/z', '/', '/b', '/c']);
 });
 
-test('the address of an asset changes with its bytes', async () => {
+test('the URL of an asset changes with its bytes', async () => {
   const address = async (bytes: Buffer) => {
     const { assets } = await load({ 'assets/x.png': bytes });
     return assets.find(({ contentType }) => contentType === 'image/png')?.path;

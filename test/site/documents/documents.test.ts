@@ -22,7 +22,7 @@ test.each([
   ['/.well-known/mcp', 'application/json'],
   ['/.well-known/mcp/server-card.json', 'application/json'],
   ['/.well-known/oauth-protected-resource/mcp', 'application/json'],
-])('%s is %s, whatever is asked for, and may be kept for a while', async (url, type) => {
+])('%s is %s regardless of Accept, and can be cached for a while', async (url, type) => {
   for (const accept of ['*/*', 'text/markdown', 'application/json']) {
     const answer = await t.app.inject({ url, headers: { accept } });
     expect(answer.statusCode).toBe(200);
@@ -36,7 +36,7 @@ test.each([
   }
 });
 
-test('llms.txt has the form of llmstxt.org, with what each entry costs to read', async () => {
+test('llms.txt has the format of llmstxt.org, with the length of each entry', async () => {
   const llms = await text('/llms.txt');
   const [title, , summary] = llms.split('\n');
   expect(title).toBe('# Brook Electrical');
@@ -54,14 +54,14 @@ test('llms.txt has the form of llmstxt.org, with what each entry costs to read',
   expect(llms).toContain(`- [Pricing](${BASE_URL}/pricing.md): What the page Pricing is about. (12)`);
 });
 
-test('llms-full.txt holds the text of every page', async () => {
+test('llms-full.txt contains the text of every page', async () => {
   const full = await text('/llms-full.txt');
   for (const page of aSite().pages) {
     expect(full).toContain(`Source: ${BASE_URL}${page.path}\n\n${page.markdown.trim()}`);
   }
 });
 
-test('sitemap.xml is well formed, names every page absolutely, and when it was changed', async () => {
+test('sitemap.xml is well-formed, and lists the absolute URL and modification date of every page', async () => {
   const xml = await text('/sitemap.xml');
   expect(xml).toMatch(/^<\?xml version="1.0" encoding="UTF-8"\?><urlset xmlns="[^"]+">/);
   expect(xml).toContain(
@@ -70,7 +70,7 @@ test('sitemap.xml is well formed, names every page absolutely, and when it was c
   expect(xml.match(/<url>/g)).toHaveLength(aSite().pages.length);
 });
 
-test('what stands in names and addresses is escaped in sitemap.xml', async () => {
+test('names and URLs are escaped in sitemap.xml', async () => {
   const other = await buildTestApp({
     env: { BASE_URL: 'https://x.example/a&b' },
     content: aSite({ pages: [aPage('/', 'A', 'Pages')] }),
@@ -87,7 +87,7 @@ test('sitemap.md lists the pages under their headings', async () => {
   expect(map).toContain(`${BASE_URL}/llms.txt`);
 });
 
-test('robots.txt lets pages be read, names the sitemap, and says what they may be used for', async () => {
+test('robots.txt allows all pages, names the sitemap, and states the permitted uses', async () => {
   const lines = (await text('/robots.txt')).split('\n');
   expect(lines).toEqual(
     expect.arrayContaining([
@@ -99,7 +99,7 @@ test('robots.txt lets pages be read, names the sitemap, and says what they may b
   );
 });
 
-test('the signals of robots.txt are those of the identity', async () => {
+test("the content signals in robots.txt are those of the site's identity", async () => {
   const site = aSite();
   const contentSignals = { search: false, aiInput: false, aiTrain: true };
   const other = await buildTestApp({ content: { ...site, identity: { ...site.identity, contentSignals } } });
@@ -131,7 +131,7 @@ test('the API catalog is a linkset of every API with its description, documentat
   expect(answer.headers.link).toBe(`<${BASE_URL}/.well-known/api-catalog>; rel="api-catalog"`);
 });
 
-test('what the API catalog names is there', async () => {
+test('everything listed in the API catalog exists', async () => {
   const { linkset } = (await t.app.inject('/.well-known/api-catalog')).json() as { linkset: Linkset[] };
   const named = linkset.flatMap((entry) =>
     [entry['service-desc'], entry['service-doc'], entry.status].flat(),
@@ -142,7 +142,7 @@ test('what the API catalog names is there', async () => {
   for (const path of paths) expect([path, (await t.app.inject(path)).statusCode]).toEqual([path, 200]);
 });
 
-test('security.txt has what it must, and its date stays in the future while the server runs', async () => {
+test('security.txt has the required fields, and its expiry stays in the future while the server runs', async () => {
   const own = await buildTestApp();
   const read = async () => {
     const { body } = await own.app.inject('/.well-known/security.txt');
@@ -168,7 +168,7 @@ test('security.txt has what it must, and its date stays in the future while the 
   await own.app.close();
 });
 
-test('security.txt keeps its tag until it changes', async () => {
+test('security.txt keeps its ETag until it changes', async () => {
   const own = await buildTestApp();
   const tag = async () => (await own.app.inject('/.well-known/security.txt')).headers.etag;
   const first = await tag();

@@ -58,7 +58,7 @@ function answersOf({ responses }: Operation): [string, Answer][] {
   });
 }
 
-/** Judges by the document's own schemas, as a client that is generated from it would. */
+/** Validates with the document's own schemas, like a generated client would. */
 function validator() {
   const ajv = formats.default(new Ajv({ strict: false }));
   ajv.addSchema({ $id: 'doc', components: { schemas: document.components.schemas } });
@@ -76,7 +76,7 @@ test('is OpenAPI 3.0.3 of version 1.0.0, with no webhooks', () => {
   expect(document.servers).toEqual([{ url: 'https://signals.example.com' }]);
 });
 
-test('describes three operations, each with an id of its own and empty security', () => {
+test('describes three operations, each with a unique ID and empty security', () => {
   expect(Object.keys(document.paths)).toEqual(PATHS);
   expect(new Set(operations().map(({ operationId }) => operationId)).size).toBe(3);
   for (const { security } of operations()) expect(security).toEqual([]);
@@ -101,7 +101,7 @@ test('describes success and every error of each operation with a schema, an exam
   }
 });
 
-test('the fields of each schema are those that are promised', () => {
+test('the fields of each schema are as documented', () => {
   const fields = Object.fromEntries(
     Object.entries(document.components.schemas).map(([name, schema]) => {
       const { properties, required } = schema as { properties: object; required: string[] };
@@ -138,7 +138,7 @@ test.each([
   ['POST', '/api/{unknown}', '405'],
   ['GET', '/api/health', '429'],
 ] as const)(
-  'what %s %s answers with %s fits its schema and has the headers described',
+  'the response of %s %s with %s matches its schema and has the documented headers',
   async (method, path, status) => {
     if (status === '429') for (let i = 0; i < 3; i++) await t.app.inject('/api/health');
     const answer = await t.app.inject({ method, url: path.replace('{unknown}', 'bookings') });
@@ -172,14 +172,14 @@ test('every component, member and parameter is described', () => {
   expect(silent).toEqual([]);
 });
 
-test('the examples are what this service answers', async () => {
+test('the examples match the actual responses', async () => {
   const [, success] = answersOf(document.paths['/api/v1/status']?.get as Operation)[0] ?? [];
   const shown = success?.content['application/json']?.example as { data: object };
   const { data } = (await t.app.inject('/api/v1/status')).json();
   expect({ ...shown.data, time: data.time }).toEqual(data);
 });
 
-test('a deprecated operation says so', async () => {
+test('a deprecated operation is marked as such', async () => {
   const deprecation = {
     method: 'GET',
     path: '/api/health',
@@ -198,15 +198,15 @@ test('a deprecated operation says so', async () => {
 });
 
 test.each(OPENAPI_FILES)(
-  '$file holds what $path serves; else run npm run openapi',
+  '$file matches what $path serves; otherwise run npm run openapi',
   async ({ file, path }) => {
     const served = await servedOpenApi(path);
-    // Not their texts: what differs is read best in the diff that npm run openapi makes.
+    // Not their text: differences are easiest to read in the diff after npm run openapi.
     expect(readFileSync(file, 'utf8') === served).toBe(true);
   },
 );
 
-test('redocly finds nothing to say about the public description', () => {
+test('redocly reports nothing about the public description', () => {
   const { stdout, status } = spawnSync(
     process.execPath,
     ['node_modules/.bin/redocly', 'lint', 'public', '--format=json'],

@@ -8,10 +8,10 @@ beforeAll(async () => {
 });
 afterAll(() => site.app.close());
 
-/** What afdocs can say nothing of here: it asks for ways around a log-in, and there is none. */
+/** The check that does not apply: it is about alternatives to a log-in, and there is no log-in. */
 const NOT_APPLICABLE = ['auth-alternative-access'];
 
-test('afdocs passes every check that applies, on every page', async () => {
+test('afdocs passes every applicable check on every page', async () => {
   const options: Partial<CheckOptions> & { curatedPages: string[] } = {
     samplingStrategy: 'curated',
     curatedPages: site.content.pages.map(({ path }) => `${site.url}${path}`),

@@ -8,7 +8,7 @@ beforeAll(async () => {
   site = await loadStarterSite();
 });
 
-test('html-validate finds no fault in any page, nor in those that stand in for one', async () => {
+test('html-validate reports nothing in any page, including error pages', async () => {
   const link = { title: 'Somewhere', url: '/' };
   const documents = [
     ...site.pages.map(({ path, html }) => ({ path, html })),

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => site.app.close());
 
-test('linkinator finds no broken link on the whole running site, anchors and styles included', async () => {
+test('linkinator finds no broken links on the whole running site, including anchors and styles', async () => {
   const { links } = await new LinkChecker().check({
     path: `${site.url}/`,
     recurse: true,
@@ -16,7 +16,7 @@ test('linkinator finds no broken link on the whole running site, anchors and sty
     checkCss: true,
     redirects: 'error',
     concurrency: 20,
-    // Tests ask nothing of other machines.
+    // Tests make no requests to other hosts.
     linksToSkip: async (link) => !link.startsWith(site.url),
   });
   const broken = links.filter(({ state }) => state === 'BROKEN');

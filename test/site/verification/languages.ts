@@ -3,20 +3,20 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A language that the webhooks guide has verification code in. */
+/** A language with verification code in the webhooks guide. */
 export interface Language {
   name: string;
-  /** The block of the guide that is run. */
+  /** The file of the guide's code block. */
   file: string;
   command: string[];
   version: string[];
-  /** What stands beside the block: reads cases from stdin, calls both functions, prints what they said. */
+  /** Files next to the block: they read cases from stdin, call both functions, and print the results. */
   around: Record<string, string>;
-  /** Fails where it is missing; the others run where they are installed. */
+  /** Whether tests fail if it is missing; the others run only if they are installed. */
   required: boolean;
 }
 
-/** One delivery as a receiver might see it. */
+/** A delivery as a receiver might get it. */
 export interface Case {
   headers: Record<string, string>;
   /** Base64. */
@@ -24,7 +24,7 @@ export interface Case {
   secret: string;
 }
 
-/** What the two functions said of a case. */
+/** The results of the two functions for a case. */
 export interface Verdict {
   delivery: boolean;
   service: boolean;
@@ -64,7 +64,7 @@ func main() {
 }
 `;
 
-/** The languages of the guide. */
+/** The languages in the guide. */
 export const LANGUAGES: readonly Language[] = [
   {
     name: 'Node',
@@ -145,12 +145,12 @@ puts JSON.generate(verdicts)
   },
 ];
 
-/** True where the language's command is there. */
+/** Whether the language's command is installed. */
 export function isInstalled({ version: [command = '', ...args] }: Language): boolean {
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
 }
 
-/** Runs `code`, the guide's block, on the cases. @throws with what the language printed where it fails */
+/** Runs `code`, the guide's block, on the cases. @throws with the printed output if it fails */
 export function runVerification(language: Language, code: string, cases: readonly Case[]): Verdict[] {
   const folder = mkdtempSync(join(tmpdir(), 'signalpost-verify-'));
   try {

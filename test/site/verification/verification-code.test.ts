@@ -6,7 +6,7 @@ import { codeBlocks } from '../../support/code-blocks.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { type Case, isInstalled, LANGUAGES, runVerification, type Verdict } from './languages.ts';
 
-/** A real delivery: sent by the dispatcher over a socket, kept as its receiver got it. */
+/** A real delivery: sent by the dispatcher over a socket, and recorded as received. */
 let real: Case;
 beforeAll(async () => {
   const receiver = await startReceiver();
@@ -29,7 +29,7 @@ const withHeaders = (headers: Record<string, string>) => ({
   headers: { ...real.headers, ...headers },
 });
 
-/** The same secret's signatures of another time or body, as if sent `ageSeconds` ago. */
+/** Signatures with the same secret for another time or body, as if sent `ageSeconds` ago. */
 function signed(ageSeconds: number, body = '{"event":"x"}'): Case {
   const timestamp = Math.floor(Date.now() / 1000) - ageSeconds;
   const sealed = createSigner(real.secret).seal({ id: 'dlv_x', ...toBodyBytes(body) }, timestamp);
@@ -47,10 +47,10 @@ function signed(ageSeconds: number, body = '{"event":"x"}'): Case {
 
 const GENUINE: Verdict = { delivery: true, service: true };
 const FORGED: Verdict = { delivery: false, service: false };
-/** X-Service-Signature tells nothing of a delivery's age. */
+/** X-Service-Signature does not cover a delivery's age. */
 const OLD: Verdict = { delivery: false, service: true };
 
-/** What a receiver can meet, and what it must say to it. */
+/** The cases a receiver can encounter, with the expected results. */
 const MEETINGS: [string, () => Case, Verdict][] = [
   ['a real delivery', () => real, GENUINE],
   ['a body beyond ASCII', () => signed(0, '{"name":"Zoë — 漢字 😀"}'), GENUINE],
@@ -97,7 +97,7 @@ const MEETINGS: [string, () => Case, Verdict][] = [
 ];
 
 test.each(LANGUAGES.filter((language) => language.required || isInstalled(language)))(
-  'the code for $name tells what is genuine from what is forged or old',
+  'the code for $name distinguishes genuine deliveries from forged or old ones',
   (language) => {
     const block = codeBlocks('developers/webhooks.md').find(({ name }) => name === language.file);
     if (block === undefined) throw new Error(`the guide has no ${language.file}`);
@@ -109,7 +109,7 @@ test.each(LANGUAGES.filter((language) => language.required || isInstalled(langua
     const said = MEETINGS.map(([meeting], index) => [meeting, verdicts[index]]);
     expect(said).toEqual(MEETINGS.map(([meeting, , expected]) => [meeting, expected]));
   },
-  // A first `go run` compiles the standard library.
+  // The first `go run` compiles the standard library.
   180_000,
 );
 

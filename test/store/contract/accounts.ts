@@ -16,7 +16,7 @@ export function describeAccounts(open: OpenStore): void {
       expect(await store.findKey(change.key.hash)).toEqual({ key: change.key, tenant: change.tenant });
     });
 
-    test('creating a tenant with an existing key leaves nothing behind', async () => {
+    test('creating a tenant with an existing key stores nothing', async () => {
       const { store } = await open();
       await store.createTenant(aTenant('ten_a'));
       const clash = { ...aTenant('ten_b'), key: aKey('ten_b', { hash: aTenant('ten_a').key.hash }) };
@@ -25,7 +25,7 @@ export function describeAccounts(open: OpenStore): void {
       expect(await store.listProfiles('ten_b')).toEqual([]);
     });
 
-    test('only the first tenant is founded, with a password and a session', async () => {
+    test('founds only the first tenant, with a password and a session', async () => {
       const { store } = await open();
       const { key: _, ...change } = aTenant('ten_a');
       const session = {
@@ -46,7 +46,7 @@ export function describeAccounts(open: OpenStore): void {
       expect(await store.listTenants()).toHaveLength(1);
     });
 
-    test('the plan of a tenant can be changed, that of an unknown tenant cannot', async () => {
+    test('changes the plan of a tenant, but not that of an unknown tenant', async () => {
       const { store } = await openWithTenants(open);
       const change = { plan: 'starter', trialEndsAt: null, terms } as const;
       expect(await store.setPlan('ten_a', change)).toEqual({ paused: [], resumed: [] });
@@ -56,7 +56,7 @@ export function describeAccounts(open: OpenStore): void {
   });
 
   describe('keys', () => {
-    test('keys of one tenant or of all are listed in order of creation', async () => {
+    test('lists the keys of one tenant, or of all, in order of creation', async () => {
       const { store } = await openWithTenants(open);
       await store.createKey(aKey('ten_a', { id: 'key_2', createdAt: T0 + 1 }), 100);
       const ids = async (tenantId: string | null) => (await store.listKeys(tenantId)).map((key) => key.id);
@@ -64,7 +64,7 @@ export function describeAccounts(open: OpenStore): void {
       expect(await ids(null)).toEqual(['key_ten_a', 'key_ten_b', 'key_2']);
     });
 
-    test('a revoked key is still found, with the time it was first revoked', async () => {
+    test('finds a revoked key with the time it was first revoked', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.revokeKey('key_ten_a', T0 + 5)).toBe(true);
       expect(await store.revokeKey('key_ten_a', T0 + 9)).toBe(true);
@@ -77,7 +77,7 @@ export function describeAccounts(open: OpenStore): void {
       expect(await opened.store.findKey('no such hash')).toBeNull();
     });
 
-    test('the last use of a key is written at most once a minute', async () => {
+    test('writes the last use of a key at most once a minute', async () => {
       const { store } = await openWithTenants(open);
       const lastUse = async () => (await store.findKey('hash-of-key_ten_a'))?.key.lastUsedAt;
       await store.touchKey('key_ten_a', T0);

@@ -11,7 +11,7 @@ function aTest(i: number) {
 
 export function describeAudit(open: OpenStore): void {
   describe('audit log', () => {
-    test('changes of an actor are recorded; changes without effect or actor are not', async () => {
+    test('records changes by an actor, but not changes without effect or actor', async () => {
       const { store } = await openWithTenants(open);
       const actor = { tenantId: 'ten_a', actor: 'usr_1' };
       await store.as(actor, () => store.setLink('own_ten_a', { tokenHash: 'x', expiresAt: T0 }));
@@ -25,7 +25,7 @@ export function describeAudit(open: OpenStore): void {
       expect((await store.pageAudit('ten_b', ALL)).rows).toEqual([]);
     });
 
-    test('the actor is that of the call, however long the change takes', async () => {
+    test('the actor is that of the call, regardless of how long the change takes', async () => {
       const { store } = await openWithTenants(open);
       const link = { tokenHash: 'x', expiresAt: T0 };
       await Promise.all(
@@ -42,7 +42,7 @@ export function describeAudit(open: OpenStore): void {
       expect(rows.map(({ actor }) => actor).sort()).toEqual(['usr_1', 'usr_1', 'usr_2', 'usr_2']);
     });
 
-    test('pages are newest first, by actor, action and time', async () => {
+    test('pages are newest first, and filtered by actor, action and time', async () => {
       const { store, clock } = await openWithTenants(open);
       for (let i = 0; i < 5; i++) {
         const actor = { tenantId: 'ten_a', actor: i % 2 === 0 ? 'usr_1' : 'key_1' };
@@ -62,7 +62,7 @@ export function describeAudit(open: OpenStore): void {
       expect((await store.pageAudit('ten_a', { ...other, action: 'member.link' })).rows).toHaveLength(3);
     });
 
-    test('the oldest entries are pruned first, in bounded parts', async () => {
+    test('prunes the oldest entries first, in bounded parts', async () => {
       const { store, clock } = await openWithTenants(open);
       for (let i = 0; i < 4; i++) {
         await store.as({ tenantId: 'ten_a', actor: 'usr_1' }, () => store.recordTestSend(aTest(i)));

@@ -35,7 +35,7 @@ async function addSignals(store: Store): Promise<void> {
 
 export function describeBatches(open: OpenStore): void {
   describe('signals batched into one message', () => {
-    test('wait per endpoint, and are read with the best of them', async () => {
+    test('wait per endpoint, and are read together with the best ones', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.listWaitingBatches()).toEqual([]);
       expect(await store.readBatch('whk_a', LIMITS)).toBeNull();
@@ -52,7 +52,7 @@ export function describeBatches(open: OpenStore): void {
       });
     });
 
-    test('no longer wait once the message is stored, which only one of two callers does', async () => {
+    test('no longer wait once the message is stored, which only one of two callers achieves', async () => {
       const { store } = await openWithTenants(open);
       await addSignals(store);
       const read = await store.readBatch('whk_a', LIMITS);
@@ -77,7 +77,7 @@ export function describeBatches(open: OpenStore): void {
       );
     });
 
-    test('that changed since they were read stay for another message', async () => {
+    test('that have changed since they were read stay for another message', async () => {
       const { store } = await openWithTenants(open);
       await addSignals(store);
       const read = await store.readBatch('whk_a', LIMITS);
@@ -88,7 +88,7 @@ export function describeBatches(open: OpenStore): void {
       expect(await store.getDelivery('ten_a', 'dlv_batch')).toBeNull();
     });
 
-    test('of a deleted endpoint are dropped, a limited number at a time', async () => {
+    test('for a deleted endpoint are dropped, a limited number at a time', async () => {
       const { store } = await openWithTenants(open);
       await addSignals(store);
       await store.deleteEndpoint('ten_a', 'whk_a', T0 + 5);

@@ -23,7 +23,7 @@ async function openWithCampaign(open: OpenStore) {
 
 export function describeCampaigns(open: OpenStore): void {
   describe('campaigns', () => {
-    test('a campaign is returned as stored, only to its tenant, with the events of its creation', async () => {
+    test('returns a campaign as stored to its tenant only, with the events of its creation', async () => {
       const { store } = await openWithTenants(open);
       const campaign = aCampaign('ten_a', {
         settings: {
@@ -41,7 +41,7 @@ export function describeCampaigns(open: OpenStore): void {
       expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({ status: 'pending' });
     });
 
-    test('a change applies only to the version it was based on, and stores its events only then', async () => {
+    test('a change applies only to the version it is based on, and stores its events only then', async () => {
       const { store, campaign } = await openWithCampaign(open);
       const change = (status: 'paused' | 'completed', deliveryId: string) =>
         store.updateCampaign({ ...campaign, status, version: 2 }, 1, [
@@ -63,7 +63,7 @@ export function describeCampaigns(open: OpenStore): void {
       expect(await store.getCampaign('ten_a', 'cam_1')).toEqual(campaign);
     });
 
-    test('pages are newest first, of one tenant, and filtered by status', async () => {
+    test("pages contain one tenant's campaigns, newest first, filtered by status", async () => {
       const { store } = await openWithTenants(open);
       for (const [index, status] of (['draft', 'active', 'active', 'paused'] as const).entries()) {
         const id = `cam_${index}`;
@@ -94,7 +94,7 @@ export function describeCampaigns(open: OpenStore): void {
   });
 
   describe('events of a campaign', () => {
-    test('an event is stored once, and causes its events once', async () => {
+    test('stores an event once, and its resulting events once', async () => {
       const { store, campaign } = await openWithCampaign(open);
       const caused = (deliveryId: string) => [
         aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: [deliveryId] }),
@@ -123,7 +123,7 @@ export function describeCampaigns(open: OpenStore): void {
       expect(await store.getDelivery('ten_a', 'dlv_2')).toBeNull();
     });
 
-    test('the same ID in another campaign is another event', async () => {
+    test('the same ID in another campaign is a separate event', async () => {
       const { store, campaign } = await openWithCampaign(open);
       const other = aCampaign('ten_a', { id: 'cam_2' });
       await store.createCampaign(other, []);
@@ -132,7 +132,7 @@ export function describeCampaigns(open: OpenStore): void {
       expect(await store.recordCampaignEvents(other, [event])).toEqual(['created']);
     });
 
-    test('a lead and its address are one recipient, in any combination', async () => {
+    test('a lead and its address count as one recipient, in any combination', async () => {
       const { store, campaign } = await openWithCampaign(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1', { email: 'ann@acme.com' })));
       await store.recordCampaignEvents(campaign, [
@@ -151,7 +151,7 @@ export function describeCampaigns(open: OpenStore): void {
       });
     });
 
-    test('a recipient stays the same if the lead is created, or its address changes, between two events', async () => {
+    test('a recipient stays the same if the lead is created or changes address in between', async () => {
       const { store, campaign } = await openWithCampaign(open);
       await store.recordCampaignEvents(campaign, [aCampaignEvent('before')]);
       await store.commitLead(aNewLead('ten_a', aLead('led_1', { email: 'ann@acme.com' })));
@@ -165,7 +165,7 @@ export function describeCampaigns(open: OpenStore): void {
       expect(new Set(Object.values(await recipientsOf(store)))).toEqual(new Set([0]));
     });
 
-    test('an event of an unknown lead is not stored', async () => {
+    test('does not store an event of an unknown lead', async () => {
       const { store, campaign } = await openWithCampaign(open);
       await store.commitLead(aNewLead('ten_b', aLead('led_b')));
       const events = [
@@ -180,7 +180,7 @@ export function describeCampaigns(open: OpenStore): void {
       expect(await store.getDelivery('ten_a', 'dlv_1')).toBeNull();
     });
 
-    test('people are completed from leads', async () => {
+    test('completes people from leads', async () => {
       const { store } = await openWithCampaign(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1', { email: 'ann@acme.com' })));
       await store.commitLead(aNewLead('ten_b', aLead('led_b', { email: 'bob@acme.com' })));
@@ -200,7 +200,7 @@ export function describeCampaigns(open: OpenStore): void {
       ]);
     });
 
-    test('the span of a campaign reaches from its first to its last event', async () => {
+    test('the time span of a campaign reaches from its first to its last event', async () => {
       const { store, campaign } = await openWithCampaign(open);
       expect(await store.getCampaignSpan('cam_1')).toBeNull();
       await store.recordCampaignEvents(campaign, [
@@ -211,7 +211,7 @@ export function describeCampaigns(open: OpenStore): void {
       expect(await store.getCampaignSpan('cam_1')).toEqual({ first: T0 - 4, last: T0 + 3 });
     });
 
-    test('a half-open window is read in order of time, each event once', async () => {
+    test('reads a half-open window in order of time, each event once', async () => {
       const { store, campaign } = await openWithCampaign(open);
       const times = [5, 3, 3, 3, 1, 9, 0];
       await store.recordCampaignEvents(

@@ -6,7 +6,7 @@ import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 
 export const LEASE_MS = 60_000;
 
-/** Adds one delivery of its own event to `endpointId` per ID, due at `dueAt`. */
+/** Adds one delivery to `endpointId` per ID, each with its own event, due at `dueAt`. */
 export async function addDeliveries(
   store: Store,
   endpointId: string,
@@ -22,7 +22,7 @@ export async function addDeliveries(
   await store.commitSignals([aSignal(tenantId, { events })]);
 }
 
-/** Claims for one endpoint. */
+/** Claims deliveries of one endpoint. */
 export async function claim(
   store: Store,
   endpointId: string,

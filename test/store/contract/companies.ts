@@ -22,7 +22,7 @@ function aCompany(overrides: Partial<Company> = {}): Company {
   };
 }
 
-/** A signal with facts about a company; `id` is the ID of the company if it is new. */
+/** A signal with facts about a company; `id` becomes the ID of the company if it is new. */
 function aSignalOf(
   id: string,
   says: Partial<Signal['company']>,
@@ -47,7 +47,7 @@ async function listIds(store: Store, query: Partial<CompanyQuery> = {}) {
 
 export function describeCompanies(open: OpenStore): void {
   describe('companies', () => {
-    test('a company is stored once, and found by ID and domain in its tenant only', async () => {
+    test('stores a company once, and finds it by ID and domain only in its tenant', async () => {
       const { store } = await openWithTenants(open);
       const company = aCompany({ facts: { manual: { name: { value: 'Acme', at: T0 } }, observed: {} } });
       expect(await store.saveCompany(company, 0)).toBe(true);
@@ -59,7 +59,7 @@ export function describeCompanies(open: OpenStore): void {
       expect(await store.saveCompany(aCompany({ id: 'cmp_b', tenantId: 'ten_b' }), 0)).toBe(true);
     });
 
-    test('a change applies only to the version it was based on', async () => {
+    test('a change applies only to the version it is based on', async () => {
       const { store } = await openWithTenants(open);
       await store.saveCompany(aCompany(), 0);
       const changed = (at: number) => store.saveCompany(aCompany({ updatedAt: at, version: 2 }), 1);
@@ -71,7 +71,7 @@ export function describeCompanies(open: OpenStore): void {
       });
     });
 
-    test('a new signal creates or updates its company; a duplicate does neither', async () => {
+    test('a new signal creates or updates its company, but a duplicate does neither', async () => {
       const { store } = await openWithTenants(open);
       const first = aSignalOf('cmp_1', { name: 'Acme' }, { id: 'sig_1', externalId: 'p1' });
       await store.commitSignals([
@@ -133,7 +133,7 @@ export function describeCompanies(open: OpenStore): void {
       expect((await listIds(store, active)).ids).toEqual(['cmp_2', 'cmp_1', 'cmp_3', 'cmp_0']);
     });
 
-    test('filters use the facts in effect', async () => {
+    test('filters use the facts currently in effect', async () => {
       const { store } = await openWithTenants(open);
       await store.commitSignals([
         aSignalOf('cmp_1', { name: 'Müller', industry: 'Heating' }),
@@ -155,7 +155,7 @@ export function describeCompanies(open: OpenStore): void {
       expect(await found({ industries: ['plumbing'] })).toEqual(['cmp_1']);
     });
 
-    test('activity counts the signals of a domain since each time, for one tenant', async () => {
+    test('activity counts the signals of a domain since each given time, for one tenant', async () => {
       const { store } = await openWithTenants(open);
       await store.commitSignals([
         ...[0, 10, 20].map((at) => aSignalOf('cmp_1', {}, { timestamp: T0 + at })),
@@ -169,7 +169,7 @@ export function describeCompanies(open: OpenStore): void {
       ]);
     });
 
-    test('top signals are the best ones since a time', async () => {
+    test('top signals are the best ones since a given time', async () => {
       const { store } = await openWithTenants(open);
       const scored = (score: number, at: number) =>
         aSignalOf('cmp_1', {}, { score, timestamp: T0 + at, wire: JSON.stringify({ score, at }) });

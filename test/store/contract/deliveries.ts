@@ -18,7 +18,7 @@ export function describeDeliveries(open: OpenStore): void {
       expect(await opened.store.getDelivery('ten_b', 'dlv_1')).toBeNull();
     });
 
-    test('an endpoint deleted before the commit gets nothing; the event is kept', async () => {
+    test('an endpoint deleted before the commit gets nothing, but the event is stored', async () => {
       const { store } = await openWithTenants(open);
       const event = aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_1'] });
       const [deleted, [committed]] = await Promise.all([
@@ -29,7 +29,7 @@ export function describeDeliveries(open: OpenStore): void {
       expect(await store.getDelivery('ten_a', 'dlv_1')).toBeNull();
     });
 
-    test('for a paused endpoint, it is held and not due', async () => {
+    test('a delivery to a paused endpoint is held and not due', async () => {
       const { store } = await openWithTenants(open);
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_p', status: 'paused' }), null);
       const event = aRoutedEvent('ten_a', ['whk_p'], { deliveryIds: ['dlv_1'] });
@@ -63,7 +63,7 @@ export function describeDeliveries(open: OpenStore): void {
   });
 
   describe('recording outcomes', () => {
-    test('a failed attempt is logged completely, and the delivery waits for the next one', async () => {
+    test('logs a failed attempt completely, and the delivery waits for the next one', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -96,7 +96,7 @@ export function describeDeliveries(open: OpenStore): void {
       ['delivered', { status: 'delivered' }],
       ['dead', { status: 'dead', expiresAt: T0 + 1 }],
       ['discarded', { status: 'discarded' }],
-    ] as const)('a delivery that is %s waits for nothing more', async (status, next) => {
+    ] as const)('a delivery that is %s is no longer due', async (status, next) => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -106,7 +106,7 @@ export function describeDeliveries(open: OpenStore): void {
       expect(await claim(store, 'whk_a', { now: T0 + 10 * LEASE_MS })).toMatchObject({ deliveries: [] });
     });
 
-    test('failures are counted, other outcomes keep the count, a success resets it; the version stays', async () => {
+    test('counts failures, resets on success, ignores other outcomes, and keeps the version', async () => {
       const { store } = await openWithTenants(open);
       const counts: (number | undefined)[] = [];
       for (const [index, streak] of (['add', 'add', 'keep', 'reset'] as const).entries()) {
@@ -122,7 +122,7 @@ export function describeDeliveries(open: OpenStore): void {
       expect((await store.getEndpoint('ten_a', 'whk_a'))?.version).toBe(1);
     });
 
-    test('of two attempts with the same number, the first outcome counts; both are logged', async () => {
+    test('of two attempts with the same number, both are logged, but only the first counts', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a', { token: 'old' });
@@ -139,7 +139,7 @@ export function describeDeliveries(open: OpenStore): void {
       expect((await store.getEndpoint('ten_a', 'whk_a'))?.consecutiveFailures).toBe(1);
     });
 
-    test('a repeated outcome is applied once', async () => {
+    test('applies a repeated outcome once', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -148,7 +148,7 @@ export function describeDeliveries(open: OpenStore): void {
       expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({ attemptCount: 1 });
     });
 
-    test('an outcome after the endpoint was deleted leaves the delivery discarded', async () => {
+    test('an outcome after the endpoint is deleted leaves the delivery discarded', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');

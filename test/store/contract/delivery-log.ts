@@ -64,10 +64,7 @@ const plan: fc.Arbitrary<Plan> = fc.record({
 
 const endpointIds = ['whk_a', 'whk_paused', 'whk_deleted'] as const;
 
-/**
- * Creates the planned deliveries with their outcomes; afterwards, the second endpoint is paused and the third
- * deleted.
- */
+/** Creates the planned deliveries and outcomes, then pauses the second endpoint and deletes the third. */
 async function carryOut(store: Store, plans: readonly Plan[]): Promise<DeliverySummary[]> {
   for (const id of endpointIds.slice(1)) await store.createEndpoint(anEndpoint('ten_a', { id }), null);
   const events = plans.map(({ endpoint, at, ending, event }, index) => {
@@ -107,7 +104,7 @@ function expected(all: readonly DeliverySummary[], query: Partial<DeliveryQuery>
 
 export function describeDeliveryLog(open: OpenStore): void {
   describe('the delivery log', () => {
-    test('counts attempts by speed and day for a month, also after merging hours', async () => {
+    test('counts attempts by speed and day for a month, even after merging hours', async () => {
       const { store } = await openWithTenants(open);
       const [HOUR, DAY] = [3_600_000, 86_400_000];
       const noon = Math.floor(T0 / DAY) * DAY + 12 * HOUR;
@@ -190,7 +187,7 @@ export function describeDeliveryLog(open: OpenStore): void {
       ]);
     });
 
-    test('contains nothing of other tenants, even with a filter by their endpoint or event', async () => {
+    test('contains nothing of other tenants, even when filtered by their endpoint or event', async () => {
       const { store } = await openWithTenants(open);
       const event = aRoutedEvent('ten_b', ['whk_b'], { id: 'evt_b', deliveryIds: ['dlv_b'] });
       await store.commitSignals([aSignal('ten_b', { events: [event] })]);
@@ -215,7 +212,7 @@ export function describeDeliveryLog(open: OpenStore): void {
       expect(await walkPages(store, { eventId: 'evt_1', status: 'dead' })).toEqual([]);
     });
 
-    test('contains exactly the matches, newest first, with any filter and page size', async () => {
+    test('contains exactly the matches, newest first, for any filter and page size', async () => {
       const opened = await openWithTenants(open);
       const all = await carryOut(opened.store, fc.sample(plan, { numRuns: 120, seed: 7 }));
       expect(new Set(all.map((row) => row.status))).toEqual(
@@ -240,7 +237,7 @@ export function describeDeliveryLog(open: OpenStore): void {
       );
     });
 
-    test('finds a few delivered ones among thousands waiting, and a few waiting ones among delivered', async () => {
+    test('finds a few delivered ones among thousands waiting, and vice versa', async () => {
       const { store } = await openWithTenants(open);
       const ids = Array.from({ length: 6_000 }, (_, i) => `dlv_${String(i).padStart(5, '0')}`);
       await addDeliveries(store, 'whk_a', ids.slice(0, 3_000));
@@ -258,7 +255,7 @@ export function describeDeliveryLog(open: OpenStore): void {
       expect(await walkPages(store, { status: 'pending' })).toEqual([]);
     });
 
-    test('continues at the same position while deliveries are added', async () => {
+    test('continues at the same position while deliveries are being added', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2', 'dlv_3']);
       const first = await store.listDeliveries('ten_a', { ...ANY, limit: 2 });
@@ -268,7 +265,7 @@ export function describeDeliveryLog(open: OpenStore): void {
       expect(second.last).toBeNull();
     });
 
-    test('is read in commit order, whatever the times, across events with many deliveries', async () => {
+    test('is read in commit order, regardless of times, across events with many deliveries', async () => {
       const { store } = await openWithTenants(open);
       const others = ['whk_2', 'whk_3'];
       for (const id of others) await store.createEndpoint(anEndpoint('ten_a', { id }), null);
@@ -289,7 +286,7 @@ export function describeDeliveryLog(open: OpenStore): void {
       expect(other).toMatchObject({ count: 0, hasMore: false });
     });
 
-    test('of dead letters is read in the order in which they died', async () => {
+    test('lists dead letters in the order in which they died', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2', 'dlv_3']);
       const die = (id: string, attempt = 1) =>
@@ -312,7 +309,7 @@ export function describeDeliveryLog(open: OpenStore): void {
     });
   });
 
-  test('the newest signals come first, for previews', async () => {
+  test('lists the newest signals first, for previews', async () => {
     const { store } = await openWithTenants(open);
     const signal = (id: string, timestamp: number) => aSignal('ten_a', { id, timestamp });
     await store.commitSignals([signal('sig_1', T0), signal('sig_3', T0 + 2), signal('sig_2', T0 + 1)]);

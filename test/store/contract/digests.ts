@@ -35,7 +35,7 @@ function aDigest(overrides: Partial<DigestChange> = {}): DigestChange {
 
 export function describeDigests(open: OpenStore): void {
   describe('settings and digests', () => {
-    test('a tenant has settings from the start, and changes are stored', async () => {
+    test('a tenant has settings from the start, and stores changes to them', async () => {
       const { store } = await openWithTenants(open);
       const first = await store.getSettings('ten_a');
       expect(first).toEqual({
@@ -57,7 +57,7 @@ export function describeDigests(open: OpenStore): void {
       expect(await store.getSettings('ten_b')).toEqual({ ...first, tenantId: 'ten_b' });
     });
 
-    test('enabled digests whose time has come are due, longest due first', async () => {
+    test('enabled digests are due once their time has come, longest due first', async () => {
       const { store } = await openWithTenants(open);
       const save = (tenantId: string, digestDueAt: number, enabled = true) =>
         store.saveSettings({
@@ -74,7 +74,7 @@ export function describeDigests(open: OpenStore): void {
       expect(await due(T0 + 5)).toEqual(['ten_a']);
     });
 
-    test('of two processes that create the same digest, one succeeds, with its event, delivery and mail', async () => {
+    test('only one of two processes creates the same digest, with its event, delivery and mail', async () => {
       const { store } = await openWithTenants(open);
       const settings = await store.getSettings('ten_a');
       if (settings === null) throw new Error('no settings');
@@ -97,7 +97,7 @@ export function describeDigests(open: OpenStore): void {
       expect(await store.getSettings('ten_a')).toMatchObject({ digestSince: T0 + 9, digestMadeAt: T0 + 6 });
     });
 
-    test('optionally excludes rated signals, those with a lead, and other profiles', async () => {
+    test('optionally excludes rated signals, signals with a lead, and other profiles', async () => {
       const { store } = await openWithTenants(open);
       const at = (id: string, profileId = 'icp_ten_a') =>
         aSignal('ten_a', { id, profileId, classification: 'hot', score: 80 });
@@ -114,7 +114,7 @@ export function describeDigests(open: OpenStore): void {
       expect(await found({ isUntouched: true, profileIds: ['icp_b'] })).toEqual([1, 1]);
     });
 
-    test('finds hot and warm signals stored after a position, whatever their times, best first', async () => {
+    test('finds hot and warm signals stored after a position, best first, regardless of time', async () => {
       const { store } = await openWithTenants(open);
       const at = (id: string, timestamp: number, classification: string, score: number, tenantId = 'ten_a') =>
         aSignal(tenantId, { id, timestamp, classification, score });

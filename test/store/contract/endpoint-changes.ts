@@ -11,7 +11,7 @@ const terms = (endpoints: number | null, maxRatePerMinute = 60): PlanTerms => ({
   now: T0 + 100,
 });
 
-/** `ten_a` with its `whk_a` and two further endpoints, created one after the other. */
+/** `ten_a` with its `whk_a` and two more endpoints, created one after another. */
 async function openWithThree(open: OpenStore) {
   const opened = await openWithTenants(open);
   for (const [index, id] of ['whk_a2', 'whk_a3'].entries()) {
@@ -39,7 +39,7 @@ async function probed(store: Store, now = T0 + 86_400_000): Promise<string[]> {
 
 export function describeEndpointChanges(open: OpenStore): void {
   describe('changing an endpoint', () => {
-    test('stores settings and secret in a new version', async () => {
+    test('stores the settings and secret as a new version', async () => {
       const { store } = await openWithTenants(open);
       const endpoint = await store.getEndpoint('ten_a', 'whk_a');
       if (endpoint === null) throw new Error('whk_a is there from the start');
@@ -53,7 +53,7 @@ export function describeEndpointChanges(open: OpenStore): void {
       expect(await store.getEndpoint('ten_a', 'whk_a')).toEqual({ ...changed, version: 2 });
     });
 
-    test('is refused after another change, and for unknown endpoints', async () => {
+    test('is rejected after another change, and for unknown endpoints', async () => {
       const { store } = await openWithTenants(open);
       const endpoint = await store.getEndpoint('ten_a', 'whk_a');
       if (endpoint === null) throw new Error('whk_a is there from the start');
@@ -67,7 +67,7 @@ export function describeEndpointChanges(open: OpenStore): void {
   });
 
   describe('probes of a pause', () => {
-    test('end when auto_resume is switched off, and start when it is switched on', async () => {
+    test('end when auto_resume is turned off, and start when it is turned on', async () => {
       const { store, clock } = await openWithTenants(open);
       await pauseByFailures(store);
       expect(await probed(store)).toEqual(['whk_a']);
@@ -85,7 +85,7 @@ export function describeEndpointChanges(open: OpenStore): void {
       expect((await store.getEndpoint('ten_a', 'whk_a'))?.status).toBe('paused');
     });
 
-    test('keep their time if something else changes', async () => {
+    test('keep their time if other settings change', async () => {
       const { store, clock } = await openWithTenants(open);
       await pauseByFailures(store);
       clock.advance(60_000);
@@ -98,7 +98,7 @@ export function describeEndpointChanges(open: OpenStore): void {
       expect(await probed(store, T0 + 5 * 60_000)).toEqual(['whk_a']);
     });
 
-    test('end if the plan allows no further active endpoint', async () => {
+    test('end if the plan allows no more active endpoints', async () => {
       const { store } = await openWithThree(open);
       await pauseByFailures(store);
       await store.setPlan('ten_a', { plan: 'starter', trialEndsAt: null, terms: terms(1) });
@@ -107,7 +107,7 @@ export function describeEndpointChanges(open: OpenStore): void {
     });
   });
 
-  test('endpoints are paged oldest first, without deleted ones', async () => {
+  test('lists endpoints oldest first, without deleted ones', async () => {
     const { store } = await openWithThree(open);
     await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_a0', createdAt: T0 }), null);
     const page = async (after: (string | number)[] | null) =>
@@ -131,7 +131,7 @@ export function describeEndpointChanges(open: OpenStore): void {
       expect((await store.getEndpoint('ten_b', 'whk_b'))?.status).toBe('active');
     });
 
-    test('counts active endpoints only', async () => {
+    test('counts only active endpoints', async () => {
       const { store } = await openWithThree(open);
       await store.pauseEndpoint('ten_a', 'whk_a', T0);
       const change = { plan: 'starter', trialEndsAt: null, terms: terms(1) } as const;
@@ -177,7 +177,7 @@ export function describeEndpointChanges(open: OpenStore): void {
   });
 
   describe('a trial', () => {
-    test('that has expired changes to the next plan once, whose limits apply to its endpoints', async () => {
+    test('that has expired switches once to the next plan, whose limits apply to its endpoints', async () => {
       const { store } = await open();
       await store.createTenant(aTenant('ten_a', { plan: 'trial', trialEndsAt: T0 + 100 }));
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_a' }), null);

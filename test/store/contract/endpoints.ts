@@ -5,7 +5,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 
 export function describeEndpoints(open: OpenStore): void {
   describe('webhook endpoints', () => {
-    test('an endpoint is returned as stored, including its encrypted secret', async () => {
+    test('returns an endpoint as stored, including its encrypted secret', async () => {
       const { store } = await openWithTenants(open);
       const endpoint = anEndpoint('ten_a', {
         secretBox: Uint8Array.of(0, 1, 255),
@@ -17,7 +17,7 @@ export function describeEndpoints(open: OpenStore): void {
       expect(await store.getEndpoint('ten_b', endpoint.id)).toBeNull();
     });
 
-    test('a tenant gets no more endpoints than its limit, even with concurrent requests', async () => {
+    test('a tenant cannot exceed its limit of endpoints, even with concurrent requests', async () => {
       const { store } = await openWithTenants(open);
       const asked = Array.from({ length: 5 }, () => store.createEndpoint(anEndpoint('ten_a'), 3));
       expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(2); // one exists from the start
@@ -37,7 +37,7 @@ export function describeEndpoints(open: OpenStore): void {
       expect(await store.createEndpoint(anEndpoint('ten_a'), 1)).toBe(true);
     });
 
-    test('deleting an endpoint discards its waiting deliveries, and no others', async () => {
+    test('deleting an endpoint discards only its waiting deliveries', async () => {
       const { store } = await openWithTenants(open);
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_held', status: 'paused' }), null);
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_other' }), null);

@@ -5,7 +5,7 @@ import { aLead, aLeadUpdate, aNewLead } from '../../support/leads.ts';
 import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
-/** The erasure of a newly created lead that nothing else names. */
+/** The erasure of a newly created lead that is mentioned nowhere else. */
 export function anErasure(overrides: Partial<LeadErasure> = {}): LeadErasure {
   return {
     tenantId: 'ten_a',
@@ -50,7 +50,7 @@ const EXPLANATION = JSON.stringify({ score: 80, factors: [], negatives: [], summ
 
 export function describeErasure(open: OpenStore): void {
   describe('erasing a person', () => {
-    test('deletes lead, identities, tags and history, once', async () => {
+    test('deletes the lead, its identities, tags and history, once', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1', { tags: ['vip'] })));
       expect(await erase(store, anErasure({ tenantId: 'ten_b' }))).toBeNull();
@@ -72,7 +72,7 @@ export function describeErasure(open: OpenStore): void {
     test('changes nothing if the person has a signal that was not read', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
-      // Found by a key that the lead itself does not have.
+      // Found by a key that the lead itself lacks.
       const keys = ['email:led_1@acme.com', 'linkedin:in/x'];
       const signal = aSignal('ten_a', {
         id: 'sig_1',
@@ -125,7 +125,7 @@ export function describeErasure(open: OpenStore): void {
       expect(again).toEqual({ endpointIds: [], isDone: true });
     });
 
-    test('discards waiting deliveries about the person in any state, and no others', async () => {
+    test('discards only waiting deliveries about the person, in any state', async () => {
       const { store, clock } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
       const events = [aRoutedEvent('ten_a', ['whk_a'], { id: 'evt_1', deliveryIds: ['dlv_1'] })];
@@ -183,7 +183,7 @@ export function describeErasure(open: OpenStore): void {
       expect(await store.getSignal('ten_a', 'sig_2')).not.toBeNull();
     });
 
-    test("another tenant's events stay, even if they are named", async () => {
+    test("keeps another tenant's events, even if they are named", async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
       const events = [aRoutedEvent('ten_b', ['whk_b'], { id: 'evt_b', deliveryIds: ['dlv_b'] })];
@@ -192,7 +192,7 @@ export function describeErasure(open: OpenStore): void {
       expect(await store.getDelivery('ten_b', 'dlv_b')).toMatchObject({ status: 'pending' });
     });
 
-    test("a mention in another person's post is redacted everywhere, and the post is still sent", async () => {
+    test("redacts a mention in another person's post everywhere, and still sends the post", async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
       const text = 'Ask\nLED_1@acme.com, not xled_1@acme.com.';
@@ -234,7 +234,7 @@ export function describeErasure(open: OpenStore): void {
       expect(await store.getSignal('ten_b', 'sig_2')).toEqual(signal);
     });
 
-    test('events are scanned in ranges, in order of time', async () => {
+    test('scans events in ranges, in order of time', async () => {
       const { store } = await openWithTenants(open);
       const said = (id: string, data: string, createdAt: number) => {
         const routed = aRoutedEvent('ten_a', [], { id, createdAt });

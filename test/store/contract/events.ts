@@ -27,7 +27,7 @@ async function ids(store: Store, query: Partial<EventQuery> = {}): Promise<strin
 
 export function describeEvents(open: OpenStore): void {
   describe('listing events', () => {
-    test('events about one subject are newest first, of its tenant only', async () => {
+    test('events about one subject are newest first, and only from its tenant', async () => {
       const opened = await openWithTenants(open);
       const about = (id: string, createdAt: number, subjectId: string) => {
         const routed = anEvent(id, { createdAt });
@@ -78,7 +78,7 @@ export function describeEvents(open: OpenStore): void {
       expect((await opened.store.listEvents('ten_b', ANY)).rows).toEqual([]);
     });
 
-    test('filters apply alone and combined', async () => {
+    test('filters apply alone and in combination', async () => {
       const opened = await openWithTenants(open);
       await store(
         opened.store,

@@ -8,7 +8,7 @@ const page = { endpointId: 'whk_a', limit: 10, after: null, since: SINCE };
 
 export function describeFeeds(open: OpenStore): void {
   describe('the feed of an endpoint', () => {
-    test('is in commit order, whatever the times and IDs of events', async () => {
+    test('is in commit order, regardless of the times and IDs of events', async () => {
       const { store } = await openWithTenants(open);
       for (const [index, id] of ['evt_b', 'evt_a', 'evt_c'].entries()) {
         const event = aRoutedEvent('ten_a', ['whk_a'], {
@@ -28,7 +28,7 @@ export function describeFeeds(open: OpenStore): void {
       expect((await store.readFeed('ten_b', page)).rows).toEqual([]);
     });
 
-    test('has a delivery stored after its event at the position where it was stored', async () => {
+    test('has a delivery that was stored after its event at the position of the delivery', async () => {
       const { store } = await openWithTenants(open);
       const batched = { ...aRoutedEvent('ten_a', [], { id: 'evt_1' }), batched: ['whk_a'] };
       await store.commitSignals([aSignal('ten_a', { id: 'sig_1', events: [batched] })]);

@@ -20,7 +20,7 @@ export function describeFigures(open: OpenStore): void {
       });
     });
 
-    test('a delivery has the trace that caused its event, if there was one', async () => {
+    test('a delivery has the trace that caused its event, if any', async () => {
       const { store } = await openWithTenants(open);
       const [traced, plain] = [aRoutedEvent('ten_a', ['whk_a']), aRoutedEvent('ten_a', ['whk_a'])];
       const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -32,7 +32,7 @@ export function describeFigures(open: OpenStore): void {
       expect(await store.tracesOf([first, second, 'dlv_unknown'])).toEqual([[first, trace]]);
     });
 
-    test('waiting deliveries are counted by state, over all tenants, with the oldest of each', async () => {
+    test('counts waiting deliveries by state across all tenants, with the oldest of each', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2', 'dlv_3'], T0);
       await claim(store, 'whk_a', { limit: 1 });
@@ -49,7 +49,7 @@ export function describeFigures(open: OpenStore): void {
       expect(endpointsPaused).toBe(1);
     });
 
-    test('waiting deliveries of a deleted endpoint are not counted, because they are discarded', async () => {
+    test('does not count waiting deliveries of a deleted endpoint, because they are discarded', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await store.deleteEndpoint('ten_a', 'whk_a', T0 + 1);
@@ -57,7 +57,7 @@ export function describeFigures(open: OpenStore): void {
       expect([waiting.pending, waiting.held]).toEqual([NONE, NONE]);
     });
 
-    test('dead letters and waiting mail are counted', async () => {
+    test('counts dead letters and waiting mail', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await store.recordOutcome(anOutcome({ next: { status: 'dead', expiresAt: T0 + 9_999 } }));
@@ -68,7 +68,7 @@ export function describeFigures(open: OpenStore): void {
       expect(await store.countAll(T0)).toMatchObject({ deadLetters: 1, mailWaiting: 0 });
     });
 
-    test('a due source is late unless it is being read; it is failing until a run succeeds', async () => {
+    test('a due source is late unless it is being read, and failing until a run succeeds', async () => {
       const { store } = await openWithTenants(open);
       await store.createSource(aSource({ nextPollAt: T0 }), 10);
       expect(await store.countAll(T0)).toMatchObject({ sourcesLate: 0, sourcesFailing: 0 });
@@ -81,7 +81,7 @@ export function describeFigures(open: OpenStore): void {
       expect(await store.countAll(T0)).toMatchObject({ sourcesFailing: 1 });
     });
 
-    test('commits are measured, and waiting changes counted', async () => {
+    test('measures commits and counts waiting changes', async () => {
       const { store } = await openWithTenants(open);
       const before = store.pulse();
       const sum = before.commitOperations.sum;

@@ -27,7 +27,7 @@ const keyIds = async (store: Store) =>
 
 export function describeIdempotency(open: OpenStore): void {
   describe('idempotency keys', () => {
-    test('of many concurrent requests, one may run', async () => {
+    test('only one of many concurrent requests may run', async () => {
       const { store } = await openWithTenants(open);
       const asked = Array.from({ length: 20 }, (_, i) =>
         store.reserveKey(aRequest(), terms({ token: `t${i}` })),
@@ -36,7 +36,7 @@ export function describeIdempotency(open: OpenStore): void {
       expect(states.sort()).toEqual(['held', ...Array(19).fill('running')].sort());
     });
 
-    test('a response is stored unchanged until the key expires', async () => {
+    test('stores a response unchanged until the key expires', async () => {
       const { store } = await openWithTenants(open);
       await hold(store);
       expect(await store.answerKey(aRequest(), 't1', ANSWER)).toBe(true);
@@ -45,7 +45,7 @@ export function describeIdempotency(open: OpenStore): void {
       expect((await again(T0 + 1_000)).state).toBe('held');
     });
 
-    test('another request with the key is detected, whether running or answered', async () => {
+    test('detects another request with the same key, whether running or answered', async () => {
       const { store } = await openWithTenants(open);
       const other = () => store.reserveKey(aRequest({ fingerprint: 'f2' }), terms({ token: 't2' }));
       await hold(store);
@@ -62,7 +62,7 @@ export function describeIdempotency(open: OpenStore): void {
       }
     });
 
-    test('a key released without a change is free for any request; an answered one is not released', async () => {
+    test('a key released without a change is free for any request; an answered one is kept', async () => {
       const { store } = await openWithTenants(open);
       await hold(store);
       await store.releaseKey(aRequest(), 't1');
@@ -73,7 +73,7 @@ export function describeIdempotency(open: OpenStore): void {
       expect((await store.reserveKey(other, terms({ token: 't3' }))).state).toBe('answered');
     });
 
-    test('changes of a request are recorded with it, and not repeated by its next run', async () => {
+    test('changes of a request are recorded with it and not repeated by its next run', async () => {
       const { store } = await openWithTenants(open);
       const first = await hold(store);
       expect(first).toMatchObject({ startedAt: T0 + 10, steps: [] });
@@ -104,7 +104,7 @@ export function describeIdempotency(open: OpenStore): void {
       expect(await keyIds(store)).toEqual([...before, 'key_3'].sort());
     });
 
-    test('calls without effect, or that failed, are not recorded', async () => {
+    test('calls that had no effect or failed are not recorded', async () => {
       const { store } = await openWithTenants(open);
       const held = await hold(store);
       const keeping = store.keeping(held);
@@ -113,7 +113,7 @@ export function describeIdempotency(open: OpenStore): void {
       expect((await hold(store, 't2')).steps).toEqual([]);
     });
 
-    test('reads and other changes of a recording store are those of the store', async () => {
+    test('reads and other changes through a recording store are those of the store', async () => {
       const { store } = await openWithTenants(open);
       const held = await hold(store);
       expect(await store.keeping(held).getTenant('ten_a')).toEqual(await store.getTenant('ten_a'));

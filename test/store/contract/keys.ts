@@ -4,7 +4,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 
 export function describeKeys(open: OpenStore): void {
   describe('managing keys', () => {
-    test('a key can be read by its own tenant only', async () => {
+    test('only its own tenant can read a key', async () => {
       const { store } = await openWithTenants(open);
       const key = aKey('ten_a', { id: 'key_1', expiresAt: T0 + 1 });
       await store.createKey(key, 100);
@@ -12,7 +12,7 @@ export function describeKeys(open: OpenStore): void {
       expect(await store.getKey('ten_b', 'key_1')).toBeNull();
     });
 
-    test('a change affects the named members only, and no other tenant', async () => {
+    test('a change affects only the named members, and no other tenant', async () => {
       const { store } = await openWithTenants(open);
       const key = aKey('ten_a', { id: 'key_1', expiresAt: T0 + 1 });
       await store.createKey(key, 100);
@@ -24,7 +24,7 @@ export function describeKeys(open: OpenStore): void {
       expect(await store.getKey('ten_a', 'key_1')).toEqual({ ...renamed, ...rest });
     });
 
-    test('a revoked key cannot be changed, even by concurrent requests', async () => {
+    test('cannot change a revoked key, even by concurrent requests', async () => {
       const { store } = await openWithTenants(open);
       await store.createKey(aKey('ten_a', { id: 'key_1' }), 100);
       const [, changed] = await Promise.all([
@@ -34,7 +34,7 @@ export function describeKeys(open: OpenStore): void {
       expect(changed).toBeNull();
     });
 
-    test('keys revoked before a time are pruned, a limited number at a time; others stay', async () => {
+    test('prunes keys revoked before a time, a limited number at a time, and keeps others', async () => {
       const { store } = await openWithTenants(open);
       for (const n of [1, 2, 3, 4]) await store.createKey(aKey('ten_a', { id: `key_${n}` }), 100);
       for (const n of [1, 2]) await store.revokeKey(`key_${n}`, T0);
@@ -47,7 +47,7 @@ export function describeKeys(open: OpenStore): void {
       expect(await store.getKey('ten_a', 'key_2')).toBeNull();
     });
 
-    test('pages contain each key once, oldest first, including revoked ones', async () => {
+    test('pages contain each key once, oldest first, including revoked keys', async () => {
       const { store } = await openWithTenants(open);
       for (const n of [1, 2, 3]) await store.createKey(aKey('ten_a', { id: `key_${n}` }), 100);
       await store.revokeKey('key_2', T0);

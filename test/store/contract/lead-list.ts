@@ -84,7 +84,7 @@ export function describeLeadList(open: OpenStore): void {
         { stages: ['new'], classifications: ['cold'], minScore: 5, sources: ['web'], tag: 'vip' },
         [1],
       ],
-    ])('filtered by %s, only what fits is listed, in every order', async (_, query, expected) => {
+    ])('filtered by %s, lists only the matches in every order', async (_, query, expected) => {
       const store = await openWithLeads(open);
       const list = async (sort: LeadQuery['sort']) =>
         numbers((await store.listLeads('ten_a', { ...ANY, ...query, sort })).rows);
@@ -103,7 +103,7 @@ export function describeLeadList(open: OpenStore): void {
       ['-created_at', 'vip'],
       ['-icp_score', 'vip'],
     ])(
-      'paging by %s (tag %s) sees every lead exactly once, whatever is added meanwhile',
+      'paging by %s (tag %s) returns every lead exactly once, even if others are added meanwhile',
       async (sort, tag) => {
         const store = await openWithLeads(open);
         const whole = numbers((await store.listLeads('ten_a', { ...ANY, sort, tag })).rows);
@@ -121,7 +121,7 @@ export function describeLeadList(open: OpenStore): void {
       },
     );
 
-    test('a position in another order is refused', async () => {
+    test('rejects a position of another order', async () => {
       const store = await openWithLeads(open);
       const page = store.listLeads('ten_a', { ...ANY, sort: '-icp_score', after: [1, 'led_1'] });
       await expect(page).rejects.toMatchObject({ code: 'INVALID_CURSOR' });

@@ -5,7 +5,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 
 export function describeLeads(open: OpenStore): void {
   describe('leads', () => {
-    test('a new lead is stored with its identity, first stage change and events', async () => {
+    test('stores a new lead with its identity, first stage change and events', async () => {
       const { store } = await openWithTenants(open);
       const lead = aLead('led_1');
       const events = [aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_1'] })];
@@ -27,7 +27,7 @@ export function describeLeads(open: OpenStore): void {
       expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({ status: 'pending' });
     });
 
-    test('of two leads with one identity, only one is created, and the other leaves nothing', async () => {
+    test('creates only one of two leads with one identity, and stores nothing of the other', async () => {
       const { store } = await openWithTenants(open);
       const make = (id: string) =>
         store.commitLead(
@@ -42,7 +42,7 @@ export function describeLeads(open: OpenStore): void {
       expect(await store.getDelivery('ten_a', `dlv_${loser}`)).toBeNull();
     });
 
-    test('a change applies only to the version it was based on', async () => {
+    test('a change applies only to the version it is based on', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
       const changes = ['first', 'second'].map((title) =>
@@ -58,7 +58,7 @@ export function describeLeads(open: OpenStore): void {
       expect(await store.commitLead(aLeadUpdate('ten_b', aLead('led_1', { title: 'x' })))).toBe(false);
     });
 
-    test('identities follow the lead, and those of another lead stay there', async () => {
+    test('identities follow the lead, and those of another lead stay with it', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1'), { keys: ['email:1', 'name:jane@acme.com'] }));
       await store.commitLead(aNewLead('ten_a', aLead('led_2'), { keys: ['email:2', 'name:jane@acme.com'] }));
@@ -70,7 +70,7 @@ export function describeLeads(open: OpenStore): void {
       expect(holders.map(({ leadId }) => leadId)).toEqual(['led_1', null, 'led_2', 'led_1']);
     });
 
-    test('an attached signal names its lead, and cannot be attached to a second one', async () => {
+    test('an attached signal names its lead and cannot be attached to a second one', async () => {
       const { store } = await openWithTenants(open);
       const wire = JSON.stringify({ signal_id: 'sig_1', lead_id: null });
       await store.commitSignals([aSignal('ten_a', { id: 'sig_1', wire })]);
@@ -87,13 +87,13 @@ export function describeLeads(open: OpenStore): void {
       expect(await store.findLeadSignals('ten_b', ['sig_1'])).toEqual([]);
     });
 
-    test("another tenant's signal is not attached", async () => {
+    test("does not attach another tenant's signal", async () => {
       const { store } = await openWithTenants(open);
       await store.commitSignals([aSignal('ten_b', { id: 'sig_1' })]);
       expect(await store.commitLead(aNewLead('ten_a', aLead('led_1'), { attach: ['sig_1'] }))).toBe(false);
     });
 
-    test('a new signal is stored with its lead, unless it was already known', async () => {
+    test('stores a new signal with its lead, unless the signal is already known', async () => {
       const { store } = await openWithTenants(open);
       const signal = aSignal('ten_a', { id: 'sig_1', externalId: 'p1' });
       expect(await store.findKnownSignals([signal])).toEqual([null]);
@@ -105,7 +105,7 @@ export function describeLeads(open: OpenStore): void {
       expect(await store.getLead('ten_a', 'led_2')).toBeNull();
     });
 
-    test("a person's signals are found by any key, newest first", async () => {
+    test("finds a person's signals by any key, newest first", async () => {
       const { store } = await openWithTenants(open);
       const personKeys = ['email:a@acme.com', 'linkedin:in/a'];
       await store.commitSignals([
@@ -154,7 +154,7 @@ export function describeLeads(open: OpenStore): void {
       expect(await store.listSignalsOfLead('led_1', 10)).toHaveLength(2);
     });
 
-    test('a signal whose author matches two leads stays unattached', async () => {
+    test('does not attach a signal whose author matches two leads', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
       await store.commitLead(aNewLead('ten_a', aLead('led_2'), { keys: ['linkedin:in/a'] }));
@@ -163,7 +163,7 @@ export function describeLeads(open: OpenStore): void {
       expect(await store.findLeadSignals('ten_a', [signal.id])).toMatchObject([{ leadId: null }]);
     });
 
-    test('the history is paged newest first', async () => {
+    test('lists the history newest first, in pages', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
       await store.commitLead(aLeadUpdate('ten_a', aLead('led_1'), { move: aMove('new', 'contacted') }));
@@ -179,7 +179,7 @@ export function describeLeads(open: OpenStore): void {
       expect([rest.rows.map(({ position }) => position), rest.last]).toEqual([[1], null]);
     });
 
-    test('the board counts every stage and sums deals of any size by currency', async () => {
+    test('the board counts every stage, and sums deals of any size by currency', async () => {
       const { store } = await openWithTenants(open);
       const deal = (amount_minor: number, currency: string) =>
         ({ amount_minor, currency, status: 'open', close_date: null }) as const;

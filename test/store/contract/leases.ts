@@ -12,7 +12,7 @@ const idsOf = (lane: { deliveries: { id: string }[] }) => lane.deliveries.map((d
 
 export function describeLeases(open: OpenStore): void {
   describe('claiming deliveries', () => {
-    test('due deliveries are claimed, longest due first, and others are not', async () => {
+    test('claims due deliveries, longest due first, and no others', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_late'], T0 + 2);
       await addDeliveries(store, 'whk_a', ['dlv_early'], T0 + 1);
@@ -31,7 +31,7 @@ export function describeLeases(open: OpenStore): void {
       expect(nextDueAt).toBeNull();
     });
 
-    test('each delivery of a claim has its own body, whatever bytes the bodies contain', async () => {
+    test('each delivery of a claim has its own body, regardless of the bytes in the bodies', async () => {
       const { store } = await openWithTenants(open);
       const texts = ['{"excerpt":"Grüße 😀"}', '{}', '{"excerpt":"\\u0000, \\"quoted\\", \', %"}'];
       const events = texts.map((body, n) => {
@@ -43,7 +43,7 @@ export function describeLeases(open: OpenStore): void {
       expect(bodiesOf(deliveries)).toEqual(texts);
     });
 
-    test('the bodies of a claim are freed when released, and those of another are not', async () => {
+    test('releasing a claim frees its bodies, but not those of another', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);
       const first = await claim(store, 'whk_a', { limit: 1 });
@@ -53,7 +53,7 @@ export function describeLeases(open: OpenStore): void {
       expect(bodiesOf(second.deliveries)).toEqual([expect.stringMatching(/^\{"event":"evt_.*\}$/)]);
     });
 
-    test('a retry counts previous attempts', async () => {
+    test('a retry includes the number of previous attempts', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -63,7 +63,7 @@ export function describeLeases(open: OpenStore): void {
       expect(deliveries).toMatchObject([{ attempt: 2, attemptsInCycle: 1 }]);
     });
 
-    test('the limit applies, and the claim says when the rest is due', async () => {
+    test('applies the limit, and returns when the rest is due', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2', 'dlv_3']);
       const first = await claim(store, 'whk_a', { limit: 2 });
@@ -75,7 +75,7 @@ export function describeLeases(open: OpenStore): void {
       expect([idsOf(rest), rest.nextDueAt]).toEqual([['dlv_3'], null]);
     });
 
-    test('urgent deliveries are claimed first, then others by time; those planned for later wait', async () => {
+    test('claims urgent deliveries first, then others by time, but none planned for later', async () => {
       const { store } = await openWithTenants(open);
       const add = (id: string, dueAt: number, urgent: boolean) =>
         addDeliveries(store, 'whk_a', [id], dueAt, 'ten_a', urgent);
@@ -91,7 +91,7 @@ export function describeLeases(open: OpenStore): void {
       expect([idsOf(rest), rest.nextDueAt]).toEqual([['dlv_2'], T0 + 9]);
     });
 
-    test('the caller reserves a part of a claim for the longest waiting deliveries', async () => {
+    test('a caller can reserve part of a claim for the deliveries that have waited longest', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2'], T0);
       await addDeliveries(store, 'whk_a', ['dlv_hot_1', 'dlv_hot_2'], T0 + 1, 'ten_a', true);
@@ -103,14 +103,14 @@ export function describeLeases(open: OpenStore): void {
       ]);
     });
 
-    test('deliveries held by the caller are not claimed again; released ones are', async () => {
+    test('does not claim deliveries held by the caller again, but does claim released ones', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);
       await claim(store, 'whk_a');
       expect(idsOf(await claim(store, 'whk_a', { held: ['dlv_1'] }))).toEqual(['dlv_2']);
     });
 
-    test('another process gets nothing until the lease has expired, and learns when that is', async () => {
+    test('another process gets nothing until the lease expires, and learns when that is', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -120,7 +120,7 @@ export function describeLeases(open: OpenStore): void {
       expect(again.deliveries).toMatchObject([{ id: 'dlv_1', attempt: 1 }]);
     });
 
-    test('each claim renews the lease, and a stopping process ends only its own', async () => {
+    test('each claim renews the lease, and a stopping process ends only its own leases', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -133,7 +133,7 @@ export function describeLeases(open: OpenStore): void {
       expect(idsOf(await claim(store, 'whk_a', other))).toEqual(['dlv_1']);
     });
 
-    test('one call claims for many lanes, with results in their order', async () => {
+    test('one call claims for many lanes, and returns results in their order', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_a']);
       await addDeliveries(store, 'whk_b', ['dlv_b']);
@@ -155,7 +155,7 @@ export function describeLeases(open: OpenStore): void {
       ]);
     });
 
-    test('one call reads a limited number of bytes, and the rest is still due', async () => {
+    test('one call reads a limited number of bytes, and the rest stays due', async () => {
       const { store } = await openWithTenants(open);
       for (const [endpointId, tenantId] of [
         ['whk_a', 'ten_a'],
@@ -176,14 +176,14 @@ export function describeLeases(open: OpenStore): void {
       expect((await claim(store, 'whk_b')).deliveries).toHaveLength(10);
     });
 
-    test('the endpoint is returned if the caller has no copy or an outdated one', async () => {
+    test('returns the endpoint if the caller has no copy or an outdated one', async () => {
       const { store } = await openWithTenants(open);
       const endpoint = await store.getEndpoint('ten_a', 'whk_a');
       expect((await claim(store, 'whk_a', { knownVersion: -1 })).endpoint).toEqual(endpoint);
       expect((await claim(store, 'whk_a', { knownVersion: 1 })).endpoint).toBeNull();
     });
 
-    test('no delivery is claimed twice while it is held, whatever the limits', async () => {
+    test('claims no delivery twice while it is held, regardless of the limits', async () => {
       const { store } = await openWithTenants(open);
       let run = 0;
       await fc.assert(
@@ -209,7 +209,7 @@ export function describeLeases(open: OpenStore): void {
   });
 
   describe('recovering after a crash', () => {
-    test('deliveries claimed by a dead process are due immediately, without a lease', async () => {
+    test('deliveries claimed by a dead process are immediately due and no longer leased', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -229,7 +229,7 @@ export function describeLeases(open: OpenStore): void {
       ]);
     });
 
-    test('the throttle gets past attempts, and those in progress as of now', async () => {
+    test('the throttle gets past attempts, and attempts in progress as of now', async () => {
       const { store, clock } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await addDeliveries(store, 'whk_b', ['dlv_2']);
@@ -246,7 +246,7 @@ export function describeLeases(open: OpenStore): void {
       ]);
     });
 
-    test('deliveries reserved when stored are leased, renewing the lease only if it is short, and count as in progress', async () => {
+    test('reserves stored deliveries as leased and in progress, and renews only a short lease', async () => {
       const { store } = await openWithTenants(open);
       const other = (at: number) => claim(store, 'whk_a', { now: at, token: 'lease_2', limit: 0 });
       const leases: (number | null)[] = [];
@@ -271,7 +271,7 @@ export function describeLeases(open: OpenStore): void {
       expect(await store.recentAttempts(T0, T0 + 2)).toHaveLength(1);
     });
 
-    test('an attempt with a repeated request counts twice', async () => {
+    test('an attempt whose request was repeated counts twice', async () => {
       const { store, clock } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);
       await claim(store, 'whk_a');
@@ -285,7 +285,7 @@ export function describeLeases(open: OpenStore): void {
       expect(times).toEqual([T0 + 10, T0 + 10, T0 + 20]);
     });
 
-    test('an attempt with a stored outcome does not also count as in progress, even if a retry waits', async () => {
+    test('an attempt with a stored outcome is not in progress, even if a retry is waiting', async () => {
       const { store, clock } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');

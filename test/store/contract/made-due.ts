@@ -18,7 +18,7 @@ const changed = (...endpoints: string[]): MadeDue => ({ due: [], endpoints, sour
 
 export function describeMadeDue(open: OpenStore): void {
   describe('what a commit makes due', () => {
-    test('is announced before the change resolves, and nothing for changes without effect', async () => {
+    test('is announced before the change resolves, and not for changes without effect', async () => {
       const { store, told } = await openAndListen(open);
       const post = () =>
         aSignal('ten_a', { externalId: 'post-1', events: [aRoutedEvent('ten_a', ['whk_a'])] });
@@ -30,7 +30,7 @@ export function describeMadeDue(open: OpenStore): void {
       expect(told()).toEqual([]);
     });
 
-    test('lists rejected deliveries separately, and omits those pulled or reserved by their process', async () => {
+    test('lists rejected deliveries separately, and omits pulled and reserved ones', async () => {
       const { store, told } = await openAndListen(open);
       for (const id of ['whk_c', 'whk_d', 'whk_e']) {
         await store.createEndpoint(anEndpoint('ten_a', { id }), null);
@@ -69,7 +69,7 @@ export function describeMadeDue(open: OpenStore): void {
       expect(told()).toEqual([]);
     });
 
-    test('is announced once per commit, for all changes that did not fail', async () => {
+    test('is announced once per commit, for all changes that succeed', async () => {
       const { store, told } = await openAndListen(open);
       const event = aRoutedEvent('ten_a', ['whk_a']);
       await Promise.all([
@@ -81,7 +81,7 @@ export function describeMadeDue(open: OpenStore): void {
       expect(told()).toEqual([{ due: [LANE], endpoints: ['whk_a'], sources: true }]);
     });
 
-    test('includes changed endpoints, and the deliveries of resumed ones', async () => {
+    test('includes changed endpoints and the deliveries of resumed ones', async () => {
       const { store, told } = await openAndListen(open);
       const endpoint = await store.getEndpoint('ten_a', 'whk_a');
       if (endpoint === null) throw new Error('the endpoint is there');
@@ -102,7 +102,7 @@ export function describeMadeDue(open: OpenStore): void {
       expect(told()).toEqual([updated, paused, resumed, ended, resumed, removed]);
     });
 
-    test('includes sources that were created, changed, run on request or deleted', async () => {
+    test('includes sources that are created, changed, run on request or deleted', async () => {
       const { store, told } = await openAndListen(open);
       const source = aSource();
       await store.createSource(source, 10);

@@ -15,7 +15,7 @@ function aMail(id: string, overrides: Partial<NewMail> = {}): NewMail {
 
 export function describeMail(open: OpenStore): void {
   describe('the outbox', () => {
-    test('stores a mail once, and returns it with its owner’s address while it is due', async () => {
+    test("stores a mail once, and returns it with its owner's address while it is due", async () => {
       const { store } = await openWithTenants(open);
       await store.addMail(aMail('mal_1'));
       await store.addMail(aMail('mal_1', { facts: { kind: 'message', subject: 'Again', text: '' } }));
@@ -26,7 +26,7 @@ export function describeMail(open: OpenStore): void {
       ]);
     });
 
-    test('mail counts for all of its keys or none, within the period of their limits', async () => {
+    test('counts mail for all of its keys or for none, within the period of their limits', async () => {
       const { store } = await openWithTenants(open);
       const own = { key: 'ten_a', most: 2, withinMs: 1_000 };
       const address = { key: 'invite x', most: 1, withinMs: 5_000 };
@@ -52,7 +52,7 @@ export function describeMail(open: OpenStore): void {
       expect(await store.dueMail(T0 + 4, 50)).toHaveLength(30);
     });
 
-    test('a sent mail is no longer due, and is marked once', async () => {
+    test('a mail that was sent is no longer due, and is marked only once', async () => {
       const { store } = await openWithTenants(open);
       await store.addMail(aMail('mal_1'));
       expect(await store.markMailSent('mal_1', T0 + 5)).toBe(true);
@@ -64,7 +64,7 @@ export function describeMail(open: OpenStore): void {
       ]);
     });
 
-    test('a failed one is due again at its time, or never', async () => {
+    test('a mail that failed is due again at a given time, or never', async () => {
       const { store } = await openWithTenants(open);
       await store.addMail(aMail('mal_1'));
       await store.markMailFailed('mal_1', T0 + 60);
@@ -75,7 +75,7 @@ export function describeMail(open: OpenStore): void {
       expect(await store.listMail('ten_a', 10)).toMatchObject([{ tries: 2, sentAt: null }]);
     });
 
-    test('one that was sent or given up is due again at its tenant’s request', async () => {
+    test("a mail that was sent or given up is due again at its tenant's request", async () => {
       const { store } = await openWithTenants(open);
       await store.addMail(aMail('mal_1'));
       await store.markMailSent('mal_1', T0);
@@ -85,7 +85,7 @@ export function describeMail(open: OpenStore): void {
       expect(await store.markMailSent('mal_1', T0 + 6)).toBe(true);
     });
 
-    test('personal mail goes to its user, and other mail to an owner', async () => {
+    test('sends personal mail to its user, and other mail to an owner', async () => {
       const { store } = await openWithTenants(open);
       const facts = { kind: 'password_reset', userId: 'own_ten_b', box: '' } as const;
       await store.addMail(aMail('mal_1', { facts, tenantId: 'ten_b' }));
@@ -97,7 +97,7 @@ export function describeMail(open: OpenStore): void {
       });
     });
 
-    test('is listed by tenant, newest first', async () => {
+    test('lists mail by tenant, newest first', async () => {
       const { store } = await openWithTenants(open);
       await store.addMail(aMail('mal_1'));
       await store.addMail(aMail('mal_2', { createdAt: T0 + 1 }));

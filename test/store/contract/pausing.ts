@@ -7,7 +7,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 const idsOf = (lane: { deliveries: { id: string }[] }) => lane.deliveries.map((delivery) => delivery.id);
 const statusOf = async (store: Store, id: string) => (await store.getDelivery('ten_a', id))?.status;
 
-/** A step of resuming `whk_a`, allowed by the plan. */
+/** A step in resuming `whk_a`, allowed by the plan. */
 function resume(store: Store, overrides: Partial<Parameters<Store['resumeEndpoint']>[0]> = {}) {
   return store.resumeEndpoint({
     tenantId: 'ten_a',
@@ -21,7 +21,7 @@ function resume(store: Store, overrides: Partial<Parameters<Store['resumeEndpoin
 
 export function describePausing(open: OpenStore): void {
   describe('pausing manually', () => {
-    test('the endpoint has status, reason and time of the pause, in a new version', async () => {
+    test('sets the status, reason and time of the pause in a new version of the endpoint', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.pauseEndpoint('ten_a', 'whk_a', T0 + 1)).toBe(true);
       expect(await store.getEndpoint('ten_a', 'whk_a')).toMatchObject({
@@ -33,7 +33,7 @@ export function describePausing(open: OpenStore): void {
       expect((await store.getEndpoint('ten_b', 'whk_b'))?.status).toBe('active');
     });
 
-    test('its waiting deliveries are counted, up to a limit', async () => {
+    test('counts the waiting deliveries up to a limit', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2', 'dlv_3']);
       await store.recordOutcome(anOutcome({ next: { status: 'delivered' }, streak: 'reset' }));
@@ -43,14 +43,14 @@ export function describePausing(open: OpenStore): void {
       expect(await store.countWaiting('whk_b', 10)).toBe(0);
     });
 
-    test('a second pause changes nothing', async () => {
+    test('changes nothing the second time', async () => {
       const { store } = await openWithTenants(open);
       await store.pauseEndpoint('ten_a', 'whk_a', T0 + 1);
       expect(await store.pauseEndpoint('ten_a', 'whk_a', T0 + 2)).toBe(true);
       expect(await store.getEndpoint('ten_a', 'whk_a')).toMatchObject({ pausedAt: T0 + 1, version: 2 });
     });
 
-    test('one paused for another reason is then paused manually, since the original time', async () => {
+    test('turns a pause for another reason into a manual one, since the original time', async () => {
       const { store } = await openWithTenants(open);
       const paused = anEndpoint('ten_a', {
         id: 'whk_p',
@@ -66,7 +66,7 @@ export function describePausing(open: OpenStore): void {
       });
     });
 
-    test("an unknown endpoint, or another tenant's, cannot be paused", async () => {
+    test("cannot pause an unknown endpoint or another tenant's", async () => {
       const { store } = await openWithTenants(open);
       expect(await store.pauseEndpoint('ten_a', 'whk_none', T0)).toBe(false);
       expect(await store.pauseEndpoint('ten_b', 'whk_a', T0)).toBe(false);
@@ -91,7 +91,7 @@ export function describePausing(open: OpenStore): void {
       expect(await store.listDueLanes()).toEqual([]);
     });
 
-    test('attempts in flight are recorded: a success as delivered', async () => {
+    test('a success in flight is recorded as delivered', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -103,7 +103,7 @@ export function describePausing(open: OpenStore): void {
       expect((await store.getEndpoint('ten_a', 'whk_a'))?.status).toBe('paused');
     });
 
-    test('and a failure with retries left as held, until it is resumed', async () => {
+    test('a failure in flight with retries left is recorded as held until a resume', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -144,7 +144,7 @@ export function describePausing(open: OpenStore): void {
       ]);
     });
 
-    test('takes several steps if many retries are planned, and activates it only after the last one', async () => {
+    test('takes several steps if many retries are planned, and activates after the last one', async () => {
       const { store } = await openWithTenants(open);
       const ids = ['dlv_1', 'dlv_2', 'dlv_3'];
       await addDeliveries(store, 'whk_a', ids);
@@ -177,7 +177,7 @@ export function describePausing(open: OpenStore): void {
       expect((await store.getEndpoint('ten_a', 'whk_a'))?.status).toBe('paused');
     });
 
-    test('is refused if the plan allows no further active endpoint', async () => {
+    test('is rejected if the plan allows no more active endpoints', async () => {
       const { store } = await openWithTenants(open);
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_2' }), null);
       await store.pauseEndpoint('ten_a', 'whk_a', T0);
@@ -188,7 +188,7 @@ export function describePausing(open: OpenStore): void {
   });
 
   describe('deleting an endpoint with a large backlog', () => {
-    test('discards the first thousand immediately, shows all as discarded, and discards the rest in steps', async () => {
+    test('discards a thousand immediately and the rest in steps, and shows all as discarded', async () => {
       const { store } = await openWithTenants(open);
       const ids = Array.from({ length: 1_005 }, (_, i) => `dlv_${String(i).padStart(5, '0')}`);
       await addDeliveries(store, 'whk_a', ids);

@@ -7,7 +7,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 const MINUTE = 60_000;
 const FAILED = { status: 'retrying', at: T0 + 5_000 } as const;
 
-/** Stores `count` failed first attempts to `whk_a`, each of a separate delivery. */
+/** Stores `count` failed first attempts to `whk_a`, each for a separate delivery. */
 async function fail(
   store: Store,
   count: number,
@@ -33,7 +33,7 @@ const endpointOf = async (store: Store) => await store.getEndpoint('ten_a', 'whk
 
 export function describeProbing(open: OpenStore): void {
   describe('consecutive failures', () => {
-    test('the 20th pauses the endpoint once, in the same commit, with the mail to the owner', async () => {
+    test('pause the endpoint once at the 20th, in the same commit as the mail to the owner', async () => {
       const { store } = await openWithTenants(open);
       await fail(store, 19);
       expect(await endpointOf(store)).toMatchObject({
@@ -54,14 +54,14 @@ export function describeProbing(open: OpenStore): void {
       expect(kinds.sort()).toEqual(['endpoint_failing', 'endpoint_paused']);
     });
 
-    test('a 410 pauses it immediately, and no probe is planned', async () => {
+    test('pause it immediately on a 410, without planning a probe', async () => {
       const { store } = await openWithTenants(open);
       await fail(store, 1, { gone: true });
       expect(await endpointOf(store)).toMatchObject({ status: 'paused', pausedReason: 'gone' });
       expect(await store.listDueProbes(T0 + 1e9, 10)).toEqual([]);
     });
 
-    test('a second outcome of an attempt does not count', async () => {
+    test('do not include a second outcome of an attempt', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await store.recordOutcome(anOutcome());
@@ -71,7 +71,7 @@ export function describeProbing(open: OpenStore): void {
   });
 
   describe('probes', () => {
-    test('are due five minutes after the pause, if a delivery waits', async () => {
+    test('are due five minutes after the pause if a delivery is waiting', async () => {
       const { store } = await openWithTenants(open);
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_idle' }), null);
       await fail(store, 20);
@@ -81,7 +81,7 @@ export function describeProbing(open: OpenStore): void {
       ]);
     });
 
-    test('get the longest waiting delivery, planned for later or not, but not before the probe is due', async () => {
+    test('use the longest waiting delivery, even one planned for later, once the probe is due', async () => {
       const { store } = await openWithTenants(open);
       await fail(store, 20);
       await addDeliveries(store, 'whk_a', ['dlv_oldest'], T0 - 9);
@@ -92,7 +92,7 @@ export function describeProbing(open: OpenStore): void {
       expect(await store.claimProbe(probeTerms(T0 + 5 * MINUTE, 'lease_2'))).toBeNull();
     });
 
-    test('that fail postpone the next one, and use up no retry of their delivery', async () => {
+    test('that fail postpone the next one without using up a retry of their delivery', async () => {
       const { store } = await openWithTenants(open);
       await fail(store, 20);
       await addDeliveries(store, 'whk_a', ['dlv_1'], T0 - 9);
@@ -157,7 +157,7 @@ export function describeProbing(open: OpenStore): void {
   });
 
   describe.each([3_600_000, -3_600_000])('when the clock is set by %d ms', (deltaMs) => {
-    test('planned retries are shifted, and first attempts are due', async () => {
+    test('shifts planned retries, and makes first attempts due', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await store.recordOutcome(anOutcome({ next: { status: 'retrying', at: T0 + 5_000 } }));
@@ -171,7 +171,7 @@ export function describeProbing(open: OpenStore): void {
       expect(await idsAt('whk_b', now)).toEqual(['dlv_2']);
     });
 
-    test('planned probes are shifted', async () => {
+    test('shifts planned probes', async () => {
       const { store } = await openWithTenants(open);
       await fail(store, 20);
       await store.shiftDue(T0 + 1_000 + deltaMs, deltaMs);

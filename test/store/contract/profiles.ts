@@ -10,7 +10,7 @@ function aProfile(id: string, overrides: Partial<IcpProfile> = {}): IcpProfile {
 
 export function describeProfiles(open: OpenStore): void {
   describe('profiles', () => {
-    test('a profile is returned as stored, to its tenant only', async () => {
+    test('returns a profile as stored, to its tenant only', async () => {
       const { store } = await openWithTenants(open);
       const profile = aProfile('icp_1', {
         phrases: ['crm'],
@@ -39,7 +39,7 @@ export function describeProfiles(open: OpenStore): void {
       expect((await Promise.all(asked)).sort()).toEqual(['created', 'created', 'full']);
     });
 
-    test('a change applies only to the version it was based on', async () => {
+    test('a change applies only to the version it is based on', async () => {
       const { store } = await openWithTenants(open);
       await store.createProfile(aProfile('icp_1'), 10);
       const next = aProfile('icp_1', { name: 'Renamed', version: 2, updatedAt: T0 + 1 });
@@ -49,7 +49,7 @@ export function describeProfiles(open: OpenStore): void {
       expect(await store.getProfile('ten_a', 'icp_1')).toEqual(next);
     });
 
-    test('a change cannot use the name of another profile, but can change the case of its own', async () => {
+    test('a change cannot take the name of another profile, but can change the case of its own', async () => {
       const { store } = await openWithTenants(open);
       await store.createProfile(aProfile('icp_1'), 10);
       expect(await store.changeProfile(aProfile('icp_1', { name: 'DEFAULT', version: 2 }))).toBe(
@@ -60,7 +60,7 @@ export function describeProfiles(open: OpenStore): void {
       );
     });
 
-    test('a deleted profile is gone and its name is free; its signals stay, and are found by ID and name', async () => {
+    test('deleting a profile frees its name, and keeps its signals under its ID and name', async () => {
       const { store } = await openWithTenants(open);
       await store.createProfile(aProfile('icp_1'), 10);
       await store.commitSignals([aSignal('ten_a', { id: 'sig_1', profileId: 'icp_1' })]);
@@ -76,7 +76,7 @@ export function describeProfiles(open: OpenStore): void {
       }
     });
 
-    test('the last profile stays, even if both of two are deleted concurrently', async () => {
+    test('the last profile remains, even if the last two are deleted concurrently', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.deleteProfile('ten_a', 'icp_ten_a', T0)).toBe('last');
       await store.createProfile(aProfile('icp_1'), 10);
@@ -108,7 +108,7 @@ export function describeProfiles(open: OpenStore): void {
       createdAt: T0,
     };
 
-    test('the latest feedback is stored', async () => {
+    test('stores the latest feedback', async () => {
       const { store } = await openWithTenants(open);
       await store.commitSignals([aSignal('ten_a', { id: 'sig_1' })]);
       expect(await store.saveFeedback(said)).toBe(true);
@@ -118,7 +118,7 @@ export function describeProfiles(open: OpenStore): void {
       expect(await store.getFeedback('ten_a', 'sig_1')).toEqual(later);
     });
 
-    test('a signal of another tenant gets no feedback', async () => {
+    test('does not store feedback on a signal of another tenant', async () => {
       const { store } = await openWithTenants(open);
       await store.commitSignals([aSignal('ten_a', { id: 'sig_1' })]);
       expect(await store.saveFeedback({ ...said, tenantId: 'ten_b' })).toBe(false);
@@ -127,7 +127,7 @@ export function describeProfiles(open: OpenStore): void {
       expect(await store.getFeedback('ten_b', 'sig_1')).toBeNull();
     });
 
-    test('the newest posts are returned with their feedback', async () => {
+    test('returns the newest posts with their feedback', async () => {
       const { store } = await openWithTenants(open);
       await store.commitSignals(
         [1, 2, 3].map((n) => aSignal('ten_a', { id: `sig_${n}`, timestamp: T0 + n, text: `Text ${n}` })),

@@ -8,7 +8,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 
 const DEAD = { status: 'dead', expiresAt: T0 + 100 } as const;
 
-/** Adds a finished delivery of `whk_a`. */
+/** Adds a finished delivery to `whk_a`. */
 async function addEnded(
   store: Store,
   id: string,
@@ -39,7 +39,7 @@ export function describeReplay(open: OpenStore): void {
       ['discarded', { status: 'discarded' }],
       ['delivered', { status: 'delivered' }],
     ] as const)(
-      'one that is %s is due at once under its own id, its attempts count on, and all its retries are before it',
+      'one that is %s is due immediately with its ID, continued attempt numbers and all its retries',
       async (_, next) => {
         const { store } = await openWithTenants(open);
         await addEnded(store, 'dlv_1', { next });
@@ -59,7 +59,7 @@ export function describeReplay(open: OpenStore): void {
       },
     );
 
-    test('for a paused endpoint, it is held', async () => {
+    test('holds it if the endpoint is paused', async () => {
       const { store } = await openWithTenants(open);
       await addEnded(store, 'dlv_1');
       await store.pauseEndpoint('ten_a', 'whk_a', T0);
@@ -67,7 +67,7 @@ export function describeReplay(open: OpenStore): void {
       expect((await store.getDelivery('ten_a', 'dlv_1'))?.status).toBe('held');
     });
 
-    test('is refused if it has not ended, was too large, has no body or endpoint any more, or does not exist', async () => {
+    test('is rejected if it is unfinished, too large, without body or endpoint, or unknown', async () => {
       const { store } = await openWithTenants(open);
       const outcomeOf = async (id: string, tenantId = 'ten_a') =>
         (await store.replayDelivery(tenantId, id, T0)).outcome;
@@ -108,7 +108,7 @@ export function describeReplay(open: OpenStore): void {
     });
 
     test.each(['dead', 'delivered'] as const)(
-      'goes part by part over those that are %s, each once',
+      'replays those that are %s in parts, each once',
       async (status) => {
         const { store } = await openWithTenants(open);
         const ids = ['dlv_0', 'dlv_1', 'dlv_2', 'dlv_3', 'dlv_4'];

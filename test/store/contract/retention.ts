@@ -40,7 +40,7 @@ export function describeRetention(open: OpenStore): void {
       });
     });
 
-    test('is held from the time it would have been sent: later ones, or with a later retry, stay', async () => {
+    test('counts as held from the time it would have been sent: those due later stay', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);
       await store.recordOutcome(anOutcome());
@@ -55,7 +55,7 @@ export function describeRetention(open: OpenStore): void {
       expect(await endHeld(store, T0 + 5_000)).toBe(2);
     });
 
-    test('is ended in parts, unless it waits for an active endpoint', async () => {
+    test('is ended in parts unless its endpoint is active', async () => {
       const { store } = await openWithTenants(open);
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_2' }), null);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2', 'dlv_3']);
@@ -67,7 +67,7 @@ export function describeRetention(open: OpenStore): void {
       expect(await statusOf(store, 'dlv_4')).toBe('pending');
     });
 
-    test('keeps an attempt in flight, and its own final status', async () => {
+    test('keeps an attempt in flight and its own final status', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
@@ -80,7 +80,7 @@ export function describeRetention(open: OpenStore): void {
   });
 
   describe('dead letters', () => {
-    test('expire at their time, in parts, and lose their body; their log stays', async () => {
+    test('expire at their time, in parts, and lose their body but keep their log', async () => {
       const { store } = await openWithTenants(open);
       for (const [index, id] of ['dlv_1', 'dlv_2', 'dlv_3'].entries()) {
         await addDeliveries(store, 'whk_a', [id]);
@@ -99,7 +99,7 @@ export function describeRetention(open: OpenStore): void {
       expect((await store.getDelivery('ten_a', 'dlv_3'))?.body).not.toBeNull();
     });
 
-    test('that were replayed in time do not expire', async () => {
+    test('that are replayed in time do not expire', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await store.recordOutcome(anOutcome({ next: { status: 'dead', expiresAt: T0 + 1 } }));
@@ -109,7 +109,7 @@ export function describeRetention(open: OpenStore): void {
   });
 
   describe('old logs', () => {
-    test('old attempts are pruned, and then their delivery', async () => {
+    test('prunes old attempts, and then their delivery', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await store.recordOutcome(anOutcome({}, { id: `${idFloor('att', T0)}a` }));
@@ -126,7 +126,7 @@ export function describeRetention(open: OpenStore): void {
       expect(await store.getDelivery('ten_a', 'dlv_1')).toBeNull();
     });
 
-    test('waiting and recent deliveries, and those of others, stay', async () => {
+    test('keeps waiting and recent deliveries, and those of others', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_waits'], T0);
       await addDeliveries(store, 'whk_a', ['dlv_young'], T0 + 10);
@@ -149,7 +149,7 @@ export function describeRetention(open: OpenStore): void {
       expect(await statusOf(store, 'dlv_young')).toBe('delivered');
     });
 
-    test('deliveries are scanned in parts', async () => {
+    test('scans deliveries in parts', async () => {
       const { store } = await openWithTenants(open);
       const ids = ['dlv_1', 'dlv_2', 'dlv_3'];
       await addDeliveries(store, 'whk_a', ids);
@@ -163,7 +163,7 @@ export function describeRetention(open: OpenStore): void {
       });
     });
 
-    test('a deleted endpoint is removed once it has no deliveries left', async () => {
+    test('removes a deleted endpoint once it has no deliveries left', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await store.deleteEndpoint('ten_a', 'whk_a', T0);
@@ -176,7 +176,7 @@ export function describeRetention(open: OpenStore): void {
     });
   });
 
-  test('test deliveries are stored for the throttle, and pruned later', async () => {
+  test('stores test deliveries for the throttle, and prunes them later', async () => {
     const { store } = await openWithTenants(open);
     await store.recordTestSend({ id: 'dlv_t1', endpointId: 'whk_a', startedAt: T0 });
     await store.recordTestSend({ id: 'dlv_t2', endpointId: 'whk_a', startedAt: T0 + 5 });

@@ -18,7 +18,7 @@ function aSession(tokenHash: string, overrides = {}) {
 
 export function describeSessions(open: OpenStore): void {
   describe('users and sessions', () => {
-    test('a link works once, until it expires; using it sets the password and starts a session', async () => {
+    test('a link works once until it expires; using it sets the password and starts a session', async () => {
       const { store } = await openWithTenants(open);
       const linkHash = 'setup-hash-of-ten_a';
       const change = { linkHash, passwordHash: 'hashed', session: aSession('s1'), now: T0 };
@@ -36,7 +36,7 @@ export function describeSessions(open: OpenStore): void {
       expect(found?.session).toEqual({ ...aSession('s1'), userId: 'own_ten_a' });
     });
 
-    test('a new link replaces the previous one, and using it ends every session', async () => {
+    test('a new link replaces the previous one, and using it ends all sessions', async () => {
       const { store } = await openWithTenants(open);
       await store.createSession({ ...aSession('old'), userId: 'own_ten_a' });
       await store.createSession({ ...aSession('other'), userId: 'own_ten_b' });
@@ -49,7 +49,7 @@ export function describeSessions(open: OpenStore): void {
       expect(await store.findSession('other', T0)).not.toBeNull();
     });
 
-    test('users are found by address, case-insensitive, and owners by tenant', async () => {
+    test('finds users by address, ignoring case, and owners by tenant', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.usersByEmail('TEN_A@Example.com', 5)).toMatchObject([{ id: 'own_ten_a' }]);
       expect(await store.usersByEmail('nobody@example.com', 5)).toEqual([]);
@@ -57,7 +57,7 @@ export function describeSessions(open: OpenStore): void {
       expect(await store.firstOwner('ten_none')).toBeNull();
     });
 
-    test('a user ends one session by its ID, or all but one; a new password ends the others', async () => {
+    test('a user can end one session by its ID, or all but one; a new password ends the others', async () => {
       const { store } = await openWithTenants(open);
       for (const [i, name] of ['s1', 's2', 's3', 's4'].entries()) {
         await store.createSession({ ...aSession(name, { seenAt: T0 + i }), userId: 'own_ten_a' });
@@ -76,7 +76,7 @@ export function describeSessions(open: OpenStore): void {
       expect(await store.findSession('other', T0)).not.toBeNull();
     });
 
-    test('a session is extended by use, can be ended, and is removed after it has expired', async () => {
+    test('a session is extended by use, can be ended, and is removed once it has expired', async () => {
       const { store } = await openWithTenants(open);
       for (const name of ['s1', 's2', 's3']) {
         await store.createSession({ ...aSession(name), userId: 'own_ten_a' });

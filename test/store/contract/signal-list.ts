@@ -25,7 +25,7 @@ export const ANY: SignalQuery = {
 };
 
 /** The rows of a page, parsed. */
-// biome-ignore lint/suspicious/noExplicitAny: a test knows what it stored
+// biome-ignore lint/suspicious/noExplicitAny: a test knows what it has stored
 export function rowsOf({ json }: SignalPage): any[] {
   return parseRows(json);
 }
@@ -55,7 +55,7 @@ export function describeSignalList(open: OpenStore): void {
       ['-timestamp', ['sig_4', 'sig_3', 'sig_2', 'sig_1']],
       ['timestamp', ['sig_1', 'sig_2', 'sig_3', 'sig_4']],
       ['-icp_score', ['sig_4', 'sig_1', 'sig_2', 'sig_3']],
-    ])('sorted by %s, the signals of one tenant come in that order', async (sort, ids) => {
+    ])('lists the signals of one tenant in the order %s', async (sort, ids) => {
       const opened = await openWithSample(open);
       expect(await listIds(opened.store, { sort })).toEqual(ids);
     });
@@ -76,14 +76,14 @@ export function describeSignalList(open: OpenStore): void {
       ['a start, itself included', { from: T0 + 3 }, ['sig_4', 'sig_3']],
       ['an end, itself left out', { to: T0 + 3 }, ['sig_2', 'sig_1']],
       ['all at once', { platforms: ['x'], classifications: ['hot'], minScore: 1, from: T0 }, ['sig_4']],
-    ])('filtered by %s, only what fits is listed', async (_, query, ids) => {
+    ])('filtered by %s, lists only the matches', async (_, query, ids) => {
       const opened = await openWithSample(open);
       expect(await listIds(opened.store, query)).toEqual(ids);
       const byScore = await listIds(opened.store, { ...query, sort: '-icp_score' });
       expect(byScore.sort()).toEqual(ids.sort());
     });
 
-    test('a page followed by others has its last key; the last page has none', async () => {
+    test('a page followed by others has the key of its last row; the last page has none', async () => {
       const { store } = await openWithSample(open);
       const first = await store.listSignals('ten_a', { ...ANY, limit: 3 });
       const second = await store.listSignals('ten_a', { ...ANY, limit: 3, after: first.last });
@@ -92,7 +92,7 @@ export function describeSignalList(open: OpenStore): void {
       expect((await store.listSignals('ten_a', { ...ANY, limit: 4 })).last).toBeNull();
     });
 
-    test('a position in another order is refused', async () => {
+    test('rejects a position of another order', async () => {
       const opened = await openWithSample(open);
       const query: SignalQuery = { ...ANY, sort: '-icp_score', after: [T0, 'sig_1'] };
       await expect(opened.store.listSignals('ten_a', query)).rejects.toMatchObject({
@@ -100,7 +100,7 @@ export function describeSignalList(open: OpenStore): void {
       });
     });
 
-    test('on request, each row has its explanation as its last member', async () => {
+    test('includes the explanation as the last member of each row on request', async () => {
       const opened = await openWithSample(open);
       const page = await opened.store.listSignals('ten_a', { ...ANY, explain: true, limit: 1 });
       expect(Buffer.from(page.json).toString()).toBe('{"signal_id":"sig_4","explanation":{"score":90}}');
@@ -117,7 +117,7 @@ export function describeSignalList(open: OpenStore): void {
   });
 }
 
-/** Few times and scores, so that ties are common. */
+/** Only a few times and scores, so that ties are common. */
 const someSignal = fc.record({ at: fc.nat(3), score: fc.nat(2) });
 const pagingRun = fc.record({
   before: fc.array(someSignal, { maxLength: 25 }),

@@ -57,7 +57,7 @@ export function describeSignalSearch(open: OpenStore): void {
       ['the end of what is grown together', 'acme-hea', ['sig_2']],
       ['a beginning of what only another tenant has', 'filter', []],
       ['no word at all', '…', []],
-    ])('a last word that may go on: %s', async (_, q, expected) => {
+    ])('a last word that may be incomplete: %s', async (_, q, expected) => {
       const { store } = await openWithPosts(open);
       expect(await find(store, q, { qBegins: true })).toEqual(expected);
     });

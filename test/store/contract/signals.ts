@@ -7,7 +7,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 
 export function describeSignals(open: OpenStore): void {
   describe('storing signals', () => {
-    test('a new signal is stored with its events and deliveries', async () => {
+    test('stores a new signal with its events and deliveries', async () => {
       const { store } = await openWithTenants(open);
       const signal = aSignal('ten_a', {
         events: [aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_1'] })],
@@ -41,7 +41,7 @@ export function describeSignals(open: OpenStore): void {
       ]);
     });
 
-    test('near-duplicate keys are pruned by age, oldest first and in parts', async () => {
+    test('prunes near-duplicate keys by age, oldest first, in parts', async () => {
       const { store } = await openWithTenants(open);
       const wire = (id: string) =>
         JSON.stringify({
@@ -63,7 +63,7 @@ export function describeSignals(open: OpenStore): void {
       expect(await store.pruneNearKeys(T0 + 2, 10)).toBe(0);
     });
 
-    test('form letters that differ in a number are separate signals, and each is recognised again', async () => {
+    test('form letters that differ in a number are separate signals, each recognised again', async () => {
       const { store } = await openWithTenants(open);
       const wire = JSON.stringify({
         prospect: { name: 'Ann', email: '', linkedin_url: '' },
@@ -79,7 +79,7 @@ export function describeSignals(open: OpenStore): void {
       for (const vans of [4, 6, 3]) expect(await statusOf(vans)).toEqual(['duplicate']);
     });
 
-    test('a signal of another tenant is not found', async () => {
+    test('does not find a signal of another tenant', async () => {
       const opened = await openWithTenants(open);
       await opened.store.commitSignals([aSignal('ten_a', { id: 'sig_1' })]);
       expect(await opened.store.getSignal('ten_b', 'sig_1')).toBeNull();
@@ -88,7 +88,7 @@ export function describeSignals(open: OpenStore): void {
     test.each([
       ['external id', { externalId: 'p1' }],
       ['canonical URL', { canonicalUrl: 'https://example.com/p1' }],
-    ])('a post known by its %s is a duplicate and brings no event', async (_, sameness) => {
+    ])('a post with a known %s is a duplicate and creates no event', async (_, sameness) => {
       const { store } = await openWithTenants(open);
       const events = [aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_2'] })];
       const first = aSignal('ten_a', { id: 'sig_1', ...sameness });
@@ -102,7 +102,7 @@ export function describeSignals(open: OpenStore): void {
       expect(await store.listDueLanes()).toEqual([]);
     });
 
-    test('duplicates within one call are detected', async () => {
+    test('detects duplicates within one call', async () => {
       const opened = await openWithTenants(open);
       const results = await opened.store.commitSignals([
         aSignal('ten_a', { id: 'sig_1', externalId: 'p1' }),
@@ -116,7 +116,7 @@ export function describeSignals(open: OpenStore): void {
       ]);
     });
 
-    test('signals of a platform are removed with all their keys, except those of leads', async () => {
+    test('removes the signals of a platform with all their keys, except signals of leads', async () => {
       const { store } = await openWithTenants(open);
       const sample = { platform: 'sample', personKeys: ['email:a@b.example'] };
       const first = aSignal('ten_a', { id: 'sig_1', externalId: 's1', ...sample });
@@ -140,7 +140,7 @@ export function describeSignals(open: OpenStore): void {
       expect(again).toMatchObject({ status: 'created', id: 'sig_5' });
     });
 
-    test('the same post of another tenant, profile or platform is another signal', async () => {
+    test('the same post for another tenant, profile or platform is a separate signal', async () => {
       const { store } = await openWithTenants(open);
       await store.createProfile({ ...defaultProfile('icp_2', 'ten_a', T0), name: 'Second' }, 10);
       const results = await store.commitSignals([

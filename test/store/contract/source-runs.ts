@@ -30,7 +30,7 @@ async function claimOne(store: Store, now: number, token?: string): Promise<Clai
 
 export function describeSourceRuns(open: OpenStore): void {
   describe('runs of sources', () => {
-    test('due sources are claimed once, longest due first, and are due again when the lease ends', async () => {
+    test('claims due sources once, longest due first; they are due again when the lease ends', async () => {
       const { store } = await openWithTenants(open);
       const on = (host: string) => ({ ...aSource().settings, url: `https://${host}/feed` });
       const late = aSource({ id: 'src_late', nextPollAt: T0 + 5, settings: on('late.example.com') });
@@ -48,7 +48,7 @@ export function describeSourceRuns(open: OpenStore): void {
       expect(await idsAt(T0 + 60_010, 'run_4')).toEqual(['src_early', 'src_late']);
     });
 
-    test('the longest due source per tenant and host is returned; each service without an address is one host', async () => {
+    test('returns the longest due source per tenant and host; a service without URL is a host', async () => {
       const { store } = await openWithTenants(open);
       const none = { ...aSource().settings, url: null, query: 'crm' };
       const add = (id: string, more: Parameters<typeof aSource>[0]) =>
@@ -69,7 +69,7 @@ export function describeSourceRuns(open: OpenStore): void {
       );
     });
 
-    test('a postponed source is due at that time, and is otherwise unchanged', async () => {
+    test('a postponed source is due at the new time and is otherwise unchanged', async () => {
       const { store } = await openWithSource(open);
       const claimed = await claimOne(store, T0);
       const run = { sourceId: 'src_1', token: 'other', claimedPollAt: T0 };
@@ -80,7 +80,7 @@ export function describeSourceRuns(open: OpenStore): void {
       expect((await claimOne(store, T0 + 10_000)).position).toEqual(claimed.position);
     });
 
-    test("a part of a run's signals is stored before its end, counted, and recognised when repeated", async () => {
+    test("stores part of a run's signals early, counts them, and recognises repeated ones", async () => {
       const { store } = await openWithSource(open);
       const claimed = await claimOne(store, T0);
       const run = { sourceId: 'src_1', token: claimed.token };
@@ -92,7 +92,7 @@ export function describeSourceRuns(open: OpenStore): void {
       expect(await store.getSource('ten_a', 'src_1')).toMatchObject({ signalsMade: 2 });
     });
 
-    test('a run is stored completely: signals with their deliveries, position, counts and the next time', async () => {
+    test('stores a complete run: signals with their deliveries, position, counts and next time', async () => {
       const { store } = await openWithSource(open);
       const claimed = await claimOne(store, T0);
       const signals = [
@@ -123,7 +123,7 @@ export function describeSourceRuns(open: OpenStore): void {
       expect((await claimOne(store, T0 + 900_000)).position).toEqual(READ);
     });
 
-    test('if a signal cannot be stored, the position stays as well, and the run can be repeated', async () => {
+    test('if a signal cannot be stored, the position stays, too, and the run can be repeated', async () => {
       const { store } = await openWithSource(open);
       const claimed = await claimOne(store, T0);
       const good = aSignal('ten_a', { id: 'sig_1', externalId: 'x' });
@@ -137,7 +137,7 @@ export function describeSourceRuns(open: OpenStore): void {
       expect(await store.finishSourceRun(aRun(again, { signals: [good], position: READ }))).toHaveLength(1);
     });
 
-    test('a run that was taken over, or whose source was deleted, stores nothing', async () => {
+    test('stores nothing of a run that was taken over or whose source was deleted', async () => {
       const { store } = await openWithSource(open);
       const slow = await claimOne(store, T0);
       const quick = await claimOne(store, T0 + 60_000, 'run_2');
@@ -148,7 +148,7 @@ export function describeSourceRuns(open: OpenStore): void {
       expect(await store.finishSourceRun(aRun(quick))).toBeNull();
     });
 
-    test('a source changed to read something else loses its position and discards the run in progress', async () => {
+    test('a source that changes what it reads loses its position and the run in progress', async () => {
       const { store } = await openWithSource(open);
       await store.finishSourceRun(aRun(await claimOne(store, T0), { position: READ }));
       const running = await claimOne(store, T0 + 900_000, 'run_2');
@@ -158,7 +158,7 @@ export function describeSourceRuns(open: OpenStore): void {
       expect((await claimOne(store, T0 + 900_001, 'run_3')).position).toMatchObject({ etag: null, seen: [] });
     });
 
-    test('a run in progress is stored even if its source is renamed or paused', async () => {
+    test('stores a run in progress even if its source is renamed or paused', async () => {
       const { store } = await openWithSource(open);
       const running = await claimOne(store, T0);
       const paused = aSource({ name: 'Renamed', status: 'paused', version: 2 });
@@ -172,7 +172,7 @@ export function describeSourceRuns(open: OpenStore): void {
       expect(await store.nextSourceDue(0)).toBeNull();
     });
 
-    test('a failed run is counted with its error and keeps the position; the next success resets it', async () => {
+    test('counts failed runs and stores their error until a success, and keeps the position', async () => {
       const { store } = await openWithSource(open);
       await store.finishSourceRun(aRun(await claimOne(store, T0), { position: READ }));
       const error = { code: 'timeout', message: 'Too slow.', at: T0 + 900_000 };
@@ -193,7 +193,7 @@ export function describeSourceRuns(open: OpenStore): void {
       expect(await store.getSource('ten_a', 'src_1')).toMatchObject({ failures: 0, lastError: null });
     });
 
-    test('a requested run starts after the one in progress, but never before the time that the site asked for', async () => {
+    test('a requested run starts after the one in progress, but not before the site allows', async () => {
       const { store } = await openWithSource(open);
       const running = await claimOne(store, T0);
       expect(await store.runSource('ten_a', 'src_1', T0 + 5)).toBe(true);
@@ -207,14 +207,14 @@ export function describeSourceRuns(open: OpenStore): void {
       expect(await store.nextSourceDue(0)).toBe(T0 + 40_000);
     });
 
-    test("a paused source, or another tenant's, cannot be run", async () => {
+    test("cannot run a paused source or another tenant's", async () => {
       const { store } = await openWithTenants(open);
       await store.createSource(aSource({ status: 'paused' }), 10);
       expect(await store.runSource('ten_a', 'src_1', T0)).toBe(false);
       expect(await store.runSource('ten_b', 'src_1', T0)).toBe(false);
     });
 
-    test('sources planned by a clock ahead are due now, with pauses of the same length; all others stay', async () => {
+    test('sources planned by a fast clock are due now, with pauses equally long; others stay', async () => {
       const { store } = await openWithTenants(open);
       const HOUR = 3_600_000;
       const readAt = async (id: string, now: number, run: Parameters<typeof aRun>[1]) => {
@@ -247,7 +247,7 @@ export function describeSourceRuns(open: OpenStore): void {
       });
     });
 
-    test('a start ends the leases of the previous process', async () => {
+    test('starting ends the leases of the previous process', async () => {
       const { store } = await openWithSource(open);
       const lost = await claimOne(store, T0);
       expect(await store.recoverSources({ own: true, now: T0 })).toEqual(['src_1']);

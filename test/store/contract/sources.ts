@@ -6,7 +6,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 
 export function describeSources(open: OpenStore): void {
   describe('sources', () => {
-    test('a source is returned as stored, to its tenant only', async () => {
+    test('returns a source as stored, to its tenant only', async () => {
       const { store } = await openWithTenants(open);
       const settings = { ...NO_SETTINGS, query: 'crm', site: 'softwarerecs', tagged: ['crm', 'mac'] };
       const source = aSource({ kind: 'stackexchange', settings, profileIds: ['icp_1'], status: 'paused' });
@@ -15,7 +15,7 @@ export function describeSources(open: OpenStore): void {
       expect(await store.getSource('ten_b', 'src_1')).toBeNull();
     });
 
-    test('a name is unique per tenant, case-insensitive', async () => {
+    test('a name is unique per tenant, ignoring case', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.createSource(aSource({ name: 'Été' }), 10)).toBe('created');
       expect(await store.createSource(aSource({ id: 'src_2', name: 'ÉTÉ' }), 10)).toBe('name_taken');
@@ -26,13 +26,13 @@ export function describeSources(open: OpenStore): void {
       expect(await store.changeSource(renamed, false)).toBe('name_taken');
     });
 
-    test('a tenant gets no more sources than its limit', async () => {
+    test('a tenant cannot exceed its limit of sources', async () => {
       const { store } = await openWithTenants(open);
       const asked = [1, 2, 3].map((n) => store.createSource(aSource({ id: `src_${n}` }), 2));
       expect((await Promise.all(asked)).sort()).toEqual(['created', 'created', 'full']);
     });
 
-    test('pages are oldest first, of one tenant', async () => {
+    test("pages contain one tenant's sources, oldest first", async () => {
       const { store } = await openWithTenants(open);
       for (const n of [1, 2, 3]) {
         await store.createSource(aSource({ id: `src_${n}`, createdAt: T0 + (n === 1 ? 0 : 1) }), 10);
@@ -47,7 +47,7 @@ export function describeSources(open: OpenStore): void {
       expect([second.rows.map(({ id }) => id), second.last]).toEqual([['src_3'], null]);
     });
 
-    test('a change applies only to the version it was based on', async () => {
+    test('a change applies only to the version it is based on', async () => {
       const { store } = await openWithTenants(open);
       await store.createSource(aSource(), 10);
       const next = aSource({ name: 'Renamed', status: 'paused', intervalSeconds: 60, version: 2 });
@@ -57,7 +57,7 @@ export function describeSources(open: OpenStore): void {
       expect(await store.getSource('ten_a', 'src_1')).toEqual(next);
     });
 
-    test('a deleted source is gone, and its name is free', async () => {
+    test('deleting a source frees its name', async () => {
       const { store } = await openWithTenants(open);
       await store.createSource(aSource(), 10);
       expect(await store.deleteSource('ten_b', 'src_1')).toBe(false);
@@ -67,7 +67,7 @@ export function describeSources(open: OpenStore): void {
       expect(await store.nextSourceDue(0)).toBe(T0);
     });
 
-    test('a new source starts at the beginning', async () => {
+    test('a new source starts from the beginning', async () => {
       const { store } = await openWithTenants(open);
       await store.createSource(aSource(), 10);
       const claim = { now: T0, leaseUntil: T0 + 1, ids: ['src_1'], token: 'run_1' };

@@ -19,7 +19,7 @@ async function page(store: Store, query: Partial<StoredSignalQuery> = {}, tenant
   return { ...rest, ids: rows.map(({ signal_id }) => signal_id) };
 }
 
-/** Stores signals with these IDs, each in its own commit, and each detected a millisecond before the previous one. */
+/** Stores signals with these IDs, each in its own commit, detected a millisecond before the previous one. */
 async function storeEach(
   store: Store,
   ids: readonly string[],
@@ -34,7 +34,7 @@ async function storeEach(
 
 export function describeStoredOrder(open: OpenStore): void {
   describe('reading in commit order', () => {
-    test('signals are returned in the order of storing, whatever their times, with the position for the next page', async () => {
+    test('returns signals in the order of storing, regardless of time, with the next position', async () => {
       const { store } = await openWithTenants(open);
       await storeEach(store, ['sig_1', 'sig_2', 'sig_3']);
       await store.commitSignals([aSignal('ten_b', { id: 'sig_b' })]);
@@ -48,7 +48,7 @@ export function describeStoredOrder(open: OpenStore): void {
       expect(await page(store, { after: third.next })).toMatchObject({ ids: ['sig_0'], hasMore: false });
     });
 
-    test('signals stored after a position was read come after it', async () => {
+    test('signals stored after a position is read come after it', async () => {
       const { store } = await openWithTenants(open);
       expect((await page(store)).next).toEqual([await store.storedPosition('ten_a')]);
       await storeEach(store, ['sig_1']);
@@ -58,7 +58,7 @@ export function describeStoredOrder(open: OpenStore): void {
       expect((await page(store, { after: now })).ids).toEqual(['sig_2']);
     });
 
-    test('a position stays before later signals, even if the newest ones were removed', async () => {
+    test('a position stays before later signals, even if the newest ones are removed', async () => {
       const { store } = await openWithTenants(open);
       await storeEach(store, ['sig_1', 'sig_2'], { platform: 'x', canonicalUrl: null });
       await store.commitSignals([aSignal('ten_a', { id: 'sig_x', externalId: 'x', platform: 'gone' })]);
@@ -97,7 +97,7 @@ export function describeStoredOrder(open: OpenStore): void {
       expect((await page(store, query, 'ten_b')).ids).toEqual([]);
     });
 
-    test('a filter without matches skips all existing rows', async () => {
+    test('a filter that matches nothing skips all existing rows', async () => {
       const { store } = await openWithTenants(open);
       await storeEach(store, ['sig_1', 'sig_2']);
       const { next } = await page(store);
@@ -107,7 +107,7 @@ export function describeStoredOrder(open: OpenStore): void {
       }
     });
 
-    test('a page scans a limited number of rows: later matches are on a later page', async () => {
+    test('a page scans a limited number of rows, leaving later matches to later pages', async () => {
       const { store } = await openWithTenants(open);
       const many = Array.from({ length: 2_100 }, (_, n) => aSignal('ten_a', { timestamp: T0 + n }));
       for (let n = 0; n < many.length; n += 300) await store.commitSignals(many.slice(n, n + 300));
@@ -129,7 +129,7 @@ export function describeStoredOrder(open: OpenStore): void {
       }
     });
 
-    test('a page searches a limited number of characters, so that a phrase of common words delays nobody', async () => {
+    test('a page searches a limited number of characters, so that common words delay nobody', async () => {
       const { store } = await openWithTenants(open);
       const text = 'our twelve vans need a crm '.repeat(400);
       await store.commitSignals(Array.from({ length: 60 }, () => aSignal('ten_a', { text })));
@@ -139,14 +139,14 @@ export function describeStoredOrder(open: OpenStore): void {
       expect(second.ids).toHaveLength(2);
     });
 
-    test('rows have their explanation on request', async () => {
+    test('includes the explanation of rows on request', async () => {
       const { store } = await openWithTenants(open);
       await storeEach(store, ['sig_1']);
       const { json } = await store.listStoredSignals('ten_a', { ...ANY, explain: true });
       expect(parseRows(json)).toEqual([{ signal_id: 'sig_1', explanation: { score: 80 } }]);
     });
 
-    test('events are returned in the order of storing, with the outcome for each endpoint', async () => {
+    test('returns events in the order of storing, with the outcome for each endpoint', async () => {
       const { store } = await openWithTenants(open);
       const event = (id: string, createdAt: number) =>
         aRoutedEvent('ten_a', ['whk_a'], { id, createdAt, deliveryIds: [`dlv_${id}`] });
@@ -166,7 +166,7 @@ export function describeStoredOrder(open: OpenStore): void {
       expect((await store.listStoredEvents('ten_b', none)).rows).toEqual([]);
     });
 
-    test('a waiting call is woken by a commit of the same kind and tenant', async () => {
+    test('a commit wakes a waiting call of the same kind and tenant', async () => {
       const { store, clock } = await openWithTenants(open);
       const gone = new AbortController();
       const woken: string[] = [];
@@ -179,7 +179,7 @@ export function describeStoredOrder(open: OpenStore): void {
       clock.advance(1_000);
       await waits[2];
       expect(woken).toEqual(['ten_a signals']);
-      await store.untilStored('ten_a', { kind: 'signals', after: [0] }, gone.signal); // one exists already
+      await store.untilStored('ten_a', { kind: 'signals', after: [0] }, gone.signal); // one already exists
       gone.abort();
       await Promise.all(waits);
       expect(woken).toHaveLength(3);

@@ -7,7 +7,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 
 export function describeStoredRows(open: OpenStore): void {
   describe('rows limited by plans', () => {
-    test('are counted when stored and deleted, per tenant', async () => {
+    test('are counted per tenant when stored and deleted', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.countStored('ten_a')).toEqual({ signals: 0, leads: 0, campaignEvents: 0 });
       const signal = aSignal('ten_a', { id: 'sig_1', externalId: 'x' });

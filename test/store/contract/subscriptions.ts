@@ -44,7 +44,7 @@ export function describeSubscriptions(open: OpenStore): void {
       expect(await create('sub_4', 'key_3')).toBe('tenant_limit');
     });
 
-    test('are renewed at the version that was read, with a new secret and without a pause', async () => {
+    test('are renewed at the version that was read, with a new secret and no pause', async () => {
       const store = await openWithKeys();
       const { subscription, endpoint } = aSubscription('sub_1');
       await store.createSubscription(
@@ -65,7 +65,7 @@ export function describeSubscriptions(open: OpenStore): void {
       expect(found?.endpoint).toMatchObject({ secretBox, status: 'active', pausedReason: null });
     });
 
-    test('end with their waiting deliveries, by their own key only, and can be created again', async () => {
+    test('end with their waiting deliveries, only by their own key, and can be created again', async () => {
       const store = await openWithKeys();
       const made = aSubscription('sub_1');
       await store.createSubscription(made, MOST);
@@ -79,7 +79,7 @@ export function describeSubscriptions(open: OpenStore): void {
       expect(await store.commitSignals([aSignal('ten_a')])).toHaveLength(1);
     });
 
-    test('with a failing receiver are paused without a notice, because the owner does not know these endpoints', async () => {
+    test('with a failing receiver are paused without a notice to the owner', async () => {
       const store = await openWithKeys();
       const { subscription, endpoint } = aSubscription('sub_1');
       await store.createSubscription({ subscription, endpoint }, MOST);
@@ -97,7 +97,7 @@ export function describeSubscriptions(open: OpenStore): void {
       expect(await store.listNotices(10)).toEqual([]);
     });
 
-    test('end with their expiry, their key, or their receiver; others stay', async () => {
+    test('end with their expiry, key or receiver, while others stay', async () => {
       const store = await openWithKeys();
       const most = { ofKey: 9, ofTenant: 9 };
       await store.createSubscription(aSubscription('sub_time', { expiresAt: T0 + 10 }), most);

@@ -38,7 +38,7 @@ import { describeTeam } from './team.ts';
 import { describeTriage } from './triage.ts';
 import type { OpenStore } from './under-test.ts';
 
-/** The contract of every driver, whatever its database. */
+/** The contract of every driver, regardless of its database. */
 export function describeStore(driver: string, open: OpenStore): void {
   describe(`store on ${driver}`, () => {
     describeAccounts(open);

@@ -18,7 +18,7 @@ const BOX = Buffer.from('sealed');
 
 export function describeTeam(open: OpenStore): void {
   describe('team and second factors', () => {
-    test('a user is added once per address, with link and mail, up to the limit', async () => {
+    test('adds a user once per address, with a link and a mail, up to the limit', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.addMember(aMember('usr_1'), 3)).toBe('added');
       const again = { ...aMember('usr_2'), user: { ...aMember('usr_2').user, email: 'USR_1@example.com' } };
@@ -50,7 +50,7 @@ export function describeTeam(open: OpenStore): void {
       expect((await store.listTenants())[0]?.ownerEmail).toBe('usr_1@example.com');
     });
 
-    test('a removed user has no session and no second factor any more', async () => {
+    test('a removed user no longer has sessions or a second factor', async () => {
       const { store } = await openWithTenants(open);
       await store.addMember(aMember('usr_1'), 10);
       await store.createSession({
@@ -66,7 +66,7 @@ export function describeTeam(open: OpenStore): void {
       expect(await store.getFactor('usr_1')).toBeNull();
     });
 
-    test('a second factor is offered, confirmed by its first code, and each code works once', async () => {
+    test('a second factor is offered and confirmed by its first code, and each code works once', async () => {
       const { store } = await openWithTenants(open);
       const { userId } = FACTOR;
       expect(await store.confirmFactor(FACTOR)).toBe(false);

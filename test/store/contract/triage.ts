@@ -28,7 +28,7 @@ function judge(store: Store, signalId: string, relevant = true) {
   return store.saveFeedback(said);
 }
 
-/** The IDs of a list filtered by triage. */
+/** The IDs in a list filtered by triage. */
 async function listed(store: Store, triage: Partial<TriageFilter>, query: Partial<typeof ANY> = {}) {
   const asked = { ...ANY, ...query, triage: { state: 'all' as const, assignee: null, now: T0, ...triage } };
   const ids = rowsOf(await store.listSignals('ten_a', asked)).map((row) => row.signal_id);
@@ -38,7 +38,7 @@ async function listed(store: Store, triage: Partial<TriageFilter>, query: Partia
 
 export function describeTriage(open: OpenStore): void {
   describe('triage of signals', () => {
-    test('one that was rated or attached to a lead is done, and open again when that is undone', async () => {
+    test('a signal that is rated or attached to a lead is done', async () => {
       const { store } = await openWithFive(open);
       await judge(store, 'sig_5', false);
       await store.commitLead(aNewLead('ten_a', aLead('led_1'), { attach: ['sig_3'] }));
@@ -47,7 +47,7 @@ export function describeTriage(open: OpenStore): void {
       expect(await listed(store, {})).toHaveLength(5);
     });
 
-    test('a new signal of a lead is attached to it and open until someone deals with it', async () => {
+    test('a new signal of a lead is attached to it, and stays open until it is handled', async () => {
       const { store } = await openWithFive(open);
       const keys = ['email:ida@acme.example'];
       await store.commitLead(
@@ -66,7 +66,7 @@ export function describeTriage(open: OpenStore): void {
       expect(await listed(store, { state: 'done' })).toEqual(['sig_new']);
     });
 
-    test('signals are counted by day, class and score, as of now; samples are not', async () => {
+    test('counts signals by day, class and score, as of now, and without samples', async () => {
       const { store } = await openWithFive(open);
       const DAY = 24 * HOUR;
       await store.commitSignals([
@@ -112,7 +112,7 @@ export function describeTriage(open: OpenStore): void {
       expect(await store.countJudged('ten_b', { since: 0, most: 10 })).toBe(0);
     });
 
-    test('a snooze ends at its time, or when it is removed', async () => {
+    test('a snooze ends at its time or when it is removed', async () => {
       const { store } = await openWithFive(open);
       expect(await store.triageSignals('ten_a', ['sig_1', 'sig_2'], { snoozedUntil: T0 + HOUR })).toBe(2);
       expect(await listed(store, { state: 'open' })).toEqual(['sig_5', 'sig_4', 'sig_3']);
@@ -123,7 +123,7 @@ export function describeTriage(open: OpenStore): void {
       expect(await listed(store, { state: 'snoozed' })).toEqual(['sig_2']);
     });
 
-    test('an assignment can be combined with other filters, and survives a snooze', async () => {
+    test('an assignment can be combined with other filters and survives a snooze', async () => {
       const { store } = await openWithFive(open);
       const ids = ['sig_1', 'sig_2', 'sig_4'];
       await store.triageSignals('ten_a', ids, { assignee: 'ida@acme.example' });
@@ -148,7 +148,7 @@ export function describeTriage(open: OpenStore): void {
     });
 
     test.each(['-timestamp', 'timestamp', '-icp_score'] as const)(
-      'open ones are paged by %s',
+      'pages open signals by %s',
       async (sort) => {
         const { store } = await openWithFive(open);
         await judge(store, 'sig_3');
@@ -165,13 +165,13 @@ export function describeTriage(open: OpenStore): void {
       },
     );
 
-    test("another tenant's signals are not found", async () => {
+    test("does not find another tenant's signals", async () => {
       const { store } = await openWithFive(open);
       expect(await store.triageSignals('ten_a', ['sig_of_b', 'sig_none'], { assignee: 'x' })).toBe(0);
       expect(await store.listTriage('ten_a', ['sig_of_b'])).toEqual([]);
     });
 
-    test('the triage of a signal is deleted with it', async () => {
+    test('deleting a signal deletes its triage', async () => {
       const { store } = await openWithFive(open);
       await store.triageSignals('ten_a', ['sig_1'], { assignee: 'ida@acme.example' });
       await judge(store, 'sig_1');
@@ -179,7 +179,7 @@ export function describeTriage(open: OpenStore): void {
       expect(await listed(store, { assignee: 'ida@acme.example' })).toEqual([]);
     });
 
-    test('views are stored by name, per tenant', async () => {
+    test('stores views by name, per tenant', async () => {
       const { store } = await openWithTenants(open);
       const view = {
         id: 'viw_1',
@@ -201,7 +201,7 @@ export function describeTriage(open: OpenStore): void {
       expect(await store.deleteSignalView('ten_a', 'viw_1')).toBe(true);
     });
 
-    test('a reply template is stored per tenant', async () => {
+    test('stores a reply template per tenant', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.getReplyTemplate('ten_a')).toBeNull();
       await store.saveReplyTemplate('ten_a', 'Hello');

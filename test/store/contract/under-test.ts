@@ -8,7 +8,7 @@ export interface StoreUnderTest {
   clock: ManualClock;
 }
 
-/** Opens an empty store for each test, and closes it when the test has ended. */
+/** Opens an empty store for each test, and closes it when the test ends. */
 export type OpenStore = () => Promise<StoreUnderTest>;
 
 /** A store with the tenants `ten_a` and `ten_b`, each with one active endpoint: `whk_a`, `whk_b`. */

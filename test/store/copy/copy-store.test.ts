@@ -29,7 +29,7 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
   const value = (db: Connection, text: string) =>
     db.ask({ name: '', text, members: null }, []).then(({ rows }) => rows[0]?.[0]);
 
-  it('contains every row of every table, with its position', async () => {
+  it('contains every row of every table with its position', async () => {
     using folder = temporaryFolder();
     const { file } = await makeFullStore(join(folder.path, 'signalpost.db'));
     const to = await createDatabase(server);
@@ -52,7 +52,7 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
       expect(await value(db, "SELECT string_agg(place::text, ',' ORDER BY id) FROM leads")).toBe(
         seqs('SELECT rowid FROM leads ORDER BY id'),
       );
-      // The copy leaves nothing behind, and triggers number new rows.
+      // The copy leaves nothing behind, and triggers assign numbers to new rows.
       expect(await value(db, "SELECT to_regclass('unfinished_copy')")).toBe(null);
       expect(await value(db, "SELECT count(*) FROM pg_trigger WHERE tgenabled <> 'O'")).toBe(0);
       const next = "SELECT nextval(pg_get_serial_sequence('audit', 'position')) > max(position) FROM audit";
@@ -61,7 +61,7 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
     sqlite.close();
   });
 
-  it('is used by a store that continues the commit order', async () => {
+  it('can be opened by a store that continues the commit order', async () => {
     using folder = temporaryFolder();
     const { file } = await makeFullStore(join(folder.path, 'signalpost.db'));
     const to = await createDatabase(server);
@@ -145,7 +145,7 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
     }
   });
 
-  it('reports that it can be continued after PostgreSQL became unavailable, and continues', async () => {
+  it('reports that it can be continued after PostgreSQL is unavailable, and continues', async () => {
     using folder = temporaryFolder();
     const file = join(folder.path, 'signalpost.db');
     await makeFullStore(file);
@@ -172,7 +172,7 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
     await expectSameRows(file, to);
   });
 
-  it('refuses a source that has changed since, and a target that is not empty', async () => {
+  it('rejects a source that has changed since, and a target that is not empty', async () => {
     using folder = temporaryFolder();
     const file = join(folder.path, 'signalpost.db');
     await makeFullStore(file);

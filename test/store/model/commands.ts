@@ -22,13 +22,13 @@ export interface World {
   clock: ManualClock;
   /** The next attempt ID. */
   attempts: number;
-  /** The last observed status of each delivery. */
+  /** The last status observed for each delivery. */
   seen: Map<string, string>;
 }
 
 type Command = fc.AsyncCommand<Expected, World>;
 
-/** A step; `run` applies it to model and store, compares the results, and then everything is compared. */
+/** A step; `run` applies it to the model and the store, and compares the results and then everything. */
 function command(name: string, run: (expected: Expected, world: World) => Promise<void>): Command {
   return {
     check: () => true,
@@ -125,7 +125,7 @@ export const probe = (n: number, who: number): Command =>
     rules.take(expected, first, token, true);
   });
 
-/** Advances until the endpoint's first retry is due, and sends everything that is due then. */
+/** Advances until the endpoint's first retry is due, and sends everything due by then. */
 export const retryInTime = (n: number, who: number, endings: Ending[]): Command =>
   command(`process ${who} retries what ${n} has, in time: ${endings}`, async (expected, world) => {
     const endpoint = any(expected, n);
@@ -136,7 +136,7 @@ export const retryInTime = (n: number, who: number, endings: Ending[]): Command 
     await turn(n, 25, who, endings).run(expected, world);
   });
 
-/** Advances until a probe is due, which ends this way. */
+/** Advances until a probe is due, which ends with the given outcome. */
 export const probeInTime = (n: number, who: number, ending: Ending): Command =>
   command(`process ${who} probes one of ${n} in time: ${ending}`, async (expected, world) => {
     const planned = [...expected.endpoints.values()].filter(({ probeAt }) => probeAt !== null);
@@ -149,7 +149,7 @@ export const probeInTime = (n: number, who: number, ending: Ending): Command =>
     if (flight !== undefined) await landAll(expected, world, [[flight, ending]]);
   });
 
-/** Stores the outcomes of these requests together, in this order. */
+/** Stores the outcomes of these requests together, in the given order. */
 async function landAll(expected: Expected, world: World, flights: [Flight, Ending][]): Promise<void> {
   const kept = await Promise.all(flights.map((landing) => record(world, expected.now, ...landing)));
   for (const [index, [flight, ending]] of flights.entries())
@@ -302,7 +302,7 @@ export const keepHouse = (): Command =>
     rules.expire(expected);
   });
 
-/** Pauses an endpoint for longer than deliveries are held, while more arrive. */
+/** Pauses an endpoint for longer than deliveries are held, while new ones arrive. */
 export const holdTooLong = (n: number): Command =>
   command(`${n} is paused for eight days`, async (expected, world) => {
     await newEvents(n, 2, false).run(expected, world);
@@ -334,7 +334,7 @@ const CODES = {
   internal: 'internal',
 };
 
-/** What the dispatcher does when a request has ended: decides by the settings used for it, and stores the outcome. */
+/** Ends a request like the dispatcher: decides by the settings it was sent with, and stores the outcome. */
 async function record(world: World, now: number, flight: Flight, ending: Ending): Promise<boolean> {
   const { deliveryId, endpointId, attempt, attemptsInCycle, settings, probe } = flight;
   const result = resultOf(ending);

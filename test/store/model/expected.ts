@@ -9,7 +9,7 @@ export const MINUTE = 60_000;
 export const DAY = 86_400_000;
 export const LEASE_MS = 60_000;
 const WEEK = 7 * DAY;
-/** The number of consecutive failures after which the owner gets a first mail. */
+/** The number of consecutive failures after which the owner gets the first mail. */
 const WARN_AT = 10;
 const PAUSE_AT = 20;
 const RETRY_SECONDS = [1, 5, 30, 180, 1_080];
@@ -22,7 +22,7 @@ export interface ExpectedDelivery {
   /** As stored: whether it is held or its endpoint deleted depends on the endpoint. */
   state: Exclude<DeliveryStatus, 'held'>;
   dueAt: number | null;
-  /** Counted attempts, those before the last replay, and those in the log. */
+  /** The counted attempts, those before the last replay, and those in the log. */
   attempts: number;
   before: number;
   logged: number;
@@ -41,11 +41,11 @@ export interface ExpectedEndpoint {
   probes: number;
   settings: WebhookInput;
   lease: { token: string; until: number } | null;
-  /** The mails that its owner should have received. */
+  /** The mails its owner should have received. */
   mails: number;
 }
 
-/** A request that a process has in flight, or had when it died. */
+/** A request that a process has in flight, or had in flight when it died. */
 export interface Flight {
   token: string;
   endpointId: string;
@@ -205,7 +205,7 @@ export function remove(expected: Expected, endpoint: ExpectedEndpoint): void {
   endpoint.deleted = true;
 }
 
-/** Why a delivery cannot be replayed, or that it is. */
+/** Why a delivery cannot be replayed, or that it is replayed. */
 export function replay(expected: Expected, delivery: ExpectedDelivery): string {
   if (endpointOf(expected, delivery.endpointId).deleted) return 'no_endpoint';
   if (delivery.state === 'rejected') return 'rejected';
@@ -233,7 +233,7 @@ export function expire(expected: Expected): void {
   }
 }
 
-/** The machine's clock was changed. */
+/** Applies a change of the machine's clock. */
 export function stepClock(expected: Expected, deltaMs: number): void {
   expected.now += deltaMs;
   for (const one of expected.deliveries.values()) {

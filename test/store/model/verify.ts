@@ -52,7 +52,7 @@ export async function verify(
   expectOneHolder(expected);
 }
 
-/** Expects the endpoint's probe at its planned time and not before, if a delivery waits. */
+/** Expects the endpoint's probe at its planned time and not before, if a delivery is waiting. */
 async function expectProbe(expected: Expected, endpoint: ExpectedEndpoint, store: Store): Promise<void> {
   const isDue = async (at: number) =>
     (await store.listDueProbes(at, 100)).some(({ endpointId }) => endpointId === endpoint.id);
@@ -79,7 +79,7 @@ function expectOneHolder({ flights, tokens, endpoints }: Expected): void {
 
 const keyOf = ({ deliveryId, attempt }: Flight) => `${deliveryId} ${attempt}`;
 
-/** Lists by status: each accepted delivery is in exactly one of them, and they contain no others. */
+/** Lists by status: each accepted delivery is in exactly one list, and the lists contain no others. */
 export async function verifyLists(expected: Expected, { store }: { store: Store }): Promise<void> {
   const listed: string[] = [];
   for (const status of DELIVERY_STATUSES) {

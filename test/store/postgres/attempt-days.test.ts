@@ -52,7 +52,7 @@ describe.skipIf(mayLackPostgres())('attempts on PostgreSQL', () => {
     );
   const whereEachIs = () => select('SELECT tableoid::regclass::text, started_at FROM attempts ORDER BY id');
 
-  test('are in one table per day, created in advance by several nodes at once', async () => {
+  test('are stored in one table per day, created in advance by several nodes at once', async () => {
     await Promise.all([makeAttemptDays(db, 1), makeAttemptDays(other, 1)]);
     await makeAttemptDays(db);
     const days = [-1, 0, 1, 2, 3].map((day) => today + day * DAY_MS);
@@ -70,14 +70,14 @@ describe.skipIf(mayLackPostgres())('attempts on PostgreSQL', () => {
     ]);
   });
 
-  test('of a day without a table in time stay where they are', async () => {
+  test('of a day whose table was not created in time stay where they are', async () => {
     await insert(today + DAY_MS, today + 2 * DAY_MS);
     await makeAttemptDays(db);
     expect(await tables()).toEqual([nameOf(today), nameOf(today + 3 * DAY_MS), 'attempts_other']);
     expect(await select('SELECT count(*) FROM attempts')).toEqual([2]);
   });
 
-  test('are dropped with their day when all of it is due', async () => {
+  test('are dropped together with their day once all of it is due', async () => {
     await makeAttemptDays(db, 2);
     const first = today - 2 * DAY_MS;
     await insert(first, first + DAY_MS - 1, first + DAY_MS, today);
@@ -88,7 +88,7 @@ describe.skipIf(mayLackPostgres())('attempts on PostgreSQL', () => {
     expect(await select('SELECT started_at FROM attempts ORDER BY id')).toEqual([first + DAY_MS, today]);
   });
 
-  test('a long read of another node is waited for briefly, and the day is dropped the next time', async () => {
+  test('waits briefly for a long read of another node, and drops the day the next time', async () => {
     await makeAttemptDays(db, 2);
     const tomorrow = nameOf(today + DAY_MS);
     await db.execute(`DROP TABLE ${tomorrow}`);
@@ -106,7 +106,7 @@ describe.skipIf(mayLackPostgres())('attempts on PostgreSQL', () => {
     );
   });
 
-  test('retention creates and drops days, and deletes other attempts', async () => {
+  test('retention creates and drops days, and deletes all other attempts', async () => {
     await makeAttemptDays(db, 31);
     const kept = today - 30 * DAY_MS;
     await insert(today - 40 * DAY_MS, kept - DAY_MS, kept, today);

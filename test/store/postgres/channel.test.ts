@@ -28,7 +28,7 @@ describe.skipIf(mayLackPostgres())('a channel between nodes', () => {
     return { channel, clock, heard, timesListened, connections, ask };
   }
 
-  test('that cannot listen is retried over one connection at a time', async () => {
+  test('that cannot listen retries over one connection at a time', async () => {
     const { clock, connections } = await aChannel('no name');
     for (let tries = 0; tries < 5; tries++) {
       await expect.poll(() => clock.pending(), { timeout: 10_000 }).toBe(1);
@@ -37,19 +37,19 @@ describe.skipIf(mayLackPostgres())('a channel between nodes', () => {
     }
   });
 
-  test('whose connection ends while it starts to listen is retried once', async () => {
+  test('whose connection ends while it starts to listen retries once', async () => {
     const { clock, connections } = await aChannel('x; SELECT pg_terminate_backend(pg_backend_pid())');
     for (let tries = 0; tries < 5; tries++) {
       await expect.poll(() => clock.pending(), { timeout: 10_000 }).toBeGreaterThan(0);
       await expect.poll(connections, { timeout: 10_000 }).toBe(0);
-      // Any other effects of the end of the connection occur by then.
+      // By then, any other effects of the connection's end have occurred.
       await new Promise((resolve) => setTimeout(resolve, 100));
       expect(clock.pending()).toBe(1);
       clock.advance(1_000);
     }
   });
 
-  test('listens again after its connection has ended, and receives each message once', async () => {
+  test('listens again after its connection ends, and receives each message once', async () => {
     const { clock, heard, timesListened, ask } = await aChannel('x');
     for (let round = 1; round <= 3; round++) {
       await expect.poll(timesListened, { timeout: 10_000 }).toBe(round);

@@ -69,14 +69,14 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     ]);
   });
 
-  test('do not exceed a limit together', async () => {
+  test('do not jointly exceed a limit', async () => {
     const batchOf = (node: string): AnyCall[] =>
       [1, 2, 3].map((n) => ['createKey', [aKey('ten_a', { id: `key_${node}${n}` }), 4]]);
     await Promise.all([first(...batchOf('a')), second(...batchOf('b'))]);
     expect(await select('SELECT count(*) FROM api_keys')).toEqual([4]);
   });
 
-  test('store a post once if both receive it at the same time', async () => {
+  test('store a post only once if both receive it at the same time', async () => {
     for (let round = 0; round < 10; round++) {
       const post = (id: string): AnyCall => [
         'commitSignals',
@@ -106,7 +106,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     expect(seen).toEqual(seen.toSorted((a, b) => a - b));
   });
 
-  test('claim an endpoint in turns, each delivery once', async () => {
+  test('claim an endpoint in turn, each delivery once', async () => {
     const events = [1, 2, 3].map((n) =>
       aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: [`dlv_${n}`], createdAt: T0 }),
     );
@@ -125,7 +125,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     expect(given.toSorted((a, b) => a.length - b.length)).toEqual([[], ['dlv_1', 'dlv_2', 'dlv_3']]);
   });
 
-  test('a claim skips an endpoint whose lease another node is taking, and soon tries it again', async () => {
+  test('a claim skips an endpoint whose lease another node is taking, and retries it soon', async () => {
     const events = ['whk_a', 'whk_b'].map((endpointId) =>
       aRoutedEvent('ten_a', [endpointId], { deliveryIds: [`dlv_${endpointId}`], createdAt: T0 }),
     );
@@ -157,7 +157,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
         ],
       ],
     });
-    // The node that lost it learns when the other one's lease ends.
+    // The node that lost it learns when the other node's lease ends.
     expect(await first(claim('a', now, ['whk_b']))).toMatchObject({
       values: [[{ deliveries: null, nextDueAt: now + 60_000 }]],
     });
@@ -166,7 +166,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     });
   });
 
-  test('share what nobody sends to, so that a backlog is not left to one of them', async () => {
+  test('share endpoints without a lease, so that no node is left with the whole backlog', async () => {
     const endpointIds = Array.from({ length: 12 }, (_, n) => `whk_${String(n).padStart(2, '0')}`);
     const events = [
       aRoutedEvent('ten_a', endpointIds, { deliveryIds: endpointIds.map((id) => `dlv_${id}`) }),
@@ -197,7 +197,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     expect(await select('SELECT count(*) FROM lane_leases')).toEqual([12]);
   });
 
-  test('a claim stops at large bodies, and the rest stays due', async () => {
+  test('a claim stops at large bodies, leaving the rest due', async () => {
     const body = 'x'.repeat(2_200_000);
     const events = ['whk_a', 'whk_b'].flatMap((endpointId) =>
       [1, 2].map((n) => {
@@ -231,7 +231,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     expect(await select('SELECT endpoint_id FROM lane_leases')).toEqual(['whk_a']);
   });
 
-  test('outcomes of one batch are one statement, and count as if recorded separately', async () => {
+  test('outcomes in one batch use one statement, and count as if recorded separately', async () => {
     const ids = Array.from({ length: 20 }, (_, n) => `dlv_${n}`);
     const events = ids.map((id, n) =>
       aRoutedEvent('ten_a', [n % 2 === 0 ? 'whk_a' : 'whk_b'], { deliveryIds: [id], createdAt: T0 }),
@@ -255,7 +255,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
       'recordDelivered',
       [id, attempt, 1, T0, 3, '{}', ids.indexOf(id) % 2 === 0 ? 'whk_a' : 'whk_b'],
     ];
-    // The last one is for a delivery that an earlier outcome has ended.
+    // The last one is for a delivery ended by an earlier outcome.
     const batch = [...ids.map((id) => delivered(id)), delivered('dlv_0', 'att_late')];
     expect(await commit(batch as Parameters<typeof commit>[0])).toEqual({
       values: [...ids.map(() => true), false],
@@ -274,7 +274,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     });
   });
 
-  test('both succeed if each has locked what the other needs', async () => {
+  test('both succeed even if each has locked what the other needs', async () => {
     const deliveries = (node: string) => [1, 2, 3, 4].map((n) => `dlv_${node}${n}`);
     const events = ['a', 'b'].flatMap((node) =>
       deliveries(node).map((id) =>
@@ -296,7 +296,7 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     expect(await select('SELECT consecutive_failures FROM webhook_endpoints')).toEqual([4, 4]);
   });
 
-  test('a stopped server is reported as unavailable', async () => {
+  test('reports a stopped server as unavailable', async () => {
     const admin = await connect({ ...config, database: 'postgres' });
     connections.push(admin);
     await select(

@@ -33,7 +33,7 @@ describe.skipIf(mayLackPostgres())('compared with PostgreSQL', () => {
     await server[Symbol.asyncDispose]();
   });
 
-  /** A store on SQLite whose batches are also committed on PostgreSQL: both must have the same results. */
+  /** A store on SQLite whose batches are also committed on PostgreSQL: both must return the same results. */
   describeStore('SQLite and PostgreSQL', async () => {
     await empty(postgres);
     const sqlite = openDatabase(':memory:');
@@ -81,8 +81,8 @@ describe.skipIf(mayLackPostgres())('compared with PostgreSQL', () => {
 });
 
 /**
- * A dead process's lease is deleted on SQLite, and kept on PostgreSQL for the node that takes over, which therefore
- * returns more.
+ * A dead process's lease is deleted on SQLite, but kept on PostgreSQL for the node that takes over, which
+ * therefore returns more.
  */
 function comparable(name: string, value: unknown): unknown {
   return name === 'takenFrom' ? undefined : value;
@@ -90,7 +90,7 @@ function comparable(name: string, value: unknown): unknown {
 
 type AnyRead = (...args: unknown[]) => Promise<unknown>;
 
-/** Runs a read on both: returns the store's result, and records a fault if the other one differs. */
+/** Runs a read on both, returns the store's result, and records a fault if the other one differs. */
 function answerTwice(store: Store, name: keyof Store, read: AnyRead, faults: string[]): void {
   const ofStore = store[name] as AnyRead;
   const cursors = createCursors();
@@ -117,7 +117,7 @@ interface CursorQuery {
 }
 type Settled = PromiseSettledResult<unknown>;
 
-/** The number of a signal within its millisecond may differ between engines: each is queried with its own cursor. */
+/** A signal's number within its millisecond may differ between engines: each gets its own cursor. */
 function createCursors() {
   const known = new Map<string, unknown>();
   return {
@@ -140,7 +140,7 @@ function outcomeOf(settled: PromiseSettledResult<unknown>): unknown {
   return JSON.parse(JSON.stringify([bytesAsHex(settled.value)]));
 }
 
-/** Deletes every row, which takes a tenth of the time of creating the tables again. */
+/** Deletes every row, which takes a tenth of the time needed to create the tables again. */
 async function empty(db: Connection): Promise<void> {
   const { rows } = await db.ask(
     { name: '', text: 'SELECT tablename FROM pg_tables WHERE schemaname = current_schema()', members: null },

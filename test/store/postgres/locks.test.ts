@@ -15,6 +15,6 @@ test.each([
     ['makeKept', [{ request, name: 'countMail', args: [[], 0] }]],
     ['house', 'ten_a'],
   ],
-] as const)('%s locks what it decides by', (_what, call, locks) => {
+] as const)('%s locks what it depends on', (_what, call, locks) => {
   expect(locksOf(call)).toEqual(locks);
 });

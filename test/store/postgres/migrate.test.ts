@@ -10,7 +10,7 @@ describe.skipIf(mayLackPostgres())('the schema of a PostgreSQL database', () => 
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  test('is created once by one of several nodes that start at the same time', async () => {
+  test('is created only once by several nodes that start at the same time', async () => {
     const config = await server.createDatabase();
     const nodes = await Promise.all([connect(config), connect(config), connect(config)]);
     const results = await Promise.all(nodes.map((db) => migrate(db)));
@@ -18,7 +18,7 @@ describe.skipIf(mayLackPostgres())('the schema of a PostgreSQL database', () => 
     for (const db of nodes) await db.close();
   });
 
-  test('is not created in a database of another program', async () => {
+  test('is not created in a database of another application', async () => {
     const db = await connect(await server.createDatabase());
     await db.execute('CREATE TABLE invoices (id bigint)');
     await expect(migrate(db)).rejects.toMatchObject({ fault: 'foreign_database' });
@@ -26,7 +26,7 @@ describe.skipIf(mayLackPostgres())('the schema of a PostgreSQL database', () => 
     await db.close();
   });
 
-  test('is left unchanged by an older release', async () => {
+  test('is left unchanged by older releases', async () => {
     const db = await connect(await server.createDatabase());
     await migrate(db);
     await db.execute('UPDATE schema_version SET version = 1000');
@@ -34,7 +34,7 @@ describe.skipIf(mayLackPostgres())('the schema of a PostgreSQL database', () => 
     await db.close();
   });
 
-  test('compares every text by its bytes', async () => {
+  test('compares all texts by their bytes', async () => {
     const db = await connect(await server.createDatabase());
     await migrate(db);
     const { rows } = await db.ask(

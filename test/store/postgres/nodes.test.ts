@@ -40,13 +40,13 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
     return (await store.claimDeliveries({ lanes, ...terms }))[0];
   };
 
-  test('receive what others made due or changed, and not their own changes', async () => {
+  test('receive what others make due or change, but not their own changes', async () => {
     const [first, second, notify] = await twoNodes();
     const heard: { by: string; made: MadeDue }[] = [];
     first.onCommitted((made) => heard.push({ by: 'first', made }));
     second.onCommitted((made) => heard.push({ by: 'second', made }));
     const shared = () => heard.filter(({ by, made }) => by === 'second' && made.endpoints.includes('whk_a'));
-    // Wait until both listen: earlier messages are missed.
+    // Waits until both listen, because earlier messages are missed.
     await expect
       .poll(async () => {
         await first.pauseEndpoint('ten_a', 'whk_a', systemClock.now());
@@ -54,7 +54,7 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
         return shared().length;
       })
       .toBeGreaterThan(0);
-    // Earlier messages arrive with this one, or are still in transit.
+    // Earlier messages arrive together with this one, or are still in transit.
     await new Promise((resolve) => setTimeout(resolve, 100));
     heard.length = 0;
     for (const other of ['hello', 'null', '{}', '[1]']) await notify(`NOTIFY signalpost, '${other}'`);
@@ -86,7 +86,7 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
     expect(Math.abs(first.pulse().clockSkewMs ?? 0)).toBeLessThan(1_000);
   });
 
-  test('a node that takes over an endpoint gets its past attempts, including possible ones', async () => {
+  test('a node that takes over an endpoint gets its past attempts, including possible attempts', async () => {
     const [first, second] = await twoNodes();
     await addDelivery(first, 'dlv_1');
     await addDelivery(first, 'dlv_2');

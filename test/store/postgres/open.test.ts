@@ -45,12 +45,12 @@ describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
     expect(await first.countOthers()).toBe(0);
   });
 
-  test('announces what a commit made due, and responds to a probe', async () => {
+  test('announces what a commit makes due, and responds to a probe', async () => {
     const store = await open(await server.createDatabase());
     await store.createTenant(aTenant('ten_a'));
     const made: unknown[] = [];
     store.onCommitted((due) => made.push(due));
-    // A node that joins polls once for what others made due.
+    // A node that joins polls once for what others have made due.
     await expect.poll(() => made).toEqual([{ due: [], endpoints: [], sources: true }]);
     made.length = 0;
     await store.createKey(aKey('ten_a', { id: 'key_1' }), 9);
@@ -59,7 +59,7 @@ describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
     expect(made).toEqual([]);
   });
 
-  test('reads and writes again, without an error, after its connections were lost', async () => {
+  test('reads and writes again without errors after losing its connections', async () => {
     const config = await server.createDatabase();
     const store = await open(config);
     await store.createTenant(aTenant('ten_a'));
@@ -70,7 +70,7 @@ describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
     expect(await store.createKey(aKey('ten_a', { id: 'key_1' }), 9)).toBe(true);
   });
 
-  test('refuses a node with another master key', async () => {
+  test('rejects a node with another master key', async () => {
     const config = await server.createDatabase();
     const proofOf = (byte: number) => createKeyProof(Buffer.alloc(32, byte), `key ${byte}`);
     const first = await openPostgresStore({ config, clock: systemClock, keyProof: proofOf(1) });
@@ -90,7 +90,7 @@ describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
       { port: 1 },
       'The PostgreSQL server cannot be reached (ENOENT). Start it, or correct host and port in DATABASE_URL.',
     ],
-  ])('says what is wrong where it cannot be opened: %o', async (wrong, message) => {
+  ])('reports why it cannot be opened: %o', async (wrong, message) => {
     const config = { ...(await server.createDatabase()), ...wrong };
     await expect(openPostgresStore({ config, clock: systemClock })).rejects.toThrow(message);
   });
@@ -136,20 +136,20 @@ describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
     }
 
     test.each(['before', 'after'] as const)(
-      'stores it once, %s the server has committed, and reports success',
+      '%s the server has committed, stores the change once and reports success',
       async (when) => {
         const config = await server.createDatabase();
         const cutter = await startCutter(config);
         const store = await open(cutter.config);
         await store.createTenant(aTenant('ten_a'));
         cutter.arm(when);
-        // A second attempt would be refused, because the ID exists.
+        // A second attempt would be rejected, because the ID exists.
         expect(await store.createKey(aKey('ten_a', { id: 'key_1' }), 9)).toBe(true);
         expect(await store.findKey('hash-of-key_1')).toMatchObject({ key: { id: 'key_1' } });
       },
     );
 
-    test('stores it once if the server closes the connection', async () => {
+    test('stores the change once if the server closes the connection', async () => {
       const config = await server.createDatabase();
       const store = await open(config);
       await store.createTenant(aTenant('ten_a'));

@@ -6,7 +6,7 @@ import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { buildCampaignListSql, WINDOW_SQL } from '../../../src/store/sqlite/reads/campaigns.ts';
 import { buildCompanyListSql, TOP_SIGNALS_SQL } from '../../../src/store/sqlite/reads/companies.ts';
 
-/** SQLite's plan for a statement, in its words. */
+/** SQLite's plan for a statement, as SQLite describes it. */
 function planOf({ sql, values }: { sql: string; values: readonly unknown[] }): string {
   const db = openDatabase(':memory:');
   onTestFinished(() => void db.close());
@@ -19,7 +19,7 @@ test.each<[string, CampaignStatus[], string]>([
   ['no filter', [], 'campaigns_by_time'],
   ['one status', ['active'], 'campaigns_by_status'],
   ['several statuses', ['active', 'draft'], 'campaigns_by_time'],
-])('a page of campaigns for %s is a walk along an index, never a sort', (_, statuses, index) => {
+])('a page of campaigns for %s is an index scan, never a sort', (_, statuses, index) => {
   for (const after of [null, [1, 'cam_1']]) {
     const plan = planOf(buildCampaignListSql('ten_a', { statuses, limit: 25, after }));
     expect(plan).toContain(`USING INDEX ${index}`);
@@ -34,7 +34,7 @@ test.each<[string, Partial<CompanyQuery>, string]>([
   ['a part of a name', { search: 'a' }, 'companies_by_time'],
   ['the order by activity', { sort: '-last_signal_at' }, 'companies_by_activity'],
   ['an industry by activity', { sort: '-last_signal_at', industries: ['a'] }, 'companies_by_activity'],
-])('a page of companies for %s is a walk along an index, never a sort', (_, query, index) => {
+])('a page of companies for %s is an index scan, never a sort', (_, query, index) => {
   const all = { domains: [], industries: [], search: null, sort: '-created_at', limit: 25 } as const;
   for (const after of [null, [1, 'cmp_1']]) {
     const plan = planOf(buildCompanyListSql('ten_a', { ...all, ...query, after } as CompanyQuery));
@@ -43,19 +43,19 @@ test.each<[string, Partial<CompanyQuery>, string]>([
   }
 });
 
-test('companies at given domains are looked up, not scanned', () => {
+test('looks up companies at given domains instead of scanning', () => {
   const query = { domains: ['a.com', 'b.com'], industries: [], search: null, limit: 25, after: null };
   const plan = planOf(buildCompanyListSql('ten_a', { ...query, sort: '-created_at' }));
   expect(plan).toContain('companies_by_domain (tenant_id=? AND domain=?)');
 });
 
-test("a window of a campaign's events is one scan of the table", () => {
+test("reads a window of a campaign's events in one scan of the table", () => {
   const plan = planOf({ sql: WINDOW_SQL, values: ['cam_1', 0, '', 9, 100] });
   expect(plan).toContain('USING PRIMARY KEY (campaign_id=? AND (occurred_at,event_key)>(?,?)');
   expect(plan).not.toContain('TEMP B-TREE');
 });
 
-test("a company's best signals are ranked from the index alone", () => {
+test("ranks a company's best signals from the index alone", () => {
   const plan = planOf({ sql: TOP_SIGNALS_SQL, values: ['ten_a', 'acme.com', 0, 5] });
   expect(plan).toContain('USING COVERING INDEX signals_by_domain');
 });

@@ -5,7 +5,7 @@ import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { keyReads } from '../../../src/store/sqlite/reads/accounts.ts';
 import { profileReads } from '../../../src/store/sqlite/reads/profiles.ts';
 
-/** The statements that `create` prepares. */
+/** The statements prepared by `create`. */
 function statementsOf(db: Database, create: (db: Database) => unknown): string[] {
   const texts: string[] = [];
   const spy = new Proxy(db, {
@@ -32,7 +32,7 @@ test.each([
     profileReads,
     'SEARCH icp_profiles USING INDEX icp_profiles_by_tenant (tenant_id=? AND (created_at,id)>(?,?))',
   ],
-])('a page of %s is a walk along an index, never a sort', (_, create, plan) => {
+])('a page of %s is an index scan, never a sort', (_, create, plan) => {
   const db = openDatabase(':memory:');
   migrate(db);
   const pages = statementsOf(db, create).filter((text) => text.includes(':createdAt'));

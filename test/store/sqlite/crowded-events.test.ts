@@ -6,7 +6,7 @@ import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { anEndpoint, aRoutedEvent, aSignal, aTenant, T0 } from '../../support/store.ts';
 
-/** Scanning all of them for each one would take half a minute. */
+/** So many that scanning all of them for each one would take half a minute. */
 const DELIVERIES = 6_000;
 const MOST_MS = 6_000;
 
@@ -35,14 +35,14 @@ afterEach(() => void db.close());
 
 const count = (sql: string) => db.prepare<[], number>(`SELECT count(*) FROM ${sql}`).pluck().get();
 
-/** Repeats the step until nothing is left; returns the total time. */
+/** Repeats the step until nothing is left, and returns the total time. */
 function timed(step: () => boolean): number {
   const began = performance.now();
   for (let steps = 0; !step(); steps++) if (steps === DELIVERIES) throw new Error('It does not end.');
   return performance.now() - began;
 }
 
-test('an event with thousands of deliveries is erased in linear time', () => {
+test('erases an event with thousands of deliveries in linear time', () => {
   expect(changes.deleteSignal('ten_a', 'sig_1', T0)).toBe(true);
   const took = timed(() => changes.continueErasure({ tenantId: 'ten_a', leadId: 'sig_1' }).isDone);
   expect(count("deliveries WHERE status = 'discarded' AND body_id IS NULL")).toBe(DELIVERIES);
@@ -58,7 +58,7 @@ test('thousands of dead letters of one event expire in linear time', () => {
   expect(took).toBeLessThan(MOST_MS);
 });
 
-test('thousands of old deliveries of one event, each with its own body, are removed in linear time', () => {
+test('removes thousands of old deliveries of one event, each with its own body, in linear time', () => {
   db.exec(`UPDATE deliveries SET status = 'discarded', next_attempt_at = NULL;
     INSERT INTO delivery_bodies (body) SELECT id FROM deliveries WHERE id <> 'dlv_0';
     WITH own (id, n) AS (SELECT id, row_number() OVER (ORDER BY id) FROM delivery_bodies),

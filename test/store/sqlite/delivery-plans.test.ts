@@ -19,7 +19,7 @@ const ANY: WalkTerms = {
   direction: 'DESC',
 };
 
-/** SQLite's plan for every statement that `use` prepares, by its text. */
+/** SQLite's plan for every statement prepared by `use`, by its text. */
 function plansOf(use: (db: Database) => void): Map<string, string> {
   const db = openDatabase(':memory:');
   migrate(db);
@@ -80,7 +80,7 @@ test.each(walks)('a page of deliveries by %s is an index scan, never a sort', (_
   }
 });
 
-test('filters covered by an index are checked in the index alone', () => {
+test('checks filters covered by an index in the index alone', () => {
   for (const terms of [{ eventType: 'deal.changed' }, { statuses: ['dead'], endpointId: 'whk_a' }] as const) {
     const plans = plansOf((db) => {
       createDeliveryWalk(db)(
@@ -96,7 +96,7 @@ test('filters covered by an index are checked in the index alone', () => {
   }
 });
 
-/** SQLite's program for each statement that `work` runs, in order; every statement changes a row, and returns 1. */
+/** SQLite's program for each statement of `work`, in order; every statement changes a row and returns 1. */
 function programsOf(work: (db: Database) => void): string[][] {
   const db = openDatabase(':memory:');
   migrate(db);
@@ -129,7 +129,7 @@ function programsOf(work: (db: Database) => void): string[][] {
   return programs;
 }
 
-/** A statement with a trigger, or one that writes what it reads from a query, needs a journal of its pages. */
+/** A statement that has a trigger, or writes what it reads from a query, needs a journal of its pages. */
 function expectNoJournal(programs: readonly string[][]): void {
   for (const program of programs) {
     expect(program).not.toContain('Program');
@@ -142,8 +142,8 @@ test('storing a delivered outcome runs no trigger and needs no statement journal
     const statements = deliveriesSql(db);
     statements.insertAttempt('att_1', 'dlv_1', 1, 0, 5, '{}');
     statements.finishDelivered(1, 'dlv_1', 0);
-    statements.countAttempt('whk_1', 0, 9); // searches for its row, and remembers it
-    statements.countAttempt('whk_1', 0, 9); // knows it
+    statements.countAttempt('whk_1', 0, 9); // searches for its row and remembers it
+    statements.countAttempt('whk_1', 0, 9); // remembers its row
   });
   expect(programs.map((program) => program.includes('IdxInsert'))).toEqual([true, true, true, false, false]);
   expectNoJournal(programs);
@@ -168,7 +168,7 @@ test('storing a signal or an event runs no trigger and needs no statement journa
   expectNoJournal(programs);
 });
 
-test('a count whose row was rolled back or merged is found again', () => {
+test('finds the row of a count again after a rollback or a merge', () => {
   const db = openDatabase(':memory:');
   migrate(db);
   const { countAttempt, mergeHours, deleteMergedHours } = deliveriesSql(db);
@@ -177,7 +177,7 @@ test('a count whose row was rolled back or merged is found again', () => {
   db.exec('BEGIN');
   countAttempt('whk_a', 25, 9);
   db.exec('ROLLBACK');
-  countAttempt('whk_b', 25, 9); // gets the number of the row that was rolled back
+  countAttempt('whk_b', 25, 9); // gets the number of the rolled-back row
   countAttempt('whk_a', 25, 9);
   countAttempt('whk_a', 25, 9);
   expect(counts()).toEqual([

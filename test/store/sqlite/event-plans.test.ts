@@ -6,7 +6,7 @@ import { eventPageSql, type TypeShape } from '../../../src/store/sqlite/reads/ev
 test.each<[TypeShape, string]>([
   ['any', 'events_by_time (tenant_id=? AND '],
   ['one', 'events_by_type (tenant_id=? AND type=? AND '],
-])('a page of events of %s type is a walk along an index, never a sort', (shape, index) => {
+])('a page of events of %s type is an index scan, never a sort', (shape, index) => {
   const db = openDatabase(':memory:');
   migrate(db);
   const values = { tenantId: 't', type: 'x', types: '[]', from: 0, to: 1, createdAt: 1, id: 'e', limit: 1 };

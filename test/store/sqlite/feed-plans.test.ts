@@ -3,7 +3,7 @@ import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { FEED_SQL } from '../../../src/store/sqlite/reads/events.ts';
 
-test('a range of a feed is two scans in commit order, and reads no delivery of another event', () => {
+test('a range of a feed is two scans in commit order that read no delivery of another event', () => {
   const db = openDatabase(':memory:');
   migrate(db);
   const values = { tenantId: 't', endpointId: 'w', after: 0, until: 1, limit: 1 };

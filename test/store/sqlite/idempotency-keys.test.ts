@@ -49,7 +49,7 @@ function keep(key: string, body: string, { tenantId = 'ten_a', expiresAt = T0 + 
 
 const kept = () => db.prepare('SELECT key FROM idempotency_keys ORDER BY key').pluck().all();
 
-/** Returns the number of pieces. */
+/** Runs it to the end, and returns the number of pieces. */
 function forget(texts: string[]): number {
   const mentioned = answeredAtOnce({ mentions: mentionsSql(db) }) as Asks<MentionStatements>;
   const forgetSome = runAtOnce(createAnswerEraser(mentioned));
@@ -60,13 +60,13 @@ function forget(texts: string[]): number {
   return pieces;
 }
 
-/** A step of a request, with its own changes; none has an actor. */
+/** A step of a request with its own changes, none of which has an actor. */
 function makeKept(changes: Record<string, (...args: never[]) => Script<unknown>>, call: KeptCall): unknown {
   return runAtOnce(keptStepChanges(ask, changes, function* () {}).makeKept)(call);
 }
 
 describe('an erasure', () => {
-  test('deletes stored responses that contain the person, of that tenant only', () => {
+  test("deletes only that tenant's stored responses that contain the person", () => {
     keep('by-id', '{"data":{"id":"led_1"}}');
     keep('by-address', '{"data":{"email":"ann@example.com"}}');
     keep('by-name', JSON.stringify({ data: { name: 'Ann "the" \\ O\'Neil' } }));
@@ -76,7 +76,7 @@ describe('an erasure', () => {
     expect(kept()).toEqual(['another', 'elsewhere']);
   });
 
-  test('scans many responses in pieces, fewer at a time if they are large', () => {
+  test('scans many responses in pieces, with fewer at a time if they are large', () => {
     for (let n = 0; n < 3_000; n++) keep(`small-${n}`, `{"data":{"id":"led_${(n % 100) + 100}"}}`);
     expect(forget(['led_107'])).toBe(4);
     expect(kept()).toHaveLength(2_970);
@@ -92,7 +92,7 @@ describe('an erasure', () => {
     expect(kept()).toEqual(['running']);
   });
 
-  test('deletes the recorded steps of a running request about the person', () => {
+  test('deletes steps about the person that a running request has recorded', () => {
     const request = { tenantId: 'ten_a', route: 'POST /v1/leads', key: 'running', fingerprint: 'f' };
     keys.bidForKey(request, aBid('t', T0));
     const { changes } = answeredAtOnce({ changes: { found: () => ({ email: 'ann@example.com' }) } });
@@ -100,13 +100,13 @@ describe('an erasure', () => {
     makeKept(changes, { ...call, name: 'found', args: [] });
     forget(['ann@example.com']);
     expect(kept()).toEqual([]);
-    // It continues, and leaves nothing behind.
+    // The request continues, and leaves nothing behind.
     makeKept(changes, { ...call, name: 'found', args: [] });
     expect(keys.answerKey(request, 't', { status: 201, location: null, body: '{}' })).toBe(false);
   });
 });
 
-test('expired keys are deleted by later reservations, a limited number each time', () => {
+test('later reservations delete expired keys, a limited number each time', () => {
   for (let i = 0; i < 50; i++) keep(`old-${i}`, '{}');
   const reserve = (key: string, now: number) =>
     keys.bidForKey({ tenantId: 'ten_a', route: 'POST /v1/leads', key, fingerprint: 'f' }, aBid(key, now));

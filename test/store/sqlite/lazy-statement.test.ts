@@ -11,7 +11,7 @@ test('a connection prepares a statement once for all callers, and once per row m
   db.close();
 });
 
-test('invalid SQL fails when it is run, every time', () => {
+test('invalid SQL fails every time it is run', () => {
   const db = openDatabase(':memory:');
   const wrong = db.prepare('SELECT absent');
   expect(() => wrong.get()).toThrow('no such column');

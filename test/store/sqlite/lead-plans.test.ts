@@ -19,7 +19,7 @@ const ANY: LeadQuery = {
   after: null,
 };
 
-/** SQLite's plan for a page, in its words. */
+/** SQLite's plan for a page, as SQLite describes it. */
 function planOf(query: Partial<LeadQuery>): string {
   const db = openDatabase(':memory:');
   migrate(db);
@@ -56,7 +56,7 @@ describe('a page of leads is an index scan, never a sort', () => {
     }
   });
 
-  test('in order of score, with any filter except the domain', () => {
+  test('in order of score, with any filter other than the domain', () => {
     const query: Partial<LeadQuery> = {
       stages: ['new'],
       classifications: ['hot'],
@@ -97,7 +97,7 @@ test.each([
     'SELECT signal_id FROM signal_people WHERE tenant_id = ? AND key IN (SELECT value FROM json_each(?))',
     'PRIMARY KEY',
   ],
-])('%s are found by an index', (_, sql, index) => {
+])('finds %s by an index', (_, sql, index) => {
   const db = openDatabase(':memory:');
   migrate(db);
   const values = Array.from(sql.matchAll(/\?/g), () => '1');

@@ -17,7 +17,7 @@ const FOLDER = join(import.meta.dirname, '../../../src/store/sqlite/migrations')
 const MIGRATIONS = readdirSync(FOLDER).sort();
 const LATEST = MIGRATIONS.length;
 
-test('an empty file is migrated to the latest schema, once', async () => {
+test('migrates an empty file to the latest schema, once', async () => {
   const file = join(tempFolder(), 'signalpost.db');
   expect(await migrateSqlite(file, PROOF)).toEqual({ from: 0, to: LATEST });
   expect(await migrateSqlite(file, PROOF)).toEqual({ from: LATEST, to: LATEST });
@@ -34,7 +34,7 @@ test('every table is strict about its types', async () => {
   db.close();
 });
 
-test('a newer schema is refused and left unchanged', async () => {
+test('rejects a newer schema and leaves it unchanged', async () => {
   const file = join(tempFolder(), 'signalpost.db');
   await migrateSqlite(file, PROOF);
   const db = new Sqlite(file);
@@ -44,7 +44,7 @@ test('a newer schema is refused and left unchanged', async () => {
   db.close();
 });
 
-test('bodies stored with each delivery stay with their deliveries', async () => {
+test('keeps bodies that were stored with each delivery', async () => {
   const { file, before } = atVersion(13);
   before.exec(`
     INSERT INTO tenants VALUES ('ten_a', 'A', 'pro', NULL, 1);
@@ -66,7 +66,7 @@ test('bodies stored with each delivery stay with their deliveries', async () => 
   await store.close();
 });
 
-test('endpoints that an event was not sent to are still listed', async () => {
+test('still lists the endpoints to which an event was not sent', async () => {
   const { file, before } = atVersion(29);
   before.exec(`
     INSERT INTO tenants (id, name, plan, created_at) VALUES ('ten_a', 'A', 'pro', 1);
@@ -88,7 +88,7 @@ test('endpoints that an event was not sent to are still listed', async () => {
   await store.close();
 });
 
-test('rows from before the commit order come first in it, by time', async () => {
+test('rows from before the commit order was introduced come first in it, by time', async () => {
   const { file, before } = atVersion(31);
   before.exec(`
     INSERT INTO tenants (id, name, plan, created_at) VALUES ('ten_a', 'A', 'pro', 1), ('ten_b', 'B', 'pro', 1);
@@ -120,7 +120,7 @@ test('rows from before the commit order come first in it, by time', async () => 
   db.close();
 });
 
-test('migrations call no custom functions, which could change later: they run on any connection', () => {
+test('migrations run on any connection, without custom functions, which could change later', () => {
   const db = new Sqlite(':memory:');
   for (const file of MIGRATIONS) {
     expect(() => db.exec(readFileSync(join(FOLDER, file), 'utf8')), file).not.toThrow();
@@ -133,7 +133,7 @@ function atVersion(version: number) {
   const file = join(tempFolder(), 'signalpost.db');
   const before = new Sqlite(file);
   before.pragma('foreign_keys = OFF');
-  // Each statement is a separate commit, which takes some disks a second.
+  // Each statement would be a separate commit, which takes a second on some disks.
   before.pragma('synchronous = OFF');
   for (const name of MIGRATIONS.slice(0, version)) before.exec(readFileSync(join(FOLDER, name), 'utf8'));
   before.pragma(`user_version = ${version}`);
@@ -141,7 +141,7 @@ function atVersion(version: number) {
   return { file, before };
 }
 
-test('a subscription to lead.created gets that event from then on, and no other endpoint changes', async () => {
+test('only a subscription to lead.created gets that event from then on', async () => {
   const { file, before } = atVersion(52);
   const settings = (label: string) => JSON.stringify({ label, event_types: ['lead.enriched'], min_score: 0 });
   before.exec(`
@@ -159,7 +159,7 @@ test('a subscription to lead.created gets that event from then on, and no other 
   db.close();
 });
 
-test('a closed deal moves its open lead, and the stage of a closed lead determines its deal', async () => {
+test('a closed deal closes its open lead, and the stage of a closed lead determines its deal', async () => {
   const { file, before } = atVersion(44);
   const wire = (id: string, stage: string, status: string | null) =>
     JSON.stringify({

@@ -31,20 +31,20 @@ async function aStoreFile(): Promise<string> {
 }
 
 describe('opening', () => {
-  test('a missing folder is created', async () => {
+  test('creates a missing folder', async () => {
     const file = join(tempFolder(), 'a', 'b', 'signalpost.db');
     await (await open(file)).close();
     expect(existsSync(file)).toBe(true);
   });
 
-  test('stored data is there after reopening', async () => {
+  test('still has stored data after reopening', async () => {
     const file = await aStoreFile();
     const store = await open(file);
     expect(await store.getTenant('ten_a')).toEqual(aTenant('ten_a').tenant);
     await store.close();
   });
 
-  test('every commit reaches the disk before it counts', () => {
+  test('commits reach the disk before they count', () => {
     const db = openDatabase(join(tempFolder(), 'signalpost.db'));
     const setting = (name: string) => db.pragma(name, { simple: true });
     expect(setting('synchronous')).toBe(2); // FULL
@@ -65,19 +65,19 @@ describe('opening', () => {
 });
 
 describe('refusing to open', () => {
-  test('a folder that cannot be created is named, with a solution', async () => {
+  test('names a folder that cannot be created, with a solution', async () => {
     const blocker = join(tempFolder(), 'a-file');
     writeFileSync(blocker, '');
     await expectRefusal(join(blocker, 'data', 'signalpost.db'), 'folder_not_writable', /a-file.*DATA_DIR/s);
   });
 
-  test('a file that is not a database is left unchanged', async () => {
+  test('leaves a file that is not a database unchanged', async () => {
     const file = join(tempFolder(), 'signalpost.db');
     writeFileSync(file, 'Dear diary, '.repeat(1000));
     await expectRefusal(file, 'not_a_database', /not a SQLite database.*Move it away/s);
   });
 
-  test('no tables are created in a database of another program', async () => {
+  test('creates no tables in a database of another application', async () => {
     const file = join(tempFolder(), 'signalpost.db');
     const other = new Sqlite(file);
     other.exec('CREATE TABLE photos (id INTEGER)');
@@ -85,7 +85,7 @@ describe('refusing to open', () => {
     await expectRefusal(file, 'foreign_database', /another program/);
   });
 
-  test('a schema of a newer release is refused', async () => {
+  test('rejects a schema of a newer release', async () => {
     const file = await aStoreFile();
     const db = new Sqlite(file);
     db.pragma('user_version = 999');
@@ -104,12 +104,12 @@ describe('refusing to open', () => {
     expect(checkEverything(file).findings).toContainEqual({ part: 'references', detail });
   });
 
-  test('a damaged page is found', async () => {
+  test('finds a damaged page', async () => {
     const file = await aStoreFile();
     const db = new Sqlite(file);
     db.unsafeMode();
     db.pragma('writable_schema = ON');
-    // Two tables on one page: the result of a misdirected write.
+    // Two tables share one page, as after a misdirected write.
     db.exec(
       "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'events') WHERE name = 'signals'",
     );
@@ -117,7 +117,7 @@ describe('refusing to open', () => {
     await expectRefusal(file, 'damaged', /damaged.*Restore a backup/s);
   });
 
-  test('a file locked by another process is reported as such', async () => {
+  test('reports a file locked by another process', async () => {
     const file = await aStoreFile();
     const other = new Sqlite(file);
     other.pragma('locking_mode = EXCLUSIVE');
@@ -130,7 +130,7 @@ describe('refusing to open', () => {
     expect(checkEverything(await aStoreFile())).toEqual({ findings: [], total: 0 });
   });
 
-  test('of a large file, only the essential tables are read', async () => {
+  test('reads only the essential tables of a large file', async () => {
     const file = await aStoreFile();
     const db = openDatabase(file);
     db.pragma('foreign_keys = OFF');

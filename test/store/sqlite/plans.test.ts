@@ -7,20 +7,20 @@ import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { createReads } from '../../../src/store/sqlite/sqlite-store.ts';
 import { createWriteAheadLog } from '../../../src/store/sqlite/transaction.ts';
 
-/** Tables in which a tenant may have a million rows. */
+/** Tables in which a tenant can have a million rows. */
 const LARGE =
   /^(signals|signal_places|signal_people|signal_near_keys|signal_feedback|signal_triage|source_signals|leads|lead_\w+|stage_moves|companies|events|event_skips|deliveries|delivery_bodies|attempts|campaign_\w+|audit)$/;
 
 /**
- * Statements that scan an index from its start, up to a limit; or all rows of a tenant, because their result concerns
- * all.
+ * Statements that scan an index from its start up to a limit, or all rows of a tenant because their result
+ * covers all of them.
  */
 const WALKS = [
   /WHERE (s\.)?tenant_id = \? ORDER BY (s\.)?seq DESC LIMIT/,
   /ORDER BY l\.rowid LIMIT/,
   /FROM leads INDEXED BY leads_by_worth WHERE tenant_id = \? GROUP BY stage/,
   /FROM audit ORDER BY position LIMIT/,
-  // After a clock change: all waiting deliveries are updated at once.
+  // After a clock change, all waiting deliveries are updated at once.
   /^UPDATE deliveries SET next_attempt_at/,
 ];
 
@@ -28,7 +28,7 @@ const db = openDatabase(':memory:');
 migrate(db);
 afterAll(() => db.close());
 
-/** Every statement that is prepared for reads and changes. */
+/** Every statement prepared for reads and changes. */
 function allStatements(): string[] {
   const texts = new Set<string>();
   const listening = new Proxy(db, {
@@ -47,7 +47,7 @@ function allStatements(): string[] {
   return [...texts].map((text) => text.replace(/\s+/g, ' ').trim());
 }
 
-/** Tables by their aliases in a statement. */
+/** The tables of a statement by their aliases. */
 function tableOf(sql: string, name: string): string {
   return new RegExp(`(?:FROM|JOIN|,)\\s+(\\w+)\\s+(?:AS\\s+)?${name}\\b`).exec(sql)?.[1] ?? name;
 }
@@ -71,7 +71,7 @@ function wideSteps(sql: string): string[] {
     });
 }
 
-test('every statement is valid SQL, including those that no test runs', () => {
+test('every statement is valid SQL, including those not run by any test', () => {
   for (const sql of allStatements().filter(
     (text) => !text.startsWith('PRAGMA') && !/^(BEGIN|COMMIT|ROLLBACK)/.test(text),
   )) {

@@ -22,7 +22,7 @@ const ANY: StoredSignalQuery = {
   ...{ from: null, to: null, minScore: null, q: null, explain: false, limit: 25, after: null },
 };
 
-/** A number from 0 to below `most`; the same in each run of a seed. */
+/** A number from 0 to below `most`, the same in each run with a seed. */
 type Pick = (most: number) => number;
 
 /** A poller: what it has read, and its position. It outlives any store. */
@@ -55,7 +55,7 @@ async function drain(store: Store, poller: Poller, pick: Pick): Promise<void> {
 }
 
 /**
- * A commit of a writer: usually a few signals, sometimes hundreds; some of other platforms, for pollers with a
+ * A commit of a writer: usually a few signals, sometimes hundreds; some on other platforms, for pollers with a
  * filter.
  */
 function aCommit(writer: number, n: number, pick: Pick): NewSignal[] {
@@ -73,7 +73,7 @@ function aCommit(writer: number, n: number, pick: Pick): NewSignal[] {
 }
 
 test.each([1, 2, 3])(
-  'eight writers, restarts and pages of any size: a poller gets each row once, in the order of commit (seed %i)',
+  'with eight writers, restarts and any page size, a poller gets each row once, in commit order (seed %i)',
   async (seed) => {
     const { fraction } = createSeededRandom(Buffer.alloc(32))(String(seed));
     const pick: Pick = (most) => Math.floor(fraction() * most);
@@ -93,7 +93,7 @@ test.each([1, 2, 3])(
     for (let n = 0; n < COMMITS_OF_EACH; n++) {
       const commits = Array.from({ length: WRITERS }, (_, writer) => {
         const signals = aCommit(writer, n, pick);
-        // Makes the whole change fail: nothing is stored, and none of its numbers is ever visible.
+        // Makes the whole change fail, so that nothing is stored and none of its numbers ever shows.
         const broken = pick(6) === 0 ? [aSignal('ten_a', { profileId: 'icp_none' })] : [];
         return store.commitSignals([...signals, ...broken]).then(
           () => {
@@ -130,7 +130,7 @@ test.each([1, 2, 3])(
   },
 );
 
-test('a waiting poller gets each row once that two processes store in one file', async () => {
+test('a waiting poller gets each row once when two processes store in one file', async () => {
   const file = join(tempFolder(), 'signalpost.db');
   const store = await openSqliteStore({ file, clock: systemClock, writerThread: true });
   onTestFinished(() => store.close());

@@ -31,7 +31,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The look-ups of a request for its tenant. */
+/** The look-ups that a request makes for its tenant. */
 const ask = (store: Store) =>
   Promise.all([
     store.findKey(key.hash),
@@ -40,7 +40,7 @@ const ask = (store: Store) =>
     store.listEndpoints(TENANT),
   ]);
 
-it('the look-ups of a request are read once, as long as nothing changes', async () => {
+it('the look-ups of a request are read only once while nothing changes', async () => {
   const first = await ask(here);
   const second = await ask(here);
   for (const [n, answer] of first.entries()) expect(second[n]).toBe(answer);
@@ -68,7 +68,7 @@ it.each<[string, (store: Store) => Promise<unknown>]>([
     (store) => store.updateEndpoint({ ...endpoint, secretLast4: 'wxyz' }, T0 + 1),
   ],
   ['an endpoint that is deleted', (store) => store.deleteEndpoint(TENANT, endpoint.id, T0 + 1)],
-])('%s is seen at once, in this process and in every other on the file', async (_, change) => {
+])('%s is visible immediately, in this process and in all others on the file', async (_, change) => {
   for (const store of [here, there]) await ask(store);
   await change(there);
   const fresh = (await openTestStore({ file, clock: createManualClock(T0) })).store;
@@ -77,7 +77,7 @@ it.each<[string, (store: Store) => Promise<unknown>]>([
   for (const store of [here, there]) expect(await ask(store)).toEqual(expected);
 });
 
-it('a change of any column of the four tables is detected', () => {
+it('detects a change of any column of the four tables', () => {
   const db = openDatabase(file);
   const revision = () => db.prepare('SELECT revision FROM tenants WHERE id = ?').pluck().get(TENANT);
   for (const table of ['tenants', 'api_keys', 'icp_profiles', 'webhook_endpoints']) {
@@ -131,7 +131,7 @@ describe('the cache of tenant data', () => {
     expect(asked).toEqual(['ten_b text']);
   });
 
-  it('does not cache a result larger than its limit, and evicts nothing for it', () => {
+  it('neither caches a result larger than its limit nor evicts anything for it', () => {
     ask('ten_a', 'text', 40);
     ask('ten_a', 'large', 1_000);
     ask('ten_a', 'large', 1_000);

@@ -9,7 +9,7 @@ import { tempFolder } from './temp-folder.ts';
 
 const LEASE_MS = 75_000;
 
-/** Two stores on one file, like two processes, and a delivery and a source held by the first. */
+/** Two stores on one file, like two processes, with a delivery and a source held by the first one. */
 async function twoStores() {
   const file = join(tempFolder(), 'store.db');
   const clock = createManualClock(T0);
@@ -48,7 +48,7 @@ test('a second process takes nothing from a live one when it starts', async () =
   expect([await claim(second, 'lease_2'), await read(second, 'run_2')]).toEqual([[], []]);
 });
 
-test('what a process held is free for others once it has ended', async () => {
+test('what a process held is free for others once it ends', async () => {
   const { first, second } = await twoStores();
   await first.close();
   await second.recoverDeliveries({ own: false });
@@ -58,7 +58,7 @@ test('what a process held is free for others once it has ended', async () => {
   expect(await read(second, 'run_2', T0 + 60_000)).toEqual(['src_1']);
 });
 
-test('a source whose process ended while reading it rests with an error; the third time in a row, it is paused', async () => {
+test('a source whose process ends during a run backs off, and is paused the third time', async () => {
   const { first, file } = await twoStores();
   await first.close();
   const after = async (now: number) => {
@@ -96,7 +96,7 @@ test('a source whose process ended while reading it rests with an error; the thi
   expect((await after(twice.due + 1)).mail).toHaveLength(1);
 });
 
-test('a run that ends, with any result, resets that count', async () => {
+test('a run that ends with any result resets the count of interrupted runs', async () => {
   const { first, second } = await twoStores();
   await first.close();
   await second.recoverSources({ own: true, now: T0 });

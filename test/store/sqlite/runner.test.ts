@@ -24,7 +24,7 @@ test('a change is part of the transaction of its caller', () => {
   expect(keys()).toEqual([]);
 });
 
-test('a batch of named changes is committed in order, and a failed one does not affect the others', () => {
+test('commits a batch of named changes in order, and a failed one does not affect the others', () => {
   const commit = createCommitter(db);
   const { values, failed } = commit([
     ['createKey', [aKey('ten_a', { id: 'key_1' }), 100]],

@@ -9,7 +9,7 @@ import { ANY, rowsOf } from '../contract/signal-list.ts';
 import { tempFolder } from './temp-folder.ts';
 
 const POSTS = 200;
-/** "b b" does not occur, and each post has ten thousand candidates for it. */
+/** "b b" does not occur, but each post has ten thousand candidates for it. */
 const TEXT = 'a b '.repeat(10_000);
 
 async function filledStore() {
@@ -22,14 +22,14 @@ async function filledStore() {
   return store;
 }
 
-test('a phrase of common words that does not occur delays nobody else, and existing ones are found', async () => {
+test('a missing phrase of common words delays nobody else, and existing phrases are found', async () => {
   const store = await filledStore();
   const search = (q: string) => store.listSignals('ten_a', { ...ANY, q, limit: 5 });
   expect(rowsOf(await search('"a b a"'))).toHaveLength(5);
   const before = performance.eventLoopUtilization();
   expect(rowsOf(await search('"b b"'))).toEqual([]);
   const { active, idle } = performance.eventLoopUtilization(before);
-  // In the server's own thread, all of it would have been active.
+  // In the server's own thread, all of this time would have been active.
   expect(active).toBeLessThan((active + idle) / 2);
 });
 
@@ -41,7 +41,7 @@ test('concurrent searches each get their own result', async () => {
   expect(found[0]?.last).toEqual(found[4]?.last);
 });
 
-test('a search of one tenant waits for one of another, not for all of them', async () => {
+test('a search of one tenant waits for one search of another, not for all of them', async () => {
   const store = await filledStore();
   await store.createTenant(aTenant('ten_b'));
   const ended: string[] = [];
@@ -52,7 +52,7 @@ test('a search of one tenant waits for one of another, not for all of them', asy
   expect(ended.indexOf('ten_b')).toBeLessThan(3);
 });
 
-test('only phrases use the other thread', () => {
+test('uses the other thread only for phrases', () => {
   expect(['crm', 'crm tool', null].map((q) => isLongSearch({ q }))).toEqual([false, false, false]);
   expect(['"crm tool"', 'follow-up', 'x "a b c'].map((q) => isLongSearch({ q }))).toEqual([true, true, true]);
 });

@@ -19,7 +19,7 @@ const VALUES = {
 /** The step that combines the rows into one. */
 const GATHERING = /^(CO-ROUTINE|SCAN) \(subquery-\d+\)$/;
 
-/** SQLite's plan for the rows of a page, in its words. */
+/** SQLite's plan for the rows of a page, as SQLite describes it. */
 function planOf(shape: Shape, source: RowSource): string {
   const db = openDatabase(':memory:');
   migrate(db);
@@ -55,7 +55,7 @@ describe('a page of signals is an index scan, never a sort', () => {
 });
 
 test.each(['tenant', 'terms'] as const)(
-  'best first within a window or a few hits, only their numbers are sorted (%s)',
+  'best first within a window or a few hits sorts only their numbers (%s)',
   (source) => {
     const plan = planOf('sorted', source);
     expect(plan).toContain(
@@ -67,20 +67,17 @@ test.each(['tenant', 'terms'] as const)(
   },
 );
 
-test.each(['tenant open', 'terms open'] as const)(
-  'what was dealt with is passed by its number (%s)',
-  (source) => {
-    const plan = planOf('newestFirst', source);
-    expect(plan).toContain('SEARCH x USING INTEGER PRIMARY KEY (rowid=?)');
-    expect(plan).not.toContain('TEMP B-TREE');
-  },
-);
+test.each(['tenant open', 'terms open'] as const)('skips handled signals by their number (%s)', (source) => {
+  const plan = planOf('newestFirst', source);
+  expect(plan).toContain('SEARCH x USING INTEGER PRIMARY KEY (rowid=?)');
+  expect(plan).not.toContain('TEMP B-TREE');
+});
 
 test.each([
   ['triage done', 'signal_triage_done'],
   ['triage snoozed', 'signal_triage_snoozed'],
   ['triage open assigned', 'signal_triage_by_assignee'],
-] as const)('%s is a walk along the few of its kind', (source, index) => {
+] as const)('%s scans only the few of its kind', (source, index) => {
   const plan = planOf('newestFirst', source);
   expect(plan).toMatch(new RegExp(`SEARCH x USING (?:COVERING )?INDEX ${index} \\(tenant_id=\\?`));
   expect(plan).not.toContain('TEMP B-TREE');

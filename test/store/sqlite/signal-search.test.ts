@@ -33,7 +33,7 @@ const named = (id: string, name: string) => ({
   wire: JSON.stringify({ signal_id: id, prospect: { name } }),
 });
 
-test('a person removed from a signal is removed from the index; the rest is still found', () => {
+test('removing a person from a signal removes them from the index; the rest is still found', () => {
   add(named('sig_1', 'Jane Unusual'), named('sig_2', 'Joe Unusual'));
   const index = createSignalIndex(db);
   index.remove('sig_1');
@@ -58,14 +58,14 @@ test('removed terms do not remain in the pages of the index', () => {
   expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
 });
 
-test('all classes together are no filter: the full-text index is not used', () => {
+test('treats all classes together as no filter, and does not use the full-text index', () => {
   add({ id: 'sig_1' }, { id: 'sig_2', classification: 'cold' });
   createSignalIndex(db).remove('sig_2');
   expect(rowsOf(find({ classifications: ['hot', 'warm', 'cold', 'hot'] }))).toHaveLength(2);
   expect(rowsOf(find({ classifications: ['hot', 'cold'] }))).toHaveLength(1);
 });
 
-test('with more hits than are sorted, the best still come first, page by page', () => {
+test('lists the best first, page by page, even with more hits than are sorted', () => {
   const scores = Array.from({ length: 60 }, (_, i) => (i * 37) % 7);
   add(
     ...scores.map((score, i) => ({
@@ -89,7 +89,7 @@ test('with more hits than are sorted, the best still come first, page by page', 
   }
 });
 
-test('signals stored before the index existed are found after the migration, in order', () => {
+test('finds signals stored before the index existed after the migration, in order', () => {
   const old = openBefore(6);
   const insert = old.prepare(
     `INSERT INTO signals VALUES (?, 'ten_a', 'icp_1', 'x', 'review', 'hot', 80, ?, '', NULL, NULL, ?, '{}', 'A crm.')`,
@@ -118,7 +118,7 @@ function openBefore(version: number): Database {
   return old;
 }
 
-test('a signal that no longer fits into its millisecond is refused, not stored out of order', () => {
+test('rejects a signal that no longer fits into its millisecond instead of storing it out of order', () => {
   add({ id: 'sig_1' });
   const full = (BigInt(T0) << 21n) + (16_383n << 7n) + 80n;
   db.prepare('UPDATE signals SET seq = ?').run(full);

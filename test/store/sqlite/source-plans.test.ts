@@ -7,7 +7,7 @@ import {
   SOURCE_PAGE_SQL,
 } from '../../../src/store/sqlite/reads/sources.ts';
 
-/** SQLite's plan for a statement, in its words. */
+/** SQLite's plan for a statement, as SQLite describes it. */
 function planOf(sql: string, values: readonly unknown[]): string {
   const db = openDatabase(':memory:');
   onTestFinished(() => void db.close());
@@ -24,12 +24,12 @@ test.each<[string, string, unknown[], string]>([
     [{ tenantId: 'ten_a', createdAt: 1, id: 'src_1', limit: 26 }],
     'sources_by_time',
   ],
-])('%s is found along an index, never by a sort', (_, sql, values, index) => {
+])('finds %s by an index scan, never by a sort', (_, sql, values, index) => {
   const plan = planOf(sql, values);
   expect(plan).toMatch(new RegExp(`USING (COVERING )?INDEX ${index}`));
   expect(plan).not.toMatch(/TEMP B-TREE|SCAN sources$/);
 });
 
-test('due sources are found by an index: only they are sorted', () => {
+test('finds due sources by an index and sorts only them', () => {
   expect(planOf(DUE_SOURCES_SQL, [1])).toMatch(/SEARCH sources USING INDEX sources_due/);
 });

@@ -28,13 +28,13 @@ async function openWithTenant() {
   return { file, db, store };
 }
 
-/** Allows no further page: a full disk from SQLite's point of view. */
+/** Allows no more pages: a full disk from SQLite's point of view. */
 function fillDisk(db: Sqlite.Database): () => void {
   db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`);
   return () => db.pragma('max_page_count = 4294967294');
 }
 
-test('on a full disk, a change that does not fit is refused completely, and succeeds once there is space', async () => {
+test('on a full disk, a change that does not fit fails completely until there is space', async () => {
   const { db, store } = await openWithTenant();
   const makeRoom = fillDisk(db);
   const big = [
@@ -49,7 +49,7 @@ test('on a full disk, a change that does not fit is refused completely, and succ
   await store.close();
 });
 
-test('on a full disk, none of many results is a false success', async () => {
+test('on a full disk, none of many results falsely reports success', async () => {
   const { db, store } = await openWithTenant();
   fillDisk(db);
   const signals = Array.from({ length: 60 }, (_, i) =>
@@ -62,7 +62,7 @@ test('on a full disk, none of many results is a false success', async () => {
   await store.close();
 });
 
-test('while another process holds the lock, writes are refused and reads continue', async () => {
+test('while another process holds the lock, writes fail and reads continue', async () => {
   const { file, store } = await openWithTenant();
   const other = new Sqlite(file);
   other.exec('BEGIN IMMEDIATE');
@@ -74,7 +74,7 @@ test('while another process holds the lock, writes are refused and reads continu
   await store.close();
 });
 
-test('a database that became read-only refuses writes', async () => {
+test('a database that becomes read-only rejects writes', async () => {
   const { db, store } = await openWithTenant();
   db.pragma('query_only = ON');
   await expect(store.createTenant(aTenant('ten_b'))).rejects.toMatchObject(unavailable);
@@ -83,7 +83,7 @@ test('a database that became read-only refuses writes', async () => {
 
 test('a failed commit rejects its changes', async () => {
   const { db, store } = await openWithTenant();
-  // Foreign keys checked only at COMMIT make COMMIT itself fail.
+  // Foreign keys that are checked only at COMMIT make COMMIT itself fail.
   db.pragma('defer_foreign_keys = OFF');
   db.exec(`CREATE TABLE late (id TEXT REFERENCES tenants (id) DEFERRABLE INITIALLY DEFERRED);
            CREATE TRIGGER break_commit AFTER INSERT ON signals BEGIN INSERT INTO late VALUES ('ten_none'); END`);

@@ -28,7 +28,7 @@ function inOrder(db: Database, tenantId = 'ten_a') {
 
 const ids = (db: Database, tenantId?: string) => inOrder(db, tenantId).map(({ id }) => id);
 
-test('signals and events are in the order of storing, whatever their times', () => {
+test('signals and events are in the order of storing, regardless of their times', () => {
   const { db, changes } = openWithTenants();
   const events = [aRoutedEvent('ten_a', [], { id: 'evt_9', createdAt: T0 + 9 })];
   changes.commitSignals([aSignal('ten_a', { id: 'sig_9', timestamp: T0 + 9, events })]);
@@ -44,7 +44,7 @@ test('signals and events are in the order of storing, whatever their times', () 
   expect(eventIds).toEqual(['evt_9', 'evt_1']);
 });
 
-test('no number is reused, even if the newest signals are removed', () => {
+test('reuses no number, even if the newest signals are removed', () => {
   const { db, changes } = openWithTenants();
   changes.commitSignals([aSignal('ten_a', { id: 'sig_1', timestamp: T0 + 5, externalId: 'x' })]);
   const [before] = inOrder(db);
@@ -54,7 +54,7 @@ test('no number is reused, even if the newest signals are removed', () => {
   expect(inOrder(db)[0]?.position).toBeGreaterThan(Number(before?.position));
 });
 
-test('after restoring a backup, new rows get numbers above all assigned since it was made', () => {
+test('after restoring a backup, new rows get numbers above all those assigned since it was made', () => {
   const { db, changes } = openWithTenants();
   changes.commitSignals([aSignal('ten_a', { id: 'sig_1', timestamp: T0 })]);
   db.exec('SAVEPOINT backup');
@@ -66,7 +66,7 @@ test('after restoring a backup, new rows get numbers above all assigned since it
   expect(inOrder(db).at(-1)?.position).toBeGreaterThan(Number(reached));
 });
 
-test('a changed signal is moved to the end, and its first position is kept', () => {
+test('moves a changed signal to the end, and keeps its first position', () => {
   const { db, changes } = openWithTenants();
   changes.commitSignals(['sig_1', 'sig_2', 'sig_3'].map((id) => aSignal('ten_a', { id })));
   const first = inOrder(db)[0]?.position;
@@ -81,7 +81,7 @@ test('a changed signal is moved to the end, and its first position is kept', () 
   expect(inOrder(db)[2]).toMatchObject({ id: 'sig_1', first });
 });
 
-test('a moved signal is in one digest, whether it moves before or after', () => {
+test('a moved signal is in only one digest, whether it moves before or after', () => {
   const { db, changes } = openWithTenants();
   const { findBest } = digestReads(db);
   const move = db.prepare(
@@ -122,7 +122,7 @@ test.each([
   ],
   ['signals by words', storedSignalsSql('rows', true), 'signal_positions_in_order (tenant_id=? AND'],
   ['events', STORED_EVENTS_SQL, 'PRIMARY KEY (tenant_id=? AND position>? AND position<?)'],
-])('a page of %s is a walk along the order, never a sort', (_, sql, walk) => {
+])('a page of %s is a scan in commit order, never a sort', (_, sql, walk) => {
   const { db } = openWithTenants();
   const names = [...new Set([...sql.matchAll(/:(\w+)/g)].map(([, name = '']) => name))];
   const values = Object.fromEntries(names.map((name) => [name, null]));

@@ -26,7 +26,7 @@ function commit(steps: (() => unknown)[]) {
   return commitBatch(steps, createTransactions(db, { ...log, committed: () => void commits++ }));
 }
 
-test('in a batch with failing changes, all others are stored, in one commit', () => {
+test('stores all other changes of a batch with failing ones, in one commit', () => {
   const steps = [insert(1), insert(2, 3, 1), insert(4), insert(5, 4), insert(6)];
   const { values, failed } = commit(steps);
   expect(values).toEqual([1, undefined, 4, undefined, 6]);
@@ -37,7 +37,7 @@ test('in a batch with failing changes, all others are stored, in one commit', ()
   expect([stored(), commits]).toEqual([[1, 4, 6], 1]);
 });
 
-test('a change that ends the transaction fails, without losing the others or leaving a part of itself', () => {
+test('a change that ends the transaction fails without losing others or leaving a part of itself', () => {
   const rollback = () => {
     insert(2)();
     db.exec('ROLLBACK');

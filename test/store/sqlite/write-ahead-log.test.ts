@@ -5,7 +5,7 @@ import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { createTransaction, createWriteAheadLog } from '../../../src/store/sqlite/transaction.ts';
 import { tempFolder } from './temp-folder.ts';
 
-/** A database with a row in its log, and another connection that can read it. */
+/** A database with a row in its log, and another connection to read it. */
 function openTwo() {
   const file = join(tempFolder(), 'signalpost.db');
   const [writing, reading] = [openDatabase(file), openDatabase(file)];
@@ -20,13 +20,13 @@ function openTwo() {
   return { log, run, insert, reading, logBytes: () => statSync(`${file}-wal`).size };
 }
 
-test('the log is not emptied without a request', () => {
+test('does not empty the log without a request', () => {
   const { run, insert, logBytes } = openTwo();
   run(insert);
   expect(logBytes()).toBeGreaterThan(0);
 });
 
-test('the log is empty after the commit of a change that requests it', () => {
+test('empties the log after the commit of a change that requests it', () => {
   const { log, run, insert, logBytes } = openTwo();
   run(() => {
     insert();
@@ -35,7 +35,7 @@ test('the log is empty after the commit of a change that requests it', () => {
   expect(logBytes()).toBe(0);
 });
 
-test('if a reader still needs the log, it is empty after one of the next commits', () => {
+test('empties a log that a reader still needs after one of the next commits', () => {
   const { log, run, insert, reading, logBytes } = openTwo();
   reading.exec('BEGIN');
   reading.prepare('SELECT count(*) FROM t').get();

@@ -11,7 +11,7 @@ import { tempFolder } from './temp-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-test('the lock of another process is reported as UNAVAILABLE across threads, and is temporary', async () => {
+test('the lock of another process is reported across threads as UNAVAILABLE, and is temporary', async () => {
   const file = join(tempFolder(), 'signalpost.db');
   const clock = createManualClock();
   const store = await openSqliteStore({ file, clock, busyTimeoutMs: 1, writerThread: true });
@@ -30,7 +30,7 @@ test('the lock of another process is reported as UNAVAILABLE across threads, and
   await store.close();
 });
 
-test('changes before a close are committed, and later ones are refused', async () => {
+test('commits changes before a close, and rejects later ones', async () => {
   const file = join(tempFolder(), 'signalpost.db');
   const clock = createManualClock();
   const store = await openSqliteStore({ file, clock, writerThread: true });
@@ -44,7 +44,7 @@ test('changes before a close are committed, and later ones are refused', async (
 });
 
 // A server without its writer would return 503 forever; one that ends is restarted and recovers.
-test('a writer that dies takes the process with it, and says why', async () => {
+test('a writer that dies ends the process and says why', async () => {
   const folder = tempFolder();
   const [blocker, script] = [join(folder, 'file'), join(folder, 'write.mjs')];
   writeFileSync(blocker, '');
@@ -61,7 +61,7 @@ test('a writer that dies takes the process with it, and says why', async () => {
   await expect(run).rejects.toMatchObject({ killed: false, stderr: expect.stringContaining('data folder') });
 });
 
-test('the thread imports no schema: zod would cost each start 100 ms, and each thread 10 MiB', async () => {
+test('the thread imports no schema: zod would cost 100 ms per start and 10 MiB per thread', async () => {
   const script = `
     import { registerHooks } from 'node:module';
     const loaded = [];
