@@ -107,12 +107,12 @@ const MAX_REMEMBERED = 10_000;
 
 /**
  * Adds to a count by its rowid, which costs a third of a search by endpoint, hour and speed. A remembered row may be gone, by
- * a rollback or a merge, and its number given to another: the statement compares what it finds.
+ * a rollback, a merge or a VACUUM, and its number given to another: the statement compares what it finds.
  */
 function createAttemptCount(db: Database): DeliveryStatements['deliveries']['countAttempt'] {
-  const add = changed<[id: number, endpointId: string, hour: number, speed: number]>(
+  const add = changed<[rowid: number, endpointId: string, hour: number, speed: number]>(
     db,
-    'UPDATE endpoint_hours SET count = count + 1 WHERE id = ? AND +endpoint_id = ? AND +hour = ? AND +speed = ?',
+    'UPDATE endpoint_hours SET count = count + 1 WHERE rowid = ? AND +endpoint_id = ? AND +hour = ? AND +speed = ?',
   );
   // RETURNING would make SQLite copy each page that the statement changes.
   const addOrInsert = run<[endpointId: string, hour: number, speed: number]>(
@@ -122,13 +122,13 @@ function createAttemptCount(db: Database): DeliveryStatements['deliveries']['cou
   );
   const selectRow = value<[endpointId: string, hour: number, speed: number], number>(
     db,
-    'SELECT id FROM endpoint_hours WHERE endpoint_id = ? AND hour = ? AND speed = ?',
+    'SELECT rowid FROM endpoint_hours WHERE endpoint_id = ? AND hour = ? AND speed = ?',
   );
   const remembered = new LRUCache<string, number>({ max: MAX_REMEMBERED });
   return (endpointId, hour, speed) => {
     const key = `${endpointId} ${hour} ${speed}`;
-    const id = remembered.get(key);
-    if (id !== undefined && add(id, endpointId, hour, speed)) return;
+    const known = remembered.get(key);
+    if (known !== undefined && add(known, endpointId, hour, speed)) return;
     addOrInsert(endpointId, hour, speed);
     const row = selectRow(endpointId, hour, speed);
     if (row !== undefined) remembered.set(key, row);
