@@ -91,6 +91,7 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
     await menu('Signals');
     const found = page.locator('[data-row]').filter({ hasText: ASKED });
     await found.waitFor();
+    await page.locator('[data-inbox-pane]').getByRole('heading').first().waitFor(); // the list has its final width
     await found.getByRole('button', { name: /^Relevant: / }).click();
     await found.waitFor({ state: 'detached' });
     await page.getByRole('link', { name: /^Done/ }).click();

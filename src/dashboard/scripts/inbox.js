@@ -211,7 +211,11 @@ help.addEventListener('click', () => keys.showModal());
 prepare();
 const named = new URLSearchParams(location.search).get('signal');
 const first = rows().find((row) => row.dataset.key === named) ?? rows()[0];
-if (first !== undefined && wide.matches) select(first, { focus: false });
+if (first !== undefined && wide.matches) {
+  /* Before its content is fetched: the list would move under the pointer later, and a click in that moment would be lost. */
+  pane.hidden = false;
+  select(first, { focus: false });
+}
 const refreshing = setInterval(() => {
   acting = acting.then(() => refresh().catch(() => clearInterval(refreshing)));
 }, REFRESH_MS);
