@@ -291,7 +291,6 @@ const [LF, CR] = [0x0a, 0x0d];
 const MAX_LINES = 256;
 
 /**
-/**
  * Follows a response. Changes each status 100 before its final head to 102, in place: a client must ignore any
  * 1xx, requested or not (RFC 9110, section 15.2); undici does, except for 100, on which it closes the
  * connection. Also counts lines outside of bodies.
