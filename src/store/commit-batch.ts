@@ -19,12 +19,14 @@ export interface Transactions {
 }
 
 /**
- * Runs all steps in one transaction. If a step fails by its own fault, all run once more in one transaction with a savepoint
- * each, so that only that step fails, without extra disk flushes for the others; without a failure there are no savepoints. If
- * the storage is full, each step gets its own transaction. A step can therefore run more than once, after a rollback.
+ * Applies all changes in one transaction. If one fails by its own fault, all are applied once more in one transaction with a
+ * savepoint each, so that only that one fails, without extra disk flushes for the others; without a failure there are no
+ * savepoints. If the storage is full, each change gets its own transaction. A change can therefore be applied more than once,
+ * after a rollback.
  */
-export function commitBatch(
-  steps: (() => unknown)[],
+export function commitBatch<Change>(
+  changes: readonly Change[],
+  apply: (change: Change) => unknown,
   { runBatch, tryPart, faultOf }: Transactions,
 ): Committed {
   const values: unknown[] = [];
@@ -40,17 +42,17 @@ export function commitBatch(
     }
   }
 
-  function run(index: number): void {
-    values[index] = steps[index]?.();
+  function applyOne(index: number): void {
+    values[index] = apply(changes[index] as Change);
   }
 
-  function runAll(): void {
-    for (let index = 0; index < steps.length; index++) values[index] = steps[index]?.();
+  function applyAll(): void {
+    for (let index = 0; index < changes.length; index++) applyOne(index);
   }
 
-  function runApart(): void {
-    for (let index = 0; index < steps.length; index++) {
-      const lost = tryPart(() => run(index));
+  function applyApart(): void {
+    for (let index = 0; index < changes.length; index++) {
+      const lost = tryPart(() => applyOne(index));
       if (lost !== null) fail(index, index + 1, lost.cause);
     }
   }
@@ -63,21 +65,21 @@ export function commitBatch(
     }
   }
 
-  let lost = attempt(runAll);
-  if (lost !== null && steps.length > 1 && faultOf(lost.cause) === null) {
-    lost = attempt(runApart);
+  let lost = attempt(applyAll);
+  if (lost !== null && changes.length > 1 && faultOf(lost.cause) === null) {
+    lost = attempt(applyApart);
     if (lost !== null) failed.length = 0;
   }
-  // No retry if all steps would fail the same way: a lock costs its whole timeout each time, and after a failed flush the
+  // No retry if all changes would fail the same way: a lock costs its whole timeout each time, and after a failed flush the
   // state of the file is uncertain (pages may be marked clean that were never written).
-  if (lost !== null && (steps.length === 1 || faultOf(lost.cause) === 'outage')) {
-    fail(0, steps.length, lost.cause);
+  if (lost !== null && (changes.length === 1 || faultOf(lost.cause) === 'outage')) {
+    fail(0, changes.length, lost.cause);
   } else if (lost !== null) {
-    for (let index = 0; index < steps.length; index++) {
-      const single = attempt(() => run(index));
+    for (let index = 0; index < changes.length; index++) {
+      const single = attempt(() => applyOne(index));
       if (single === null) continue;
       const outage = faultOf(single.cause) === 'outage';
-      fail(index, outage ? steps.length : index + 1, single.cause);
+      fail(index, outage ? changes.length : index + 1, single.cause);
       if (outage) break;
     }
   }

@@ -49,7 +49,7 @@ function setUp({ onCommit, before, maxBatch, maxQueued, ...overrides }: Options 
   const queue = createWriteQueue<Step>({
     async commit(steps) {
       await before?.();
-      return commitBatch(steps, transactions);
+      return commitBatch(steps, (step) => step(), transactions);
     },
     ...(maxBatch === undefined ? {} : { maxBatch }),
     ...(maxQueued === undefined ? {} : { maxQueued }),

@@ -45,7 +45,8 @@ export interface DeliveryStatements extends EndpointStatements {
       durationMs: number,
       detail: string,
     ): void;
-    countAttempt(endpointId: string, hour: number, speed: number): void;
+    /** Adds `count` attempts of one endpoint, hour (since 1970) and speed. */
+    countAttempts(endpointId: string, hour: number, speed: number, count: number): void;
     selectCounted(after: string, limit: number): string[];
     /** For endpoints after `after` up to `last`. */
     mergeHours(after: string, last: string, before: number): void;
@@ -119,7 +120,7 @@ export function outcomeChanges(ask: Asks<DeliveryStatements>) {
   }
 
   const count = (endpointId: string, startedAt: number, speed: number) =>
-    ask.deliveries.countAttempt(endpointId, Math.floor(startedAt / HOUR_MS), speed);
+    ask.deliveries.countAttempts(endpointId, Math.floor(startedAt / HOUR_MS), speed, 1);
 
   return {
     /** A successful attempt that was no probe, to an endpoint with no failures to reset. */

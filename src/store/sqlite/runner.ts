@@ -3,6 +3,7 @@ import { type Changes, createChanges, type NamedChange, type StoreStatements } f
 import { commitBatch } from '../commit-batch.ts';
 import type { Script } from '../script.ts';
 import type { Committed } from '../write-queue.ts';
+import { createAttemptCounts } from './attempt-counts.ts';
 import { accountsSql } from './sql/accounts.ts';
 import { campaignsSql } from './sql/campaigns.ts';
 import { claimsSql } from './sql/claims.ts';
@@ -23,7 +24,11 @@ import { createTransactions, createWriteAheadLog, type WriteAheadLog } from './t
 
 /** The changes on one connection, each run synchronously, inside a transaction of the caller. */
 export function createRunner(db: Database, log: WriteAheadLog = createWriteAheadLog(db)): Changes {
-  const scripts = Object.entries(createChanges(answeredAtOnce(createStatements(db, log))));
+  return runnerOf(createStatements(db, log));
+}
+
+function runnerOf(statements: StoreStatements): Changes {
+  const scripts = Object.entries(createChanges(answeredAtOnce(statements)));
   return Object.fromEntries(
     scripts.map(([name, script]) => [name, runAtOnce(script as (...args: unknown[]) => Script<unknown>)]),
   ) as Changes;
@@ -32,14 +37,17 @@ export function createRunner(db: Database, log: WriteAheadLog = createWriteAhead
 /** Commits batches of changes on one connection. */
 export function createCommitter(db: Database): (batch: readonly NamedChange[]) => Committed {
   const log = createWriteAheadLog(db);
-  const changes = createRunner(db, log) as Record<keyof Changes, (...args: unknown[]) => unknown>;
-  const transactions = createTransactions(db, log);
-  // Bound once: a wrapper function would be an additional call per change.
-  return (batch) =>
-    commitBatch(
-      batch.map(([name, args]) => changes[name].bind(null, ...args)),
-      transactions,
-    );
+  const statements = createStatements(db, log);
+  const counts = createAttemptCounts(statements.deliveries.countAttempts);
+  const deliveries = { ...statements.deliveries, countAttempts: counts.add };
+  const changes = runnerOf({ ...statements, deliveries }) as Record<string, (...args: unknown[]) => unknown>;
+  const transactions = createTransactions(db, log, counts);
+
+  function apply(change: NamedChange): unknown {
+    return changes[change[0]]?.(...change[1]);
+  }
+
+  return (batch) => commitBatch(batch, apply, transactions);
 }
 
 /** The statements of the changes on one connection, run synchronously. `log` is that of its transactions. */

@@ -1,9 +1,14 @@
 import type { Database } from 'better-sqlite3';
 import type { Transactions } from '../commit-batch.ts';
+import type { AttemptCounts } from './attempt-counts.ts';
 import { faultOfSqlite } from './database.ts';
 
 /** Runs one transaction per call for the write queue. IMMEDIATE: waits for the lock at the start, not half-way. */
-export function createTransaction(db: Database, log?: WriteAheadLog): (work: () => void) => void {
+export function createTransaction(
+  db: Database,
+  log?: WriteAheadLog,
+  counts?: AttemptCounts,
+): (work: () => void) => void {
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
@@ -12,8 +17,10 @@ export function createTransaction(db: Database, log?: WriteAheadLog): (work: () 
     begin.run();
     try {
       work();
+      counts?.store();
       commit.run();
     } catch (error) {
+      counts?.rollBackTo(0);
       // After SQLITE_FULL or IOERR, SQLite may have rolled back by itself (sqlite.org/lang_transaction.html).
       if (db.inTransaction) rollback.run();
       throw error;
@@ -23,14 +30,15 @@ export function createTransaction(db: Database, log?: WriteAheadLog): (work: () 
 }
 
 /** The transactions for batches of changes. */
-export function createTransactions(db: Database, log: WriteAheadLog): Transactions {
+export function createTransactions(db: Database, log: WriteAheadLog, counts?: AttemptCounts): Transactions {
   const savepoint = db.prepare('SAVEPOINT part');
   const rollback = db.prepare('ROLLBACK TO part');
   const release = db.prepare('RELEASE part');
 
   return {
-    runBatch: createTransaction(db, log),
+    runBatch: createTransaction(db, log, counts),
     tryPart(work) {
+      const counted = counts?.mark ?? 0;
       savepoint.run();
       try {
         work();
@@ -39,6 +47,7 @@ export function createTransactions(db: Database, log: WriteAheadLog): Transactio
       } catch (cause) {
         // Some storage errors roll back the whole transaction (sqlite.org/lang_transaction.html).
         if (!db.inTransaction || faultOfSqlite(cause) !== null) throw cause;
+        counts?.rollBackTo(counted);
         rollback.run();
         release.run();
         return { cause };

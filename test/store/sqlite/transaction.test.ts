@@ -23,7 +23,8 @@ const stored = () => db.prepare('SELECT n FROM t ORDER BY n').pluck().all();
 
 function commit(steps: (() => unknown)[]) {
   const log = createWriteAheadLog(db);
-  return commitBatch(steps, createTransactions(db, { ...log, committed: () => void commits++ }));
+  const transactions = createTransactions(db, { ...log, committed: () => void commits++ });
+  return commitBatch(steps, (step) => step(), transactions);
 }
 
 test('stores all other changes of a batch with failing ones, in one commit', () => {

@@ -15,10 +15,10 @@ export function deliveriesSql(db: Connection): Async<DeliveryStatements['deliver
       db,
       'INSERT INTO attempts (id, delivery_id, attempt, started_at, duration_ms, detail) VALUES (?, ?, ?, ?, ?, ?)',
     ),
-    countAttempt: run(
+    countAttempts: run(
       db,
-      `INSERT INTO endpoint_hours (endpoint_id, hour, speed, count) VALUES (?, ?, ?, 1)
-       ON CONFLICT (endpoint_id, hour, speed) DO UPDATE SET count = endpoint_hours.count + 1`,
+      `INSERT INTO endpoint_hours (endpoint_id, hour, speed, count) VALUES (?, ?, ?, ?)
+       ON CONFLICT (endpoint_id, hour, speed) DO UPDATE SET count = endpoint_hours.count + excluded.count`,
     ),
     selectCounted: values(
       db,

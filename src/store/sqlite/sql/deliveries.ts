@@ -1,5 +1,4 @@
 import type { Database } from 'better-sqlite3';
-import { LRUCache } from 'lru-cache';
 import type { DeliveryStatements } from '../../changes/deliveries.ts';
 import { createDeliveryWalk } from '../reads/deliveries.ts';
 import { WAITING } from '../reads/shown-state.ts';
@@ -11,7 +10,11 @@ export function deliveriesSql(db: Database): DeliveryStatements['deliveries'] {
       db,
       'INSERT INTO attempts (id, delivery_id, attempt, started_at, duration_ms, detail) VALUES (?, ?, ?, ?, ?, ?)',
     ),
-    countAttempt: createAttemptCount(db),
+    countAttempts: run(
+      db,
+      `INSERT INTO endpoint_hours (endpoint_id, hour, speed, count) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET count = count + excluded.count`,
+    ),
     selectCounted: values(
       db,
       'SELECT DISTINCT endpoint_id FROM endpoint_hours WHERE endpoint_id > ? ORDER BY endpoint_id LIMIT ?',
@@ -99,38 +102,5 @@ export function deliveriesSql(db: Database): DeliveryStatements['deliveries'] {
     pruneTestSends: count(db, 'DELETE FROM test_sends WHERE started_at < ?'),
     insertTestSend: run(db, 'INSERT INTO test_sends (id, endpoint_id, started_at) VALUES (?, ?, ?)'),
     walk: createDeliveryWalk(db),
-  };
-}
-
-/** The number of counts whose rows are remembered: those of an hour for a thousand endpoints that respond at ten speeds. */
-const MAX_REMEMBERED = 10_000;
-
-/**
- * Adds to a count by its rowid, which saves a quarter of a search by endpoint, hour and speed. A remembered row may be gone, by
- * a rollback, a merge or a VACUUM, and its number given to another: the statement compares what it finds.
- */
-function createAttemptCount(db: Database): DeliveryStatements['deliveries']['countAttempt'] {
-  const add = changed<[rowid: number, endpointId: string, hour: number, speed: number]>(
-    db,
-    'UPDATE endpoint_hours SET count = count + 1 WHERE rowid = ? AND +endpoint_id = ? AND +hour = ? AND +speed = ?',
-  );
-  // RETURNING would make SQLite copy each page that the statement changes.
-  const addOrInsert = run<[endpointId: string, hour: number, speed: number]>(
-    db,
-    `INSERT INTO endpoint_hours (endpoint_id, hour, speed, count) VALUES (?, ?, ?, 1)
-     ON CONFLICT DO UPDATE SET count = count + 1`,
-  );
-  const selectRow = value<[endpointId: string, hour: number, speed: number], number>(
-    db,
-    'SELECT rowid FROM endpoint_hours WHERE endpoint_id = ? AND hour = ? AND speed = ?',
-  );
-  const remembered = new LRUCache<string, number>({ max: MAX_REMEMBERED });
-  return (endpointId, hour, speed) => {
-    const key = `${endpointId} ${hour} ${speed}`;
-    const known = remembered.get(key);
-    if (known !== undefined && add(known, endpointId, hour, speed)) return;
-    addOrInsert(endpointId, hour, speed);
-    const row = selectRow(endpointId, hour, speed);
-    if (row !== undefined) remembered.set(key, row);
   };
 }
