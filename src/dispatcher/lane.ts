@@ -40,6 +40,8 @@ export class Lane implements Waiter {
    * deleted.
    */
   #target: LaneTarget | null = null;
+  /** Whether deliveries are sent one at a time, in the order of events; as of the last known version of the endpoint. */
+  #isOrdered = false;
   /** When its next unclaimed delivery is due, Unix milliseconds; Infinity if none is known. */
   #dueAt = Number.POSITIVE_INFINITY;
   readonly #hand = createHand((id) => {
@@ -79,7 +81,9 @@ export class Lane implements Waiter {
     this.endpointId = endpointId;
     this.#tenantId = tenantId;
     this.#target = target;
-    if (target !== null) this.throttle.setLimit(target.endpoint.settings.rate_limit_per_minute);
+    if (target === null) return;
+    this.#isOrdered = target.endpoint.ordered;
+    this.throttle.setLimit(target.endpoint.settings.rate_limit_per_minute);
   }
 
   get tenantId(): string {
@@ -106,11 +110,6 @@ export class Lane implements Waiter {
    */
   get isProbing(): boolean {
     return this.#probing;
-  }
-
-  /** Whether deliveries are sent one at a time, in the order of events. */
-  get #isOrdered(): boolean {
-    return this.#target?.endpoint.ordered === true;
   }
 
   /** Whether a failure may have paused the endpoint; the store decides that at commit. */
@@ -338,7 +337,8 @@ export class Lane implements Waiter {
   #adopt(target: LaneTarget): void {
     if (this.#hand.size > 0) this.dropCopy(AT_ONCE);
     this.#target = target;
-    const { settings, consecutiveFailures, alarm, tenantId } = target.endpoint;
+    const { settings, consecutiveFailures, alarm, tenantId, ordered } = target.endpoint;
+    this.#isOrdered = ordered;
     this.belongTo(tenantId);
     this.throttle.setLimit(settings.rate_limit_per_minute);
     const failures = consecutiveFailures + this.#failures - this.#confirmedFailures;

@@ -4,6 +4,7 @@ import type { PlanFit } from './account-store.ts';
 import type { AnyChange } from './script.ts';
 import type { CommittedSignal, NewSignal } from './signal-store.ts';
 import type { MadeDue, Store } from './store.ts';
+import { changeIn } from './weights.ts';
 
 type Effects = {
   [K in keyof Store]?: Store[K] extends (...args: infer A) => Promise<infer R>
@@ -79,8 +80,10 @@ export function createMadeDueFeed(): MadeDueFeed {
       if (listeners.length === 0) return;
       const made: MadeDue = { due: [], endpoints: [], sources: false };
       const lost = new Set(failed.map(({ index }) => index));
-      for (const [index, change] of changes.entries())
-        if (!lost.has(index)) add(made, change, results[index]);
+      for (let index = 0; index < changes.length; index++) {
+        const change = changes[index];
+        if (change !== undefined && !lost.has(index)) add(made, changeIn(change), results[index]);
+      }
       if (made.due.length === 0 && made.endpoints.length === 0 && !made.sources) return;
       for (const listener of listeners) listener(made);
     },
@@ -91,7 +94,8 @@ function add(made: MadeDue, [name, args]: AnyChange, result: unknown): void {
   const effect = EFFECTS[name as keyof Store] as
     | ((args: readonly unknown[], result: unknown) => Partial<MadeDue> | null)
     | undefined;
-  const { due = [], endpoints = [], sources = false } = effect?.(args, result) ?? {};
+  if (effect === undefined) return; // such as outcomes, which are most of all changes
+  const { due = [], endpoints = [], sources = false } = effect(args, result) ?? {};
   addAll(made.due, due);
   addAll(made.endpoints, endpoints);
   made.sources ||= sources;

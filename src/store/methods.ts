@@ -18,7 +18,6 @@ import type { Asks } from './script.ts';
 import type { CommittedSignal, SignalStore } from './signal-store.ts';
 import type { SourceStore } from './source-store.ts';
 import type { Store } from './store.ts';
-import { changeIn } from './weights.ts';
 import type { Writer } from './writer.ts';
 
 /** The changes as the store's callers see them: resolved after COMMIT. */
@@ -78,7 +77,7 @@ export function createMethods({ clock, writer, reads, presenceOf, startsOf, stor
   }
   const changes = byName as StoreChanges;
   const presence = presenceOf(changes);
-  writer.onCommit((batch, { values, failed }) => madeDue.publish(batch.map(changeIn), values, failed));
+  writer.onCommit((batch, { values, failed }) => madeDue.publish(batch, values, failed));
 
   return {
     ...changes,
@@ -217,9 +216,9 @@ function outcomeMethods({
 }
 
 /** Computed before the transaction, which should hold its lock only for SQL. */
-function toStored({ id, attempt, startedAt, durationMs, ...rest }: AttemptRecord): StoredAttempt {
-  const { sent, response, error, timings } = rest;
-  const detail = { sent, response, error, timings } satisfies AttemptDetail;
+function toStored(record: AttemptRecord): StoredAttempt {
+  const { id, attempt, startedAt, durationMs, sent, response, error, timings } = record;
+  const detail: AttemptDetail = { sent, response, error, timings };
   return { id, attempt, startedAt, durationMs, detail: JSON.stringify(detail) };
 }
 

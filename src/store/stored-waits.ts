@@ -15,8 +15,8 @@ interface WaitGroup {
 
 /** Calls that wait for rows after a position in commit order. */
 interface StoredWaits extends Pick<EventStore, 'untilStored'> {
-  /** Something was committed for these tenants; '' stands for any. */
-  committed(tenantIds: Iterable<string>): void;
+  /** Something was committed for these tenants; '' stands for any. They are only computed if a call waits. */
+  committed(tenantIds: () => Iterable<string>): void;
   /** Wakes all waiting calls, and lets none wait from now on. */
   close(): void;
 }
@@ -96,7 +96,7 @@ export function createStoredWaits(
     },
     committed(tenantIds) {
       if (all.size === 0) return;
-      for (const id of tenantIds) changed.add(id);
+      for (const id of tenantIds()) changed.add(id);
       if (isLookPlanned) return;
       isLookPlanned = true;
       const restMs = lookedAt + LOOK_EVERY_MS - clock.monotonic();

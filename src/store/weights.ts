@@ -32,11 +32,20 @@ const SHARES = new Map([
 
 export const shareOf = (owner: string): number => SHARES.get(owner) ?? 0;
 
-const OF_DISPATCHER = new Set(['claimLanes', 'claimOldest', 'recordDelivered', 'recordAttempt']);
-
 /** The owner for fairness at the writer: the tenant, the dispatcher, or the process itself. Used for scheduling only. */
-export function ownerOf([name, args]: AnyChange): string {
-  if (OF_DISPATCHER.has(name)) return DISPATCHER;
+export function ownerOf(call: AnyChange): string {
+  switch (call[0]) {
+    case 'recordDelivered':
+    case 'recordAttempt':
+    case 'claimLanes':
+    case 'claimOldest':
+      return DISPATCHER;
+    default:
+      return ownerIn(call);
+  }
+}
+
+function ownerIn([name, args]: AnyChange): string {
   const [first] = args;
   const told: unknown = runSignals(name, args)?.[0] ?? (Array.isArray(first) ? first[0] : first);
   if (typeof told === 'string') return told.startsWith('ten_') ? told : PROCESS;
@@ -59,18 +68,22 @@ function memberOf(value: unknown, name: string): unknown {
 }
 
 /** The change itself, unwrapped from a request with an idempotency key or from an audited change. */
-export function changeIn([name, args]: AnyChange): AnyChange {
-  if (name !== 'makeDone' && name !== 'makeKept') return [name, args];
-  const inner = args[0] as DoneCall | KeptCall;
+export function changeIn(call: AnyChange): AnyChange {
+  if (call[0] !== 'makeDone' && call[0] !== 'makeKept') return call;
+  const inner = call[1][0] as DoneCall | KeptCall;
   return [inner.name, inner.args];
 }
 
 /** Estimated writer time of a change, during which others wait. */
 export function costOf(call: AnyChange): number {
+  // Outcomes are most of all changes.
+  return call[0] === 'recordDelivered' ? OUTCOME_US : otherCost(call);
+}
+
+function otherCost(call: AnyChange): number {
   const [name, args] = changeIn(call);
   const [first] = args;
   switch (name) {
-    case 'recordDelivered':
     case 'recordAttempt':
       return OUTCOME_US;
     case 'claimLanes':

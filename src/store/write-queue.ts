@@ -197,8 +197,9 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
   }
 
   function learn(): void {
-    const costUs = underWay.reduce((sum, { cost }) => sum + cost, 0);
     if (clock === undefined) return;
+    let costUs = 0;
+    for (const { cost } of underWay) costUs += cost;
     const took = ((clock.monotonic() - sentAt) * 1_000) / costUs;
     if (costUs >= TELLING_COST_US || took < pace) pace += (Math.min(SLOWEST_PACE, took) - pace) * PACE_SHARE;
   }
@@ -209,7 +210,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
     watched?.(committed);
     for (const { index, error } of failed) underWay[index]?.reject(error);
     // Failed ones are already settled: resolving them has no effect.
-    for (const [index, entry] of underWay.entries()) entry.resolve(values[index]);
+    for (let index = 0; index < underWay.length; index++) underWay[index]?.resolve(values[index]);
     send();
   }
 

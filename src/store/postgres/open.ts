@@ -106,7 +106,7 @@ function createPostgresStore(
   }));
   const { newestStored, startsOf, ...reads } = pool.reads;
   const { untilStored, ...waits } = createStoredWaits(clock, newestStored);
-  writer.onCommit((batch) => waits.committed(batch.map(ownerOf)));
+  writer.onCommit((batch) => waits.committed(() => batch.map(ownerOf)));
   const methods = createMethods({
     ...{ clock, writer, reads },
     presenceOf: (changes) => createPresence(clock, changes),

@@ -62,7 +62,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
 
   const reads = asyncReads(createReads(db), read);
   const { untilStored, ...waits } = createStoredWaits(clock, createNewestStored(db));
-  writer.onCommit((batch) => waits.committed(batch.map(ownerOf)));
+  writer.onCommit((batch) => waits.committed(() => batch.map(ownerOf)));
   const methods = createMethods({
     ...{ clock, writer, reads },
     presenceOf: (changes) => (db.memory ? ALONE : createPresence(clock, changes)),

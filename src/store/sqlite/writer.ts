@@ -69,7 +69,9 @@ export function createThreadWriter(data: WriterData, watch: WriterWatch): Writer
       pending = answered;
       worker.ref();
       // Names and arguments alternate: passing an array for each would cost more than many changes take.
-      worker.postMessage(batch.flat());
+      const message: NamedChange[number][] = [];
+      for (const change of batch) message.push(change[0], change[1]);
+      worker.postMessage(message);
       return answered.promise;
     },
     async () => {
@@ -130,10 +132,9 @@ function serve(port: NonNullable<typeof parentPort>, { file, busyTimeoutMs }: Wr
 }
 
 function changesIn(message: NamedChange[number][]): NamedChange[] {
-  return Array.from(
-    { length: message.length / 2 },
-    (_, i) => [message[2 * i], message[2 * i + 1]] as NamedChange,
-  );
+  const changes: NamedChange[] = [];
+  for (let i = 0; i < message.length; i += 2) changes.push([message[i], message[i + 1]] as NamedChange);
+  return changes;
 }
 
 function describe({ index, error }: { index: number; error: unknown }): Failure {
