@@ -23,11 +23,10 @@ import { sourcesSql } from './sql/sources.ts';
 import { createTransactions, createWriteAheadLog, type WriteAheadLog } from './transaction.ts';
 
 /** The changes on one connection, each run synchronously, inside a transaction of the caller. */
-export function createRunner(db: Database, log: WriteAheadLog = createWriteAheadLog(db)): Changes {
-  return runnerOf(createStatements(db, log));
-}
-
-function runnerOf(statements: StoreStatements): Changes {
+export function createRunner(
+  db: Database,
+  statements: StoreStatements = createStatements(db, createWriteAheadLog(db)),
+): Changes {
   const scripts = Object.entries(createChanges(answeredAtOnce(statements)));
   return Object.fromEntries(
     scripts.map(([name, script]) => [name, runAtOnce(script as (...args: unknown[]) => Script<unknown>)]),
@@ -40,7 +39,10 @@ export function createCommitter(db: Database): (batch: readonly NamedChange[]) =
   const statements = createStatements(db, log);
   const counts = createAttemptCounts(statements.deliveries.countAttempts);
   const deliveries = { ...statements.deliveries, countAttempts: counts.add };
-  const changes = runnerOf({ ...statements, deliveries }) as Record<string, (...args: unknown[]) => unknown>;
+  const changes = createRunner(db, { ...statements, deliveries }) as Record<
+    string,
+    (...args: unknown[]) => unknown
+  >;
   const transactions = createTransactions(db, log, counts);
 
   function apply(change: NamedChange): unknown {

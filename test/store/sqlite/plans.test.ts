@@ -3,7 +3,7 @@ import { afterAll, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createDeliveryPages } from '../../../src/store/sqlite/reads/deliveries.ts';
-import { createRunner } from '../../../src/store/sqlite/runner.ts';
+import { createRunner, createStatements } from '../../../src/store/sqlite/runner.ts';
 import { createReads } from '../../../src/store/sqlite/sqlite-store.ts';
 import { createWriteAheadLog } from '../../../src/store/sqlite/transaction.ts';
 
@@ -42,7 +42,7 @@ function allStatements(): string[] {
     },
   }) as Database;
   createReads(listening);
-  createRunner(listening, createWriteAheadLog(db));
+  createRunner(listening, createStatements(listening, createWriteAheadLog(db)));
   createDeliveryPages(listening);
   return [...texts].map((text) => text.replace(/\s+/g, ' ').trim());
 }
