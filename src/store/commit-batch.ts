@@ -6,15 +6,20 @@ import { type Committed, unavailable } from './write-queue.ts';
  */
 export type StorageFault = 'full' | 'outage' | null;
 
+/** What a rolled-back transaction, or part of one, failed with; boxed because anything can be thrown. */
+interface Lost {
+  cause: unknown;
+}
+
 /** The transactions of a synchronous driver. */
 export interface Transactions {
-  /** Runs `work` in one transaction: commits when it returns, rolls back and throws on when it or COMMIT throws. */
-  runBatch(work: () => void): void;
+  /** Runs `work` in one transaction: commits when it returns. If it or COMMIT throws, all is rolled back, and the cause is returned. */
+  runBatch(work: () => void): Lost | null;
   /**
    * Runs part of a batch. If it throws, only that part is rolled back, and the cause is returned.
    * @throws if the whole transaction is lost with it
    */
-  tryPart(work: () => void): { cause: unknown } | null;
+  tryPart(work: () => void): Lost | null;
   faultOf(error: unknown): StorageFault;
 }
 
@@ -32,22 +37,12 @@ export function commitBatch<Change>(
   const values: unknown[] = [];
   const failed: Committed['failed'] = [];
 
-  /** The cause is boxed because anything can be thrown. */
-  function attempt(work: () => void): { cause: unknown } | null {
-    try {
-      runBatch(work);
-      return null;
-    } catch (cause) {
-      return { cause };
-    }
-  }
-
   function applyOne(index: number): void {
     values[index] = apply(changes[index] as Change);
   }
 
   function applyAll(): void {
-    for (let index = 0; index < changes.length; index++) applyOne(index);
+    for (let index = 0; index < changes.length; index++) values[index] = apply(changes[index] as Change);
   }
 
   function applyApart(): void {
@@ -65,9 +60,9 @@ export function commitBatch<Change>(
     }
   }
 
-  let lost = attempt(applyAll);
+  let lost = runBatch(applyAll);
   if (lost !== null && changes.length > 1 && faultOf(lost.cause) === null) {
-    lost = attempt(applyApart);
+    lost = runBatch(applyApart);
     if (lost !== null) failed.length = 0;
   }
   // No retry if all changes would fail the same way: a lock costs its whole timeout each time, and after a failed flush the
@@ -76,7 +71,7 @@ export function commitBatch<Change>(
     fail(0, changes.length, lost.cause);
   } else if (lost !== null) {
     for (let index = 0; index < changes.length; index++) {
-      const single = attempt(() => applyOne(index));
+      const single = runBatch(() => applyOne(index));
       if (single === null) continue;
       const outage = faultOf(single.cause) === 'outage';
       fail(index, outage ? changes.length : index + 1, single.cause);

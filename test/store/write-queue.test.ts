@@ -39,10 +39,15 @@ function setUp({ onCommit, before, maxBatch, maxQueued, ...overrides }: Options 
     },
     runBatch(work) {
       open = [];
-      work();
-      onCommit?.(open);
+      try {
+        work();
+        onCommit?.(open);
+      } catch (cause) {
+        return { cause };
+      }
       stored = [...stored, ...open];
       batches.push(open);
+      return null;
     },
     ...overrides,
   };
@@ -161,7 +166,7 @@ describe('failures', () => {
     const { insert } = setUp({
       runBatch: () => {
         tries++;
-        throw new TestFault('outage');
+        return { cause: new TestFault('outage') };
       },
     });
     const results = await Promise.allSettled([insert(1), insert(2), insert(3)]);

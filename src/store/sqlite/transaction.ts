@@ -6,27 +6,36 @@ import { faultOfSqlite } from './database.ts';
 /** Runs one transaction per call for the write queue. IMMEDIATE: waits for the lock at the start, not half-way. */
 export function createTransaction(
   db: Database,
-  log?: WriteAheadLog,
+  log: WriteAheadLog,
   counts?: AttemptCounts,
-): (work: () => void) => void {
+): Transactions['runBatch'] {
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
 
   return (work) => {
-    begin.run();
     try {
+      begin.run();
       work();
       counts?.store();
       commit.run();
-    } catch (error) {
+    } catch (cause) {
       counts?.rollBackTo(0);
-      // After SQLITE_FULL or IOERR, SQLite may have rolled back by itself (sqlite.org/lang_transaction.html).
-      if (db.inTransaction) rollback.run();
-      throw error;
+      return rolledBack() ?? { cause };
     }
-    log?.committed();
+    log.committed();
+    return null;
   };
+
+  /** After SQLITE_FULL or IOERR, SQLite may have rolled back by itself (sqlite.org/lang_transaction.html). */
+  function rolledBack(): ReturnType<Transactions['runBatch']> {
+    try {
+      if (db.inTransaction) rollback.run();
+      return null;
+    } catch (cause) {
+      return { cause };
+    }
+  }
 }
 
 /** The transactions for batches of changes. */
