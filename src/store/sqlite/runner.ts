@@ -40,13 +40,13 @@ export function createCommitter(db: Database): (batch: readonly NamedChange[]) =
   const counts = createAttemptCounts(statements.deliveries.countAttempts);
   const deliveries = { ...statements.deliveries, countAttempts: counts.add };
   const changes = createRunner(db, { ...statements, deliveries }) as Record<
-    string,
+    keyof Changes,
     (...args: unknown[]) => unknown
   >;
   const transactions = createTransactions(db, log, counts);
 
   function apply(change: NamedChange): unknown {
-    return changes[change[0]]?.(...change[1]);
+    return changes[change[0]](...change[1]);
   }
 
   return (batch) => commitBatch(batch, apply, transactions);

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { NamedChange } from '../../../src/store/changes.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createCommitter, createRunner } from '../../../src/store/sqlite/runner.ts';
@@ -35,4 +36,14 @@ test('commits a batch of named changes in order, and a failed one does not affec
   expect(values).toEqual([true, undefined, true, false]);
   expect(failed).toMatchObject([{ index: 1, error: { code: 'SQLITE_CONSTRAINT_FOREIGNKEY' } }]);
   expect(keys()).toEqual(['key_1', 'key_3']);
+});
+
+test('a change that does not exist fails alone', () => {
+  const { values, failed } = createCommitter(db)([
+    ['createKey', [aKey('ten_a', { id: 'key_1' }), 100]],
+    ['noSuchChange', []] as unknown as NamedChange,
+  ]);
+  expect(values).toEqual([true, undefined]);
+  expect(failed).toMatchObject([{ index: 1, error: { name: 'TypeError' } }]);
+  expect(keys()).toEqual(['key_1']);
 });
