@@ -94,7 +94,7 @@ function add(made: MadeDue, [name, args]: AnyChange, result: unknown): void {
   const effect = EFFECTS[name as keyof Store] as
     | ((args: readonly unknown[], result: unknown) => Partial<MadeDue> | null)
     | undefined;
-  if (effect === undefined) return; // such as outcomes, which are most of all changes
+  if (effect === undefined) return; // most changes are outcomes, which make nothing due
   const { due = [], endpoints = [], sources = false } = effect(args, result) ?? {};
   addAll(made.due, due);
   addAll(made.endpoints, endpoints);

@@ -76,14 +76,10 @@ export function changeIn(call: AnyChange): AnyChange {
 
 /** Estimated writer time of a change, during which others wait. */
 export function costOf(call: AnyChange): number {
-  // Outcomes are most of all changes.
-  return call[0] === 'recordDelivered' ? OUTCOME_US : otherCost(call);
-}
-
-function otherCost(call: AnyChange): number {
   const [name, args] = changeIn(call);
   const [first] = args;
   switch (name) {
+    case 'recordDelivered':
     case 'recordAttempt':
       return OUTCOME_US;
     case 'claimLanes':
