@@ -149,10 +149,10 @@ interface OfferJudgement {
 
 interface OfferModel {
   /** Weights of the similarities in `OfferMatch` with the same names. */
-  whole: number;
   sentence: number;
   described: number;
   rivals: number;
+  needs: number;
   /**
    * Similarity of an average post that wants something to an average offer, and the maximum deviation that
    * counts.
@@ -205,7 +205,7 @@ export function offerBias(general: Odds, match: Odds): Odds {
 export const phraseOdds: Odds = { hot: OFFER_MODEL.hot.phrase, warm: OFFER_MODEL.warm.phrase };
 export const competitorOdds: Odds = { hot: OFFER_MODEL.hot.competitor, warm: OFFER_MODEL.warm.competitor };
 
-const LIKENESSES = ['whole', 'sentence', 'described', 'rivals'] as const;
+const LIKENESSES = ['sentence', 'described', 'rivals', 'needs'] as const;
 
 /** The log-odds of the similarity. */
 export function likenessOdds(match: Record<(typeof LIKENESSES)[number], number>): Odds {

@@ -3,6 +3,7 @@ import type { TextEncoding } from './encoder/encoder.ts';
 import { type Encoded, shareOf } from './encoder/load-encoder.ts';
 import { encoderOdds, leaning, MODEL, OFFER_MODEL } from './judge.ts';
 import { lessonOdds } from './lesson.ts';
+import { knownNeeds, type MetNeeds } from './needs.ts';
 import { knownNumbers, type Offer, type OfferMatch, type OfferNumbers, rivalry } from './offer.ts';
 import type { Hit } from './phrases.ts';
 import { digestOf, digestParts, placeOf, type Sentence } from './reading/sentences.ts';
@@ -88,10 +89,11 @@ async function addOfferMatches(
     knownNumbers(encoder),
   ]);
   const rivals = rivalry(post.numbers, known);
+  const needs = knownNeeds().likeIn(post.numbers);
   const sentences = digest.map((_, part) => unitOf(shareOf(post, part)));
   for (const [i, offer] of offers.entries()) {
     const own = numbers[i];
-    if (own) matches.set(offer, matchOf(offer, own, { reading, post, rivals, digest, sentences }));
+    if (own) matches.set(offer, matchOf(offer, own, { reading, post, rivals, needs, digest, sentences }));
     if (i % OFFERS_A_TURN === 0) await nextTurn();
   }
   return { ...reading, matches };
@@ -104,6 +106,7 @@ interface ReadForOffers {
   reading: PostReading;
   post: Encoded;
   rivals: ReturnType<typeof rivalry>;
+  needs: (met: MetNeeds) => number;
   digest: readonly Sentence[];
   /** By sentence, as unit vectors; null if the encoder read none of the sentence. */
   sentences: readonly (Float32Array | null)[];
@@ -111,10 +114,9 @@ interface ReadForOffers {
 
 function matchOf(
   { lesson }: Offer,
-  { offer, described, kin }: OfferNumbers,
-  { reading, post, rivals, digest, sentences }: ReadForOffers,
+  { offer, described, kin, met }: OfferNumbers,
+  { reading, post, rivals, needs, digest, sentences }: ReadForOffers,
 ): OfferMatch {
-  const whole = dot(offer, post.numbers);
   const learned = lesson === null ? 0 : lessonOdds(lesson, post.numbers);
   let best = -1;
   let carrier: Sentence | undefined;
@@ -125,7 +127,13 @@ function matchOf(
     carrier = digest[i];
   }
   return {
-    ...{ whole, sentence: best, described: dot(described, post.numbers), rivals: rivals(kin), learned },
+    ...{
+      sentence: best,
+      described: dot(described, post.numbers),
+      rivals: rivals(kin),
+      needs: needs(met),
+      learned,
+    },
     ...{ post: post.numbers, place: placeOf(reading.text, carrier) },
   };
 }

@@ -4,6 +4,7 @@ import { dot, largestOf } from '../lib/lists.ts';
 import { inPackage } from '../lib/package.ts';
 import type { TextEncoding } from './encoder/encoder.ts';
 import type { Lesson } from './lesson.ts';
+import { knownNeeds, type MetNeeds } from './needs.ts';
 
 /** The offer of a profile, to compare with posts by meaning. */
 export interface Offer {
@@ -21,17 +22,20 @@ export interface OfferNumbers {
   described: Float32Array;
   /** Indexes of the known offers of the same kind, which it does not compete with. */
   kin: readonly number[];
+  /** The labelled needs that it meets. */
+  met: MetNeeds;
 }
 
 /** The similarity of a post to an offer, and the sentence that contributes most (UTF-16 units). */
 export interface OfferMatch {
-  /** Cosine similarity of the offer to the whole post, and to the most similar sentence. */
-  whole: number;
+  /** Cosine similarity of the offer to the post's most similar sentence. */
   sentence: number;
   /** Cosine similarity of the whole post to the offer with the phrases of its profile. */
   described: number;
   /** Similarity of the post to known offers of other kinds, by {@link rivalry}. */
   rivals: number;
+  /** How much of what similar authors needed the offer meets, by {@link knownNeeds}. */
+  needs: number;
   /** Log-odds that the profile's lesson adds. */
   learned: number;
   /** The vector of the post. */
@@ -85,7 +89,8 @@ async function encodeOffer(
     knownNumbers(encoder),
   ]);
   const kin = known.flatMap((each, place) => (dot(own.numbers, each) >= KIN ? [place] : []));
-  return { offer: own.numbers, described: (all ?? own).numbers, kin };
+  const met = knownNeeds().metBy(own.numbers);
+  return { offer: own.numbers, described: (all ?? own).numbers, kin, met };
 }
 
 /**

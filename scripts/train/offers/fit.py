@@ -18,7 +18,7 @@ PENALTY = 1.0
 PARTS = 5
 AIMS = {"hot": (0.45, 0.45), "warm": (0.55, 0.60)}
 LEAST = {"hot": 2, "warm": 1}
-LIKENESSES = ("whole", "sentence", "described", "rivals")
+LIKENESSES = ("sentence", "described", "rivals", "needs")
 LABELS = {"cold": 0, "warm": 1, "hot": 2}
 MOST_WORDS = {"phrase": 1.5, "competitor": 1.6}
 """Upper bound: the drafts in the training data contain more about these sellers than about others."""
@@ -26,9 +26,9 @@ LEAST_GENERAL = {"hot": (0.3, 0.0), "warm": (0.0, 0.25)}
 """Lower bound of the weight of general odds: posts were selected for labelling because a model classified them as hot or warm, so
 the bulk of a stream is underrepresented."""
 REACH = 6.0
-STEEP = np.array([6.0, 6.0, 6.0, 3.0])
+STEEP = np.array([6.0, 6.0, 3.0, 1.0])
 """Scales similarities to the size of the other features, so that one penalty suits all."""
-FIRST = ([0.3, 0.7, 1.0], [0.5, 0.5, 0.5, -0.3, 1.0, 1.0, -2.0])
+FIRST = ([0.3, 0.7, 1.0], [0.5, 0.5, -0.3, 0.5, 1.0, 1.0, -2.0])
 SECOND = ([0.3, 0.7, 1.0], [1.0, 1.0, 1.0, -1.0])
 """The starting point of the fits."""
 LEAST_INTENT_SHARE = 0.02
@@ -81,7 +81,7 @@ def main():
     options = parser.parse_args()
     rows = json.loads((options.work / f"pairs-{options.fold}.json").read_text())
     general = json.loads((options.work / "general.json").read_text())
-    held = [row for row in rows if row["whole"] is not None and row["id"] in general]
+    held = [row for row in rows if row["sentence"] is not None and row["id"] in general]
     column = lambda name: np.array([float(row[name]) for row in held])
     label = np.array([LABELS[row["given"] or row["label"]] for row in held])
     given = np.array([row["given"] is not None for row in held])
@@ -137,7 +137,7 @@ def main():
                 f"{question} {name}: precision {y[shown].mean():.2f}, at least warm {(label[chosen] >= 1)[shown].mean():.2f},"
                 f" recall {shown[y].mean():.2f} of {y.sum()}, shown {shown.sum()}, average precision {average_precision(o, y):.3f}"
             )
-    lost = sum(1 for row in rows if row["whole"] is None and (row["given"] or row["label"]) != "cold")
+    lost = sum(1 for row in rows if row["sentence"] is None and (row["given"] or row["label"]) != "cold")
     print(f"{len(held)} pairs, {lost} signals among posts that were not compared with offers")
     options.out.write_text(json.dumps(rounded(model), indent=1) + "\n")
 
