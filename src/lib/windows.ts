@@ -45,7 +45,8 @@ export function createWindows(clock: Clock, windowMs: number, most = MOST_WINDOW
   let young = new Map<string, Window>();
   let old = new Map<string, Window>();
   let turnsAt = clock.monotonic() + windowMs;
-  const shared: (Window | undefined)[] = Array.from({ length: SHARED_WINDOWS });
+  // Created when the first key needs it: half a megabyte for each limit, of which most never have that many keys.
+  let shared: (Window | undefined)[] = [];
   let sharedUntil = Number.NEGATIVE_INFINITY;
 
   function turn(now: number): void {
@@ -74,6 +75,7 @@ export function createWindows(clock: Clock, windowMs: number, most = MOST_WINDOW
       const isShared = young.size >= most;
       const opened: Window = { count: 0, endsAt, resetSeconds, isShared, isReported: false };
       if (isShared) {
+        if (shared.length === 0) shared = Array.from({ length: SHARED_WINDOWS });
         shared[slotOf(key)] = opened;
         sharedUntil = endsAt;
       } else {

@@ -131,7 +131,10 @@ export function createEncoder({
   function start(): EncoderThread {
     forbidTelemetry();
     const thread: EncoderThread = {
-      worker: new Worker(moduleBeside(import.meta.url, './thread')),
+      worker: new Worker(moduleBeside(import.meta.url, './thread'), {
+        // The model's numbers are outside the heap: V8's default of 96 MiB would only fill up.
+        resourceLimits: { maxYoungGenerationSizeMb: 12 },
+      }),
       pending: new Map(),
     };
     thread.worker.on('message', (answer: EncodeAnswer) => settle(thread, answer));
