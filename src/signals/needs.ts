@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { inPackage } from '../lib/package.ts';
 
 /**
- * Needs of authors that readers have labelled, each as two vectors of the offer encoder: how it is written, and which
- * offers meet it. They carry over what the encoder alone doesn't know: that posts like this one were for offers like
+ * Needs of authors, from labelled and from made-up posts, each as two vectors of the offer encoder: how it is written, and
+ * which offers meet it. They carry over what the encoder alone doesn't know: that posts like this one were for offers like
  * that one. Average precision of hot and warm on 51 unseen sellers: .42, without them .40; of the six given ones
  * .59, without .53 (scripts/train/README.md).
  */
@@ -32,6 +32,11 @@ const SHARPNESS = 22;
 /** The similarity to an offer from which a need is more likely met than not, and how clear the border is. */
 const [MEETS, BORDER] = [0.5, 20];
 const LEAST_SHARE = 0.01;
+/**
+ * Every post is also this similar to one more need, of which every offer meets this share: a post unlike all known needs
+ * says little about what its author needs.
+ */
+const [OTHERS, OTHERS_MET] = [0.4, 0.1];
 const NOTHING = 0.001;
 
 /**
@@ -58,9 +63,10 @@ export function createNeeds(bytes: Uint8Array): Needs {
     },
     likeIn(post) {
       const weights = similarities(texts, post).map((likeness) => Math.exp(SHARPNESS * (likeness - 1)));
-      const sum = weights.reduce((all, each) => all + each, Number.MIN_VALUE);
+      const others = Math.exp(SHARPNESS * (OTHERS - 1));
+      const sum = weights.reduce((all, each) => all + each, others);
       return ({ places, shares }) => {
-        let share = 0;
+        let share = others * OTHERS_MET;
         for (let i = 0; i < places.length; i++) share += (weights[places[i] ?? 0] ?? 0) * (shares[i] ?? 0);
         return Math.log(share / sum + NOTHING);
       };

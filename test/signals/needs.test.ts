@@ -35,6 +35,11 @@ test('a post between two needs is shared by both', () => {
   expect(needs.likeIn(both)(needs.metBy(spread(2)))).toBeCloseTo(Math.log(0.5), 1);
 });
 
+test('a post unlike all needs is neutral: every offer meets a tenth', () => {
+  const unlike = needs.likeIn(at(0.6, -0.8));
+  for (const axis of [2, 3]) expect(unlike(needs.metBy(spread(axis)))).toBeCloseTo(Math.log(0.1), 1);
+});
+
 test('only met needs are kept for an offer', () => {
   const { places, shares } = needs.metBy(spread(3));
   expect([...places]).toEqual([1]);

@@ -6,10 +6,11 @@ import { digestOf, digestParts } from '../../../src/signals/reading/sentences.ts
 import catalogue from './catalogue.json' with { type: 'json' };
 import { bytesOf } from './needs-file.ts';
 import { offerFold, offerPosts } from './posts.ts';
+import { writtenSellers } from './readings.ts';
 
 /**
- * Writes the labelled needs for `src/signals/needs.ts`, with the offer encoder of the package. A FOLD leaves out its posts and
- * sellers, for figures of unseen ones.
+ * Writes the needs for `src/signals/needs.ts`, with the offer encoder of the package: of each labelled post, and one of each seller with
+ * made-up posts. A FOLD leaves out its posts and sellers, for figures of unseen ones.
  */
 const [folder, out, fold] = process.argv.slice(2);
 if (folder === undefined || out === undefined) {
@@ -31,19 +32,30 @@ for (const { text, reading, labels, fold: own } of offerPosts(folder)) {
   const fitting = Object.keys(labels).flatMap((key) => (isHeld(key) ? [] : (sellers.get(key) ?? [])));
   const offers = [...new Set([...reading.offers, ...fitting])];
   if (offers.length === 0) continue;
-  const { outline, asks } = readFeatures(text);
   const [post, wants, ...meeting] = await Promise.all([
-    encoder
-      .encode(digestParts(text, digestOf(outline.sentences, asks)), 'offers')
-      .then(({ numbers }) => numbers),
+    postNumbers(text),
     ...[reading.wants, ...offers].map((each) => numbersOf(each, encoder)),
   ]);
   if (post !== undefined && wants !== undefined)
     needs.push({ text: mean([post, wants]), offers: mean(meeting) });
 }
+for (const { key, offer, short, posts } of writtenSellers()) {
+  if (isHeld(key)) continue;
+  const wishes = posts.filter(({ label }) => label !== 'not');
+  const [texts, offers] = await Promise.all([
+    Promise.all(wishes.map(({ text }) => postNumbers(text))),
+    Promise.all([offer, short].map((each) => numbersOf(each, encoder))),
+  ]);
+  needs.push({ text: mean(texts), offers: mean(offers) });
+}
 await encoder.close();
 writeFileSync(out, bytesOf(needs));
 console.log(`${needs.length} needs`);
+
+async function postNumbers(text: string): Promise<Float32Array> {
+  const { outline, asks } = readFeatures(text);
+  return (await encoder.encode(digestParts(text, digestOf(outline.sentences, asks)), 'offers')).numbers;
+}
 
 /** The mean of unit vectors, with length 1. */
 function mean(vectors: readonly Float32Array[]): Float32Array {
