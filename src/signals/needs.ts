@@ -47,7 +47,9 @@ const NOTHING = 0.001;
 export function createNeeds(bytes: Uint8Array): Needs {
   if (bytes.length === 0 || bytes.length % (2 * WIDTH) !== 0)
     throw new Error(`needs.bin has ${bytes.length} bytes: not a multiple of ${2 * WIDTH}`);
-  const numbers = Float32Array.from(new Int8Array(bytes), (each) => each / NEED_STEPS);
+  const numbers = new Float32Array(new Int8Array(bytes));
+  // Not with a function for each number, which takes 300 ms.
+  for (let i = 0; i < numbers.length; i++) numbers[i] = (numbers[i] as number) / NEED_STEPS;
   const texts = numbers.subarray(0, numbers.length / 2);
   const offers = numbers.subarray(numbers.length / 2);
   return {
