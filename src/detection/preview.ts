@@ -1,11 +1,12 @@
 import { DAY_MS } from '../lib/clock.ts';
+import { createYielder } from '../lib/yielding.ts';
 import { NO_SETTINGS } from '../model/constants.ts';
 import { NEVER_READ, type Source } from '../model/source.ts';
 import type { Place } from '../signals/places.ts';
 import { planPosts } from '../signals/plan-posts.ts';
 import type { SourcePreview } from '../signals/source-management.ts';
 import { type RunDeps, readInTime } from './run.ts';
-import { PutOff, SourceFault, toPost } from './source-item.ts';
+import { PutOff, SourceFault, toPosts } from './source-item.ts';
 
 /** Maximum time that a user waits for a preview, and maximum number of posts of a day in it. */
 const PATIENCE_MS = 12_000;
@@ -43,11 +44,8 @@ async function preview(deps: Omit<RunDeps, 'log'>, source: Source): Promise<Sour
   const position = { etag: null, lastModified: null, newestAt: null, seen: [], cursor: null };
   const { items } = await readInTime(deps, { source, position }, PATIENCE_MS);
   const since = deps.clock.now() - DAY_MS;
-  const posts = items
-    .filter(({ postedAt }) => postedAt === null || postedAt >= since)
-    .slice(0, MOST_POSTS)
-    .map(toPost)
-    .filter((post) => post !== null);
+  const recent = items.filter(({ postedAt }) => postedAt === null || postedAt >= since).slice(0, MOST_POSTS);
+  const posts = await toPosts(recent, createYielder(deps.clock));
   const rule = { profileIds: source.profileIds, onlyMatching: true };
   const planned = await planPosts(deps, source.tenantId, posts, rule);
   const found = planned.flatMap(({ signals }) => signals.slice(0, 1));

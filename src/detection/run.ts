@@ -4,32 +4,17 @@ import type { SecretBox } from '../lib/secret-box.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { DomainError, storageFaultOf } from '../model/errors.ts';
 import type { NewMail } from '../model/mail.ts';
-import {
-  hintFor,
-  type Source,
-  type SourceError,
-  type SourceKind,
-  type SourcePosition,
-} from '../model/source.ts';
+import { hintFor, type Source, type SourceError, type SourceKind } from '../model/source.ts';
 import { storeEditedPosts } from '../signals/intake.ts';
-import { type IntakeDeps, planPosts, type ScopedPost } from '../signals/plan-posts.ts';
+import { type IntakeDeps, planPosts } from '../signals/plan-posts.ts';
 import { openSecrets } from '../signals/source-management.ts';
 import type { CommittedSignal, NewSignal } from '../store/signal-store.ts';
 import type { ClaimedSource, SourceRun } from '../store/source-store.ts';
 import { type Documents, TOO_COSTLY } from './documents/documents.ts';
 import { orAborted } from './host-gate.ts';
+import { advanced, type MarkedItem, markItems, marksOf, partOf, unseen } from './memory.ts';
 import type { Pages, Reader, Reading, Sites } from './reader.ts';
-import {
-  isEdited,
-  itemKey,
-  itemMark,
-  keyOfMark,
-  PutOff,
-  SourceFault,
-  type SourceItem,
-  STOPPED,
-  toPost,
-} from './source-item.ts';
+import { itemKey, keyOfMark, PutOff, SourceFault, type SourceItem, STOPPED, toPosts } from './source-item.ts';
 import { readJetstream } from './sources/bluesky.ts';
 import { readDiscourse } from './sources/discourse.ts';
 import { readLemmy, readMastodon } from './sources/fediverse.ts';
@@ -54,10 +39,6 @@ import type { Web } from './web.ts';
 const MAX_BACKOFF_MS = 6 * HOUR_MS;
 /** Minimum delay after a document was too costly to parse; doubled by each further failure. */
 const COSTLY_REST_MS = 15 * 60_000;
-/** Minimum number of items to remember; otherwise twice the number that the source shows. */
-const MIN_SEEN = 500;
-/** Maximum number of items to remember, whatever a source shows: they are read and written with every run. */
-const MAX_SEEN = 5_000;
 /** Maximum time that a run reads, well within its lease (`LEASE_MS`). */
 export const RUN_LIMIT_MS = 5 * 60_000;
 /** Maximum number of new items per run; the next run, soon after, takes the rest. */
@@ -109,20 +90,19 @@ async function read(deps: RunDeps, claimed: ClaimedSource): Promise<SourceRun | 
     const reading = await readInTime(deps, claimed);
     const oldest = oldestOf(claimed.source, startedAt);
     const marks = marksOf(claimed);
-    const fresh = unseen(reading.items, marks).filter(
-      ({ postedAt }) => postedAt === null || postedAt >= oldest,
+    const nextTurn = createYielder(clock);
+    const shown = await markItems(reading.items, nextTurn);
+    const fresh = unseen(shown, marks).filter(
+      ({ item: { postedAt } }) => postedAt === null || postedAt >= oldest,
     );
     const taken = fresh.slice(0, MAX_ITEMS);
     if (taken.length > 0) await needRoom(deps, claimed.source.tenantId);
-    const edited = taken.filter((item) => marks.has(itemKey(item)));
-    const posts = edited.map(toPost).filter((post) => post !== null);
+    const isKnown = ({ mark }: MarkedItem) => marks.has(keyOfMark(mark));
+    const edited = taken.filter(isKnown).map(({ item }) => item);
+    const added = taken.filter((one) => !isKnown(one)).map(({ item }) => item);
     // Before the position: if the process ends in between, they are found again.
-    await storeEditedPosts(deps, claimed.source.tenantId, posts);
-    const matched = await matchInParts(
-      deps,
-      claimed,
-      taken.filter((item) => !edited.includes(item)),
-    );
+    await storeEditedPosts(deps, claimed.source.tenantId, await toPosts(edited, nextTurn));
+    const matched = await matchInParts(deps, claimed, added);
     // An edited post may match further profiles.
     const again = matched && (await matchInParts(deps, claimed, edited));
     if (matched === null || again === null) return null;
@@ -134,7 +114,7 @@ async function read(deps: RunDeps, claimed: ClaimedSource): Promise<SourceRun | 
       ...run,
       nextPollAt: more ? Math.min(run.nextPollAt, now + MORE_AFTER_MS) : run.nextPollAt,
       notBefore: reading.notBefore ?? 0,
-      position: cut ? partOf(position, reading, taken) : advanced(position, reading),
+      position: cut ? partOf(position, shown, taken) : advanced(position, reading, shown),
       itemsSeen: taken.length - edited.length,
       itemsMatched: matched.items,
       signals: [...matched.signals, ...again.signals],
@@ -303,13 +283,7 @@ function backoffMs(source: Pick<Source, 'intervalSeconds' | 'failures'>, code: s
 
 /** The signals of each item. @throws SourceFault if there is no active profile to match with */
 async function match(deps: RunDeps, source: Source, items: readonly SourceItem[]): Promise<NewSignal[][]> {
-  const posts: ScopedPost[] = [];
-  const nextTurn = createYielder(deps.clock);
-  for (const item of items) {
-    const post = toPost(item);
-    if (post !== null) posts.push(post);
-    await nextTurn(); // 50 of the longest take a tenth of a second
-  }
+  const posts = await toPosts(items, createYielder(deps.clock));
   const rule = { profileIds: source.profileIds, onlyMatching: true };
   const planned = await planPosts(deps, source.tenantId, posts, rule);
   if (planned.some(({ errors }) => errors.length > 0)) {
@@ -317,69 +291,6 @@ async function match(deps: RunDeps, source: Source, items: readonly SourceItem[]
     throw new SourceFault('no_active_profile', 'None of the profiles of this source is active.');
   }
   return planned.map(({ signals }) => signals);
-}
-
-/** Edits of these appear as changed postings, or their text is missing after the first run. */
-const NEVER_EDITED: readonly Source['kind'][] = ['sec_form_d', 'smartrecruiters'];
-
-/** The marks of remembered items, by key. */
-function marksOf({ source, position }: ClaimedSource): Map<string, string> {
-  const isCompared = !NEVER_EDITED.includes(source.kind);
-  return new Map(
-    position.seen.map((mark) => {
-      const key = keyOfMark(mark);
-      return [key, isCompared ? mark : key];
-    }),
-  );
-}
-
-/** New items, and items that their authors have edited. Changes of jobs are separate items. */
-function unseen(items: readonly SourceItem[], marks: ReadonlyMap<string, string>): SourceItem[] {
-  const met = new Set<string>();
-  return items.filter((item) => {
-    const key = itemKey(item);
-    if (met.has(key)) return false;
-    met.add(key);
-    const mark = marks.get(key);
-    return mark === undefined || (item.department === undefined && isEdited(item, mark));
-  });
-}
-
-/** The first, and thus most recent, mark of each item. */
-function distinct(marks: readonly string[]): string[] {
-  const byKey = new Map<string, string>();
-  for (const mark of marks) {
-    const key = keyOfMark(mark);
-    if (!byKey.has(key)) byKey.set(key, mark);
-  }
-  return [...byKey.values()];
-}
-
-/**
- * The position after a complete run. Its marks come first: items that a feed still shows must not be
- * forgotten.
- */
-function advanced(before: SourcePosition, { items, position }: Reading): SourcePosition {
-  const keep = keptOf(Math.max(2 * items.length, items.length === 0 ? before.seen.length : 0));
-  const seen = distinct([...items.map(itemMark), ...before.seen]).slice(0, keep);
-  const { etag = null, lastModified = null, newestAt = null, cursor = null } = position;
-  return { etag, lastModified, newestAt, cursor, seen };
-}
-
-/**
- * The position after a partial run: the same starting point without validators, so that the source shows the
- * rest again.
- */
-function partOf(before: SourcePosition, { items }: Reading, taken: readonly SourceItem[]): SourcePosition {
-  const marks = distinct([...taken.map(itemMark), ...before.seen]);
-  const known = new Map(marks.map((mark) => [keyOfMark(mark), mark]));
-  const shown = items.map((item) => known.get(itemKey(item))).filter((mark) => mark !== undefined);
-  const seen = distinct([...shown, ...before.seen]).slice(0, keptOf(2 * items.length));
-  return { ...before, etag: null, lastModified: null, seen };
-}
-
-function keptOf(wanted: number): number {
-  return Math.min(Math.max(MIN_SEEN, wanted), MAX_SEEN);
 }
 
 /**

@@ -174,7 +174,9 @@ export async function storeEditedPosts(
   tenantId: string,
   posts: readonly ScopedPost[],
 ): Promise<void> {
+  const nextTurn = createYielder(deps.clock);
   for (const post of posts) {
+    await nextTurn(); // a lookup in SQLite does not yield: two thousand posts took a tenth of a second
     const { platform, external_id: shownId = '', text } = post;
     if (shownId === '') continue;
     const stored = {

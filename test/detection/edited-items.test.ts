@@ -56,7 +56,7 @@ test('items known without their text count as unedited', () => {
     ...{ id: '1', platform: 'rss', url: '', postedAt: null },
     ...{ title: 'Post', body: 'a', author: '' },
   };
-  expect(isEdited(item, itemKey(item))).toBe(false);
-  expect(isEdited(item, itemMark(item))).toBe(false);
-  expect(isEdited({ ...item, body: 'b' }, itemMark(item))).toBe(true);
+  expect(isEdited(itemMark(item), itemKey(item))).toBe(false);
+  expect(isEdited(itemMark(item), itemMark(item))).toBe(false);
+  expect(isEdited(itemMark({ ...item, body: 'b' }), itemMark(item))).toBe(true);
 });

@@ -1,6 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { HostileCase } from './case.ts';
 import type { HostAnswer } from './host.ts';
 import { SHAPES } from './texts.ts';
+import type { World } from './world.ts';
 
 /** The maximum size of a source's response, minus its frame. */
 const ANSWER_BYTES = 4_900_000;
@@ -78,7 +80,7 @@ export function feedCases(): HostileCase[] {
       }).slice(0, ANSWER_BYTES),
     ),
   );
-  return [...texts, ...json, ...frameCases(), ...pageCases()];
+  return [...texts, ...json, ...frameCases(), ...pageCases(), ...editedCases()];
 }
 
 function frameCases(): HostileCase[] {
@@ -211,6 +213,55 @@ function pageCases(): HostileCase[] {
     }),
   );
   return [...pages, ...runs, ...robots, ...redirects];
+}
+
+/** Feeds whose items are all edited between two runs, each of which compares, converts and looks up all of them. */
+function editedCases(): HostileCase[] {
+  const request = 'Looking for a CRM, budget approved. ';
+  const feeds: Record<string, { count: number; text: string }> = {
+    'as many items as may be': { count: 5_000, text: request },
+    'items of many quotes': { count: 5_000, text: 'é"'.repeat(280) },
+    'items of the longest text': { count: 240, text: request.repeat(550) },
+    'items of the longest text of emoji': { count: 60, text: '😀 '.repeat(9_900) },
+  };
+  return Object.entries(feeds).map(([name, { count, text }]) => ({
+    name: `source: feed, edited ${name}`,
+    size: ANSWER_BYTES,
+    async run({ host, call }) {
+      const version = (word: string) => {
+        const items = Array.from(
+          { length: count },
+          (_, n) =>
+            `<item><guid>${n}</guid><title>${word} ${n}</title><description>${text}</description></item>`,
+        );
+        return `<rss version="2.0"><channel><title>x</title>${items.join('')}</channel></rss>`;
+      };
+      const versions = ['first', 'second', 'third'].map(version);
+      host.answer = (path) => (path === '/robots.txt' ? null : (versions[0] ?? null));
+      const url = `${host.origin}/edited`;
+      const made = await call('POST', '/v1/sources', { kind: 'rss', name: 'Edited', url });
+      if (made.status !== 201) return `broken: ${made.status} ${made.body.slice(0, 200)}`;
+      const { id } = JSON.parse(made.body).data;
+      const outcomes: string[] = [];
+      for (const [place, body] of versions.entries()) {
+        host.answer = (path) => (path === '/robots.txt' ? null : body);
+        if (place > 0) await call('POST', `/v1/sources/${id}/run`);
+        outcomes.push(await endOfRun(call, id, place + 1));
+      }
+      await call('DELETE', `/v1/sources/${id}`);
+      return brokenIfOurs(outcomes.find((outcome) => outcome !== 'read') ?? 'read');
+    },
+  }));
+}
+
+/** How the latest of `count` runs ended. */
+async function endOfRun(call: World['call'], id: string, count: number): Promise<string> {
+  for (let tried = 0; tried < 600; tried++) {
+    const { data } = JSON.parse((await call('GET', `/v1/sources/${id}/runs`)).body);
+    if (data.length >= count) return data[0].error?.code ?? 'read';
+    await pause(100);
+  }
+  return 'no run ended';
 }
 
 function feedCase(name: string, answer: () => HostAnswer): HostileCase {
