@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { type Readable, Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, Client, errors, WebSocket } from 'undici';
 import type { Clock, Timer } from '../lib/clock.ts';
@@ -9,6 +9,8 @@ import { SourceFault, stoppedFault } from './source-item.ts';
 const TIME_LIMIT_MS = 30_000;
 /** Maximum size of a response, decompressed. */
 const MAX_BODY_BYTES = 5 * 1024 * 1024;
+/** Maximum size of a compressed response as received; compression hardly ever makes a document larger. */
+const MAX_RECEIVED_BYTES = 2 * MAX_BODY_BYTES;
 const MAX_HEAD_BYTES = 32_768;
 
 /**
@@ -131,7 +133,13 @@ async function readBody(
   let bytes = 0;
   if (decoder !== null) {
     body.on('error', (error) => decoder.destroy(error));
-    body.pipe(decoder);
+    // Compressed data can end before the response does. Nothing reads the decoder then, and an error of the
+    // connection, which closes next, would end the process.
+    decoder.on('error', () => {});
+    body
+      .pipe(limitedTo(MAX_RECEIVED_BYTES))
+      .on('error', (error) => decoder.destroy(error))
+      .pipe(decoder);
   }
   for await (const chunk of decoder ?? body) {
     bytes += (chunk as Buffer).length;
@@ -140,6 +148,18 @@ async function readBody(
     if (bytes > MAX_BODY_BYTES) throw new SourceFault('too_large', MESSAGES.too_large);
   }
   return Buffer.concat(chunks);
+}
+
+/** Passes on as many bytes: compressed data without any content never reaches the limit of its content. */
+function limitedTo(most: number): Transform {
+  let bytes = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, next) {
+      bytes += chunk.length;
+      if (bytes > most) next(new SourceFault('too_large', MESSAGES.too_large));
+      else next(null, chunk);
+    },
+  });
 }
 
 function decoderFor(encoding: string) {

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { HostileCase } from './case.ts';
 import type { HostAnswer } from './host.ts';
 import { SHAPES } from './texts.ts';
@@ -146,6 +147,11 @@ function frameCases(): HostileCase[] {
     'a body in chunks with long extensions': () => ({
       raw: inChunks(`1;${'a'.repeat(5_000)}\r\na\r\n`, 6_000),
     }),
+    'zeros after the end of Brotli data': () => inCoding('br', brotliCompressSync(rss('')), Buffer.alloc(1)),
+    'zeros after the end of gzip data': () => inCoding('gzip', gzipSync(rss('')), Buffer.alloc(1)),
+    'zeros after the end of deflate data': () => inCoding('deflate', deflateSync(rss('')), Buffer.alloc(1)),
+    'compressed data of nothing': () =>
+      inCoding('deflate', Buffer.from([0x78, 0x9c]), Buffer.from([0, 0, 0, 0xff, 0xff])),
     'trailers without an end': () => ({
       raw: inChunks(`0\r\n${'a: b\r\n'.repeat(2_000_000)}`, 1),
     }),
@@ -173,6 +179,12 @@ function inChunks(chunk: string, count: number): Buffer {
     Buffer.alloc(chunk.length * count, chunk),
     Buffer.from('0\r\n\r\n'),
   ]);
+}
+
+/** A compressed response of 20 MB: `start`, and then the same bytes over and over. */
+function inCoding(coding: string, start: Buffer, more: Buffer): HostAnswer {
+  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/xml\r\ncontent-encoding: ${coding}\r\n\r\n`;
+  return { raw: Buffer.concat([Buffer.from(head), start, Buffer.alloc(20_000_000, more)]) };
 }
 
 /** Web pages whose head is searched for a feed, robots.txt, and endless redirects. */

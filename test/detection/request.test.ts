@@ -1,0 +1,69 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect as connectTo, createServer, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { afterEach, expect, test } from 'vitest';
+import { createRequests } from '../../src/detection/request.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+
+const ends: (() => void)[] = [];
+afterEach(() => {
+  for (const end of ends.splice(0)) end();
+});
+
+/** Requests a response whose body is `first`, and then `more` without an end. */
+async function readEndless(encoding: string, first: Buffer, more: Buffer) {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: ${encoding}\r\n\r\n`);
+      socket.write(first);
+      const goOn = () => {
+        while (!socket.destroyed && socket.write(more));
+      };
+      socket.on('drain', goOn);
+      goOn();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  ends.push(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const requests = createRequests({
+    clock: systemClock,
+    connect(_, callback) {
+      const socket = connectTo(port, '127.0.0.1', () => callback(null, socket));
+      socket.on('error', () => {});
+      return { cancel: (error) => void socket.destroy(error) };
+    },
+  });
+  const url = new URL(`http://127.0.0.1:${port}/`);
+  return await requests.send(url, { headers: {}, signal: null });
+}
+
+const CODINGS = [
+  { encoding: 'br', compressed: brotliCompressSync('whole') },
+  { encoding: 'gzip', compressed: gzipSync('whole') },
+  { encoding: 'deflate', compressed: deflateSync('whole') },
+];
+
+test.each(CODINGS)('zeros after the end of $encoding data do not end the process', async (coding) => {
+  const uncaught: unknown[] = [];
+  const listener = (error: unknown) => uncaught.push(error);
+  process.on('uncaughtException', listener);
+  ends.push(() => process.off('uncaughtException', listener));
+  const { body } = await readEndless(coding.encoding, coding.compressed, Buffer.alloc(65_536));
+  await pause(50);
+  expect(body.toString()).toBe('whole');
+  expect(uncaught).toEqual([]);
+});
+
+test('compressed data without any content is limited as it is received', async () => {
+  const empty = Buffer.alloc(500_000, Buffer.from([0, 0, 0, 0xff, 0xff]));
+  const reading = readEndless('deflate', Buffer.from([0x78, 0x9c]), empty);
+  await expect(reading).rejects.toMatchObject({ name: 'SourceFault', code: 'too_large' });
+});
