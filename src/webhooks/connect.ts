@@ -1,9 +1,11 @@
+import { constants } from 'node:crypto';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, DEFAULT_CIPHERS } from 'node:tls';
 import type { buildConnector } from 'undici';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { AddressSet } from '../lib/network.ts';
 import type { AttemptErrorCode } from '../model/delivery.ts';
+import { createHandshakes } from './handshakes.ts';
 import { createReplyTurns } from './replies-in-turns.ts';
 import { type Lookup, resolveTarget } from './targets.ts';
 
@@ -44,6 +46,7 @@ export type Connect = (options: buildConnector.Options, callback: buildConnector
  */
 export function createConnect(deps: ConnectDeps): Connect {
   const readInTurns = createReplyTurns(deps.clock);
+  const handshakeOf = createHandshakes(deps.clock);
   return (options, callback) => {
     const hostname = options.hostname.endsWith('.') ? options.hostname.slice(0, -1) : options.hostname;
     const secure = options.protocol === 'https:';
@@ -82,28 +85,41 @@ export function createConnect(deps: ConnectDeps): Connect {
         if (last) fail(error);
         else dial(addresses, index + 1);
       };
+      const succeed = (opened: Socket) => {
+        if (given || !settle()) return;
+        given = true;
+        readInTurns(opened);
+        callback(null, opened);
+      };
       if (!last)
         patience = deps.clock.after(NEXT_ADDRESS_AFTER_MS, () => giveUp(new ConnectError('timeout')));
       attempt.on('error', (error) => giveUp(dialError(error, secure && reached)));
       attempt.once('connect', () => {
         reached = true;
+        if (given || settled) attempt.destroy();
+        else if (secure) shakeHands(address);
+        else succeed(attempt);
       });
-      attempt.once(secure ? 'secureConnect' : 'connect', () => {
-        if (given || !settle()) return;
-        given = true;
-        readInTurns(attempt);
-        callback(null, attempt);
-      });
+
+      function shakeHands(host: string): void {
+        const stream = handshakeOf(attempt);
+        // Without SNI, the certificate is checked against `host`.
+        const secured = connectTls({ socket: stream, host, ...tlsOptions(hostname, deps) });
+        secured.on('error', (error) => giveUp(dialError(error, true)));
+        secured.once('close', () => attempt.destroy());
+        secured.once('secureConnect', () => {
+          stream.secured();
+          succeed(secured);
+        });
+      }
     }
 
     function open(address: string): Socket {
-      const port = Number(options.port || (secure ? 443 : 80));
-      const base = {
+      const opened = connectTcp({
         host: address,
-        port,
+        port: Number(options.port || (secure ? 443 : 80)),
         ...(deps.localAddress === null ? {} : { localAddress: deps.localAddress }),
-      };
-      const opened = secure ? connectTls({ ...base, ...tlsOptions(hostname, deps) }) : connectTcp(base);
+      });
       return opened.setNoDelay(true).setKeepAlive(true, 30_000);
     }
 
@@ -130,6 +146,10 @@ function tlsOptions(hostname: string, { ca, lenient }: ConnectDeps) {
     minVersion: lenient ? 'TLSv1.2' : 'TLSv1.3',
     maxVersion: 'TLSv1.3',
     ALPNProtocols: ['http/1.1'],
+    // In TLS 1.2, a server may choose the numbers of a Diffie-Hellman exchange; of 10,000 bits, they take a second.
+    ciphers: `${DEFAULT_CIPHERS}:!DHE`,
+    // A second handshake would be neither limited nor in turn.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     ...(ca === undefined ? {} : { ca }),
   } as const;
 }

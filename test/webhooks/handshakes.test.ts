@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type TlsOptions } from 'node:tls';
+import { Worker } from 'node:worker_threads';
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import { type ConnectDeps, createConnect } from '../../src/webhooks/connect.ts';
+import { addresses } from '../dispatcher/harness.ts';
+import { RECEIVERS, TEST_CA } from '../dispatcher/tls-fixture.ts';
+import { costlyCertificates, costlyParameters } from '../support/costly-certificates.ts';
+
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+async function serve(options: TlsOptions): Promise<string> {
+  const server = createServer(options, (socket) => socket.on('error', () => {}));
+  server.on('tlsClientError', () => {}).listen(0, '127.0.0.1');
+  closers.push(() => server.close());
+  await once(server, 'listening');
+  return String((server.address() as AddressInfo).port);
+}
+
+const connector = (settings: Partial<ConnectDeps> = {}) =>
+  createConnect({
+    ...{ clock: systemClock, allow: addresses('127.0.0.0/8'), lookup: async () => ['127.0.0.1'] },
+    ...{ localAddress: null, ca: TEST_CA, ...settings },
+  });
+
+/** Serves from another thread, so that all handshakes can be ready at once. */
+async function serveApart(options: TlsOptions): Promise<string> {
+  const thread = new Worker(
+    `const { parentPort, workerData } = require('node:worker_threads');
+     const server = require('node:tls').createServer(workerData, (socket) => socket.on('error', () => {}));
+     server.on('tlsClientError', () => {});
+     server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`,
+    { eval: true, workerData: options },
+  );
+  closers.push(() => void thread.terminate());
+  const [port] = await once(thread, 'message');
+  return String(port);
+}
+
+/** The message a connection failed with, or `connected`. */
+function dial(connect: ReturnType<typeof connector>, port: string): Promise<string> {
+  const hostname = 'receiver.example.com';
+  return new Promise((resolve) => {
+    connect({ hostname, host: hostname, protocol: 'https:', port }, (error, socket: Socket | null) => {
+      socket?.destroy();
+      resolve(error === null ? 'connected' : error.message);
+    });
+  });
+}
+
+/** The longest CPU time of this thread in one turn of its event loop, in milliseconds, while `work` runs. */
+async function longestTurnOf(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0;
+  let before = process.threadCpuUsage();
+  let isOver = false;
+  const look = () => {
+    const { user } = process.threadCpuUsage(before);
+    longest = Math.max(longest, user / 1_000);
+    before = process.threadCpuUsage();
+    if (!isOver) setImmediate(look);
+  };
+  setImmediate(look);
+  await work();
+  isOver = true;
+  look();
+  return longest;
+}
+
+describe('a TLS handshake', () => {
+  it('ends when its certificates are longer than usual ones by far, before they are checked', async () => {
+    const port = await serve(costlyCertificates(70));
+    expect(await dial(connector(), port)).toContain('ERR_TLS_HANDSHAKE_SIZE');
+  });
+
+  it('takes its turn: certificates that take long to check do not add up', async () => {
+    const port = await serveApart(costlyCertificates(10));
+    const connect = connector();
+    let outcomes: string[] = [];
+    const longest = await longestTurnOf(async () => {
+      outcomes = await Promise.all(Array.from({ length: 12 }, () => dial(connect, port)));
+    });
+    expect(new Set(outcomes).size).toBe(1);
+    expect(outcomes[0]).toContain('CERT');
+    expect(longest).toBeLessThan(250);
+  });
+
+  it('does not use an exchange whose numbers the server chooses', async () => {
+    const port = await serve({
+      ...costlyCertificates(0),
+      ...{ maxVersion: 'TLSv1.2', ciphers: 'DHE-RSA-AES128-GCM-SHA256', dhparam: costlyParameters() },
+    });
+    expect(await dial(connector({ lenient: true }), port)).toContain('HANDSHAKE_FAILURE');
+  });
+
+  it('of TLS 1.2 succeeds where it is allowed', async () => {
+    const port = await serve({ ...RECEIVERS.valid, maxVersion: 'TLSv1.2' });
+    expect(await dial(connector({ lenient: true }), port)).toBe('connected');
+    expect(await dial(connector(), port)).toContain('PROTOCOL_VERSION');
+  });
+});
