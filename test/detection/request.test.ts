@@ -51,14 +51,32 @@ const CODINGS = [
   { encoding: 'deflate', compressed: deflateSync('whole') },
 ];
 
-test.each(CODINGS)('zeros after the end of $encoding data do not end the process', async (coding) => {
+/** Errors that nothing caught, from now until the end of the test. */
+function watchUncaught(): unknown[] {
   const uncaught: unknown[] = [];
   const listener = (error: unknown) => uncaught.push(error);
   process.on('uncaughtException', listener);
   ends.push(() => process.off('uncaughtException', listener));
+  return uncaught;
+}
+
+test.each(CODINGS)('zeros after the end of $encoding data do not end the process', async (coding) => {
+  const uncaught = watchUncaught();
   const { body } = await readEndless(coding.encoding, coding.compressed, Buffer.alloc(65_536));
   await pause(50);
   expect(body.toString()).toBe('whole');
+  expect(uncaught).toEqual([]);
+});
+
+test.each([
+  { what: 'in an encoding that was not requested', encoding: 'zstd' },
+  { what: 'of too many bytes', encoding: 'identity' },
+  { what: 'that is not the compression it names', encoding: 'gzip' },
+])('a response $what that never ends does not end the process', async ({ encoding }) => {
+  const uncaught = watchUncaught();
+  const reading = readEndless(encoding, Buffer.from('a'), Buffer.alloc(65_536, 'a'));
+  await expect(reading).rejects.toMatchObject({ name: 'SourceFault' });
+  await pause(50);
   expect(uncaught).toEqual([]);
 });
 
