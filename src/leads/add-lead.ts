@@ -1,7 +1,8 @@
 import { requireRoom } from '../accounts/plans.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
-import { attachSignals, type Lead, type LeadInput } from '../model/lead.ts';
+import type { Lead, LeadInput } from '../model/lead.ts';
+import { attachSignals } from '../model/lead-score.ts';
 import { personKeys } from '../model/person-keys.ts';
 import type { Signal } from '../model/signal.ts';
 import { type IntakeDeps, planPosts } from '../signals/plan-posts.ts';

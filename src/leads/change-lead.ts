@@ -1,5 +1,6 @@
 import { invalidAt } from '../model/errors.ts';
-import { attachSignals, type FactField, type Lead, type LeadPatch } from '../model/lead.ts';
+import type { FactField, Lead, LeadPatch } from '../model/lead.ts';
+import { attachSignals } from '../model/lead-score.ts';
 import { personKeys } from '../model/person-keys.ts';
 import type { IntakeDeps } from '../signals/plan-posts.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { blankLead, type Fact, type Incoming, mergeInto, readFact } from '../../src/leads/facts.ts';
 import { addFactsOf } from '../../src/leads/incoming.ts';
 import { CLASSIFICATIONS } from '../../src/model/constants.ts';
-import { attachSignals, FACT_FIELDS, FACT_SOURCES, type Lead } from '../../src/model/lead.ts';
+import { FACT_FIELDS, FACT_SOURCES, type Lead } from '../../src/model/lead.ts';
+import { attachSignals } from '../../src/model/lead-score.ts';
 import type { Signal } from '../../src/model/signal.ts';
 import { factsOf } from '../support/facts-of.ts';
 

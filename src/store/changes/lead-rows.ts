@@ -1,6 +1,7 @@
 import { fromIso, toIso } from '../../lib/clock.ts';
 import { dealStatusIn } from '../../model/constants.ts';
-import { attachSignals, type Lead, withoutSignals } from '../../model/lead.ts';
+import type { Lead } from '../../model/lead.ts';
+import { attachSignals, withoutSignals } from '../../model/lead-score.ts';
 import type { Signal } from '../../model/signal.ts';
 import { leadWords } from '../../rules/words.ts';
 import type { IdentityHolder, StoredLead } from '../lead-store.ts';

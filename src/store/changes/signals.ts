@@ -1,5 +1,5 @@
 import { toIso } from '../../lib/clock.ts';
-import { attachSignals } from '../../model/lead.ts';
+import { attachSignals } from '../../model/lead-score.ts';
 import type { Signal, SignalView } from '../../model/signal.ts';
 import { editedSignal } from '../../rules/signals.ts';
 import { searchedFacts } from '../../rules/words.ts';
