@@ -119,10 +119,16 @@ class Handshake extends Duplex implements HandshakeStream {
         tcp.resume();
       });
     });
+    let hasEnded = false;
     const end = () => void (this.destroyed || this.push(null));
-    tcp.once('end', () => (this.#isSecured ? end() : line(end)));
+    tcp.once('end', () => {
+      hasEnded = true;
+      if (this.#isSecured) end();
+      else line(end);
+    });
     tcp.on('error', (error) => this.destroy(error));
-    tcp.once('close', () => this.destroy());
+    // After its end, bytes may be waiting here for a reader that was paused.
+    tcp.once('close', () => void (hasEnded || this.destroy()));
   }
 
   secured(): void {

@@ -103,3 +103,29 @@ describe('a TLS handshake', () => {
     expect(await dial(connector(), port)).toContain('PROTOCOL_VERSION');
   });
 });
+
+describe('a response that is read late', () => {
+  it('arrives whole, although the server has closed the connection meanwhile', async () => {
+    const sent = Buffer.alloc(12_000, 'r');
+    const server = createServer(RECEIVERS.valid, (socket) => {
+      socket.on('error', () => {}).once('data', () => socket.end(sent));
+    });
+    server.listen(0, '127.0.0.1');
+    closers.push(() => server.close());
+    await once(server, 'listening');
+    const port = String((server.address() as AddressInfo).port);
+    const hostname = 'receiver.example.com';
+    const socket = await new Promise<Socket>((resolve, reject) => {
+      connector()({ hostname, host: hostname, protocol: 'https:', port }, (error, opened: Socket | null) =>
+        opened === null ? reject(error) : resolve(opened),
+      );
+    });
+    const received: Buffer[] = [];
+    socket.write('request');
+    socket.pause();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    socket.on('data', (bytes) => received.push(bytes)).resume();
+    await once(socket, 'end');
+    expect(Buffer.concat(received).equals(sent)).toBe(true);
+  }, 5_000);
+});
