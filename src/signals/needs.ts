@@ -4,7 +4,7 @@ import { inPackage } from '../lib/package.ts';
 /**
  * Needs of authors, from labelled and from made-up posts, each as two vectors of the offer encoder: how it is written, and
  * which offers meet it. They carry over what the encoder alone doesn't know: that posts like this one were for offers like
- * that one. Average precision of hot and warm on 51 unseen sellers: .42, without them .40; of the six given ones
+ * that one. Average precision of hot and warm on 51 unseen sellers: .41, without them .40; of the six given ones
  * .59, without .53 (scripts/train/README.md).
  */
 export interface Needs {
