@@ -46,6 +46,7 @@ export type Connect = (options: buildConnector.Options, callback: buildConnector
  */
 export function createConnect(deps: ConnectDeps): Connect {
   const readInTurns = createReplyTurns(deps.clock);
+  const decryptInTurns = createReplyTurns(deps.clock);
   const handshakeOf = createHandshakes(deps.clock);
   return (options, callback) => {
     const hostname = options.hostname.endsWith('.') ? options.hostname.slice(0, -1) : options.hostname;
@@ -88,7 +89,7 @@ export function createConnect(deps: ConnectDeps): Connect {
       const succeed = (opened: Socket) => {
         if (given || !settle()) return;
         given = true;
-        readInTurns(opened);
+        readInTurns(opened, attempt);
         callback(null, opened);
       };
       if (!last)
@@ -102,6 +103,7 @@ export function createConnect(deps: ConnectDeps): Connect {
       });
 
       function shakeHands(host: string): void {
+        decryptInTurns(attempt);
         const stream = handshakeOf(attempt);
         // Without SNI, the certificate is checked against `host`.
         const secured = connectTls({ socket: stream, host, ...tlsOptions(hostname, deps) });

@@ -8,6 +8,7 @@ import { type ConnectDeps, createConnect } from '../../src/webhooks/connect.ts';
 import { addresses } from '../dispatcher/harness.ts';
 import { RECEIVERS, TEST_CA } from '../dispatcher/tls-fixture.ts';
 import { costlyCertificates, costlyParameters } from '../support/costly-certificates.ts';
+import type { FloodOptions } from '../support/ticket-flood.ts';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -102,6 +103,43 @@ describe('a TLS handshake', () => {
     expect(await dial(connector({ lenient: true }), port)).toBe('connected');
     expect(await dial(connector(), port)).toContain('PROTOCOL_VERSION');
   });
+});
+
+describe('session tickets of many receivers at once', () => {
+  it('take turns: reading them does not add up', async () => {
+    const options = { ...RECEIVERS.valid, connections: 30, records: 16 } satisfies FloodOptions;
+    const thread = new Worker(new URL('../support/ticket-flood.ts', import.meta.url), {
+      workerData: options,
+    });
+    closers.push(() => void thread.terminate());
+    const [{ port }] = await once(thread, 'message');
+    const hostname = 'receiver.example.com';
+    const connect = connector();
+    const received = (socket: Socket) =>
+      new Promise<number>((resolve) => {
+        let bytes = 0;
+        socket.on('data', (data) => {
+          bytes += data.length;
+        });
+        socket.once('end', () => {
+          socket.destroy();
+          resolve(bytes);
+        });
+        socket.write('request');
+      });
+    const target = { hostname, host: hostname, protocol: 'https:', port: String(port) };
+    const dialled = () =>
+      new Promise<Socket>((resolve, reject) => {
+        connect(target, (error, socket) => (error === null ? resolve(socket) : reject(error)));
+      });
+    const sockets = await Promise.all(Array.from({ length: options.connections }, dialled));
+    let bytes: number[] = [];
+    const longest = await longestTurnOf(async () => {
+      bytes = await Promise.all(sockets.map(received));
+    });
+    expect(bytes).toEqual(sockets.map(() => 0));
+    expect(longest).toBeLessThan(250);
+  }, 30_000);
 });
 
 describe('a response that is read late', () => {

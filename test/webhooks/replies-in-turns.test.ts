@@ -48,6 +48,14 @@ test('a small response passes immediately', async () => {
   expect(pieces).toEqual(['small']);
 });
 
+test('bytes that TLS has not read yet count as held, too', () => {
+  const [encrypted, socket] = [new Socket(), new Socket()];
+  createReplyTurns(slowClock())(encrypted);
+  createReplyTurns(slowClock())(socket, encrypted);
+  encrypted.push(Buffer.alloc(20_000));
+  expect(readingOf(socket)?.heldBytes).toBe(20_000);
+});
+
 test('a large response arrives in slices, complete and in order, while nothing more is read', async () => {
   const { socket, pieces, reads, listen } = aSocket();
   createReplyTurns(slowClock())(socket);
