@@ -195,7 +195,10 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
       web.read(address, { accept: 'application/json' }, { signal, asked: 1 }),
     previewSource: createSourcePreviews({ ...runtime, baseUrl, web, documents, sites }),
   });
-  const bulk = createPeriodic({
+  const onError = (job: string, err: unknown) =>
+    logger.warn({ err, job }, 'a job could not be continued; trying again');
+  // Batches apart from the others: they take hours if enough posts wait for the encoder, and erasures must not wait.
+  const batches = createPeriodic({
     clock: runtime.clock,
     jobs: onDuty(runtime, [
       {
@@ -203,6 +206,12 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
         everyMs: JOBS_EVERY_MS,
         run: (isStopping) => runJobs({ ...runtime, baseUrl, reserve: dispatcher.reserve }, isStopping),
       },
+    ]),
+    onError,
+  });
+  const bulk = createPeriodic({
+    clock: runtime.clock,
+    jobs: onDuty(runtime, [
       {
         name: 'erasures',
         everyMs: ERASURES_EVERY_MS,
@@ -214,7 +223,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
         run: async (isStopping) => runtime.learner?.run(isStopping),
       },
     ]),
-    onError: (job, err) => logger.warn({ err, job }, 'a job could not be continued; trying again'),
+    onError,
   });
   const housekeeping = await createHousekeeping(runtime, (count) => {
     expired += count;
@@ -223,6 +232,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
   const brokenOff = await recoverSources(runtime);
   const url = await app.listen({ host: config.host, port: config.port });
   housekeeping.start();
+  batches.start();
   bulk.start();
   let waiting = 0;
   const begun = await beginWork(runtime, [
@@ -246,6 +256,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
       const stops = [
         () => app.close(),
         housekeeping.stop,
+        batches.stop,
         bulk.stop,
         () => Promise.all([poller.stop(), documents.close()]),
         async () => enrichment?.close(),

@@ -326,20 +326,30 @@ export function jobResource(job: Job) {
 
 /**
  * Runs all pending jobs, in turn one step of each tenant's oldest job. An interrupted job resumes without
- * duplicates.
+ * duplicates. A job that fails, for example because its tenant has too many posts waiting for the encoder,
+ * does not delay the jobs of other tenants: it is tried again at the next run.
+ * @throws the first of these errors, once no other job can continue; a storage failure, at once
  */
 export async function runJobs(
   deps: ResumableIntakeDeps,
   isStopping: () => boolean = () => false,
 ): Promise<void> {
+  const failed = new Map<string, unknown>();
   let isAnyDone = true;
   while (isAnyDone) {
     isAnyDone = false;
     for (const job of await deps.store.listOpenJobs(AT_ONCE)) {
       if (isStopping()) return;
-      if (await step(deps, job)) isAnyDone = true;
+      if (failed.has(job.id)) continue;
+      try {
+        if (await step(deps, job)) isAnyDone = true;
+      } catch (error) {
+        if (storageFaultOf(error) !== null) throw error;
+        failed.set(job.id, error);
+      }
     }
   }
+  for (const error of failed.values()) throw error;
 }
 
 /** Runs one step of a job; false if it cannot run now. */

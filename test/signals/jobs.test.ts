@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createSeededRandom } from '../../src/lib/secret-box.ts';
+import { DomainError } from '../../src/model/errors.ts';
 import { JOB_MS } from '../../src/model/job.ts';
 import { type ResumableIntakeDeps, runJobs } from '../../src/signals/intake.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
@@ -85,6 +86,24 @@ test('an interrupted job continues without duplicates or omissions', async () =>
   await runJobs(partsWith());
   expect(await jobOf(id)).toMatchObject({ status: 'done', created: 60, duplicates: 0 });
   expect(await countSignals()).toBe(60);
+});
+
+test('a job that is refused does not delay the jobs of other tenants', async () => {
+  const { id } = (await postLater(posts(30))).json().data;
+  const { auth, tenant } = await t.addTenant();
+  const { id: other } = (await postLater(posts(30), auth)).json().data;
+  const refusing: Store = {
+    ...t.store,
+    reserveKey: (request, terms) => {
+      if (request.tenantId !== tenant.id) throw new DomainError('UNAVAILABLE', 'Too many posts are waiting');
+      return t.store.reserveKey(request, terms);
+    },
+  };
+  await expect(runJobs(partsWith(refusing))).rejects.toThrow('Too many posts');
+  expect(await jobOf(id)).toMatchObject({ processed: 0, finished_at: null });
+  expect(await t.store.getJob(tenant.id, other)).toMatchObject({ status: 'done', processed: 30 });
+  await runJobs(partsWith());
+  expect(await jobOf(id)).toMatchObject({ status: 'done', created: 30 });
 });
 
 test('an account has at most 20 unfinished jobs, and an idempotency key replays the first response', async () => {
