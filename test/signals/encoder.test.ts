@@ -54,6 +54,17 @@ test('a text is read up to 128 tokens, and the rest has no effect', async () => 
   expect((await encoder.encode(parts)).numbers).toEqual((await encoder.encode([parts.join(' ')])).numbers);
 });
 
+test('long words take a text little more time than the model does', async () => {
+  const parts = Array.from({ length: 20 }, (_, n) =>
+    `${String.fromCharCode(97 + n).repeat(98)}z `.repeat(50),
+  );
+  await encoder.encode(['warm']);
+  const used = process.cpuUsage();
+  await encoder.encode(parts);
+  const { user, system } = process.cpuUsage(used);
+  expect((user + system) / 1_000).toBeLessThan(400);
+});
+
 test('its contribution is one part of the score, with a sentence of the post as evidence', async () => {
   const explanation = await explain(POST.text, encoder);
   const part = [...explanation.factors, ...explanation.negatives].filter(({ key }) => key === 'meaning');
