@@ -1,20 +1,25 @@
-import type { Socket } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
+import { networkOf } from '../lib/network.ts';
 import { createFifo } from '../lib/queues.ts';
 
 /**
  * Maximum number of bytes received before a connection is secure. Common chains of certificates are under 8 KB; OpenSSL
- * accepts 100 KB, whose signatures it checks in one piece, in up to a second, even if no authority signed them.
+ * accepts 100 KB, which it checks in one piece, in up to a second, even if no authority signed them. Of 12 KB, the most costly
+ * ones known take 140 ms: names of URLs below constraints on them, then DSA keys of 10,000 bits; of 16 KB, 220 ms.
  */
-const MAX_HANDSHAKE_BYTES = 16_384;
+const MAX_HANDSHAKE_BYTES = 12_288;
 /** Maximum time of handshakes in one turn of the event loop, unless a single step takes longer. */
 const MAX_TURN_MS = 5;
-/** A step that took this long makes its server wait for all others, and is followed by a pause of several times its length. */
+/**
+ * A step that took this long makes its server wait for all others. It is followed by a pause of its length for servers of
+ * which no handshake has completed yet, and of several times its length for costly ones.
+ */
 const [LONG_STEP_MS, PAUSE_FACTOR] = [20, 3];
-/** Number of costly servers that are remembered. */
-const MOST_COSTLY = 1_000;
+/** Number of servers that are remembered. */
+const [MOST_COSTLY, MOST_PROVEN] = [1_000, 10_000];
 
 /** The stream between a TCP connection and its TLS client. */
 export interface HandshakeStream extends Duplex {
@@ -32,11 +37,15 @@ export function createHandshakes(
   clock: Pick<Clock, 'monotonic' | 'after'>,
 ): (tcp: Socket) => HandshakeStream {
   const waiting = createFifo<Step>();
+  /** Steps of servers of which no handshake has completed yet. */
+  const unproven = createFifo<Step>();
   /** Steps of servers whose previous ones took long. */
   const costly = createFifo<Step>();
   const costlyServers = new LRUCache<string, true>({ max: MOST_COSTLY });
+  const provenServers = new LRUCache<string, true>({ max: MOST_PROVEN });
   let isScheduled = false;
-  let pausedUntil = Number.NEGATIVE_INFINITY;
+  let unprovenPausedUntil = Number.NEGATIVE_INFINITY;
+  let costlyPausedUntil = Number.NEGATIVE_INFINITY;
   let isPaused = false;
 
   function schedule(): void {
@@ -47,10 +56,14 @@ export function createHandshakes(
 
   function next(now: number): Step | undefined {
     for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) {
-      if (!costlyServers.has(step.server)) return step;
-      costly.push(step);
+      if (costlyServers.has(step.server)) costly.push(step);
+      else if (provenServers.has(step.server)) return step;
+      else unproven.push(step);
     }
-    return now < pausedUntil ? undefined : costly.shift();
+    const step = now < unprovenPausedUntil ? undefined : unproven.shift();
+    if (step !== undefined && costlyServers.has(step.server)) costly.push(step);
+    else if (step !== undefined) return step;
+    return now < costlyPausedUntil ? undefined : costly.shift();
   }
 
   function turn(): void {
@@ -64,11 +77,20 @@ export function createHandshakes(
       now += tookMs;
       if (tookMs < LONG_STEP_MS) continue;
       costlyServers.set(step.server, true);
-      pausedUntil = now + PAUSE_FACTOR * tookMs;
+      unprovenPausedUntil = now + tookMs;
+      costlyPausedUntil = now + PAUSE_FACTOR * tookMs;
     }
-    const pauseMs = pausedUntil - clock.monotonic();
-    if (waiting.size > 0 || (costly.size > 0 && pauseMs <= 0)) schedule();
-    else if (costly.size > 0 && !isPaused) {
+    continueAfterPause(clock.monotonic());
+  }
+
+  function continueAfterPause(now: number): void {
+    const pauseMs = Math.min(
+      waiting.size > 0 ? 0 : Number.POSITIVE_INFINITY,
+      unproven.size > 0 ? unprovenPausedUntil - now : Number.POSITIVE_INFINITY,
+      costly.size > 0 ? costlyPausedUntil - now : Number.POSITIVE_INFINITY,
+    );
+    if (pauseMs <= 0) schedule();
+    else if (pauseMs < Number.POSITIVE_INFINITY && !isPaused) {
       isPaused = true;
       clock.after(pauseMs, () => {
         isPaused = false;
@@ -78,12 +100,18 @@ export function createHandshakes(
   }
 
   return (tcp) => {
-    const server = tcp.remoteAddress ?? '';
-    return new Handshake(tcp, (advance) => {
+    const server = serverOf(tcp.remoteAddress ?? '');
+    const line = (advance: () => void) => {
       waiting.push({ server, advance });
       schedule();
-    });
+    };
+    return new Handshake(tcp, line, () => provenServers.set(server, true));
   };
+}
+
+/** An IPv4 address, or an IPv6 network: one owner has all of its addresses. */
+function serverOf(address: string): string {
+  return isIPv6(address) ? networkOf(address) : address;
 }
 
 /** Passes received bytes of a handshake on. */
@@ -94,12 +122,14 @@ interface Step {
 
 class Handshake extends Duplex implements HandshakeStream {
   readonly #tcp: Socket;
+  readonly #onSecured: () => void;
   #receivedBytes = 0;
   #isSecured = false;
 
-  constructor(tcp: Socket, line: (advance: () => void) => void) {
+  constructor(tcp: Socket, line: (advance: () => void) => void, onSecured: () => void) {
     super();
     this.#tcp = tcp;
+    this.#onSecured = onSecured;
     tcp.on('data', (bytes: Buffer) => {
       if (this.#isSecured) {
         // As `push` would do, which takes several times as long.
@@ -133,6 +163,7 @@ class Handshake extends Duplex implements HandshakeStream {
 
   secured(): void {
     this.#isSecured = true;
+    this.#onSecured();
   }
 
   override _read(): void {
