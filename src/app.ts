@@ -104,8 +104,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     clientErrorHandler: createClientErrorHandler(clientErrors),
   });
   boundConnections(app.server, connections);
-  if (process.env.NOTURNS === undefined) readInTurns(app.server, deps.clock);
-  handleInOrder(app.server);
+  readInTurns(app.server, deps.clock, handleInOrder(app.server));
   endQuietConnections(app);
   answerSpecialRequests(
     app.server,

@@ -41,7 +41,7 @@ test('a request that arrives during a response waits for it, and its body is rea
   expect(said.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 201', 'HTTP/1.1 200']);
 });
 
-test('a client that pipelines thousands of requests is disconnected without blocking the event loop', async () => {
+test('thousands of pipelined requests are answered without blocking the event loop', async () => {
   let seen = t.logLines.length;
   let mostInATurn = 0;
   let over = false;
@@ -51,9 +51,9 @@ test('a client that pipelines thousands of requests is disconnected without bloc
     if (!over) setImmediate(look);
   };
   look();
-  const said = await exchange(get('/nowhere').repeat(2_000));
+  const said = await exchange(get('/nowhere').repeat(1_999) + get('/nowhere', true));
   over = true;
-  expect(said.match(/HTTP\/1\.1 404/g)?.length ?? 0).toBeLessThan(500);
+  expect(said.match(/HTTP\/1\.1 (404|429)/g)).toHaveLength(2_000);
   expect(mostInATurn).toBeLessThan(10);
   expect(await exchange(get('/api/health', true))).toContain('200 OK');
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { readInTurns } from '../../src/http/turns.ts';
+import { handleInOrder, readInTurns } from '../../src/http/turns.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 
 /** Advances by a millisecond on each read. */
@@ -14,7 +14,7 @@ function tickingClock() {
 
 async function listen(handle: RequestListener, clock = tickingClock()): Promise<Server> {
   const server = createServer(handle);
-  readInTurns(server, clock);
+  readInTurns(server, clock, handleInOrder(server));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
@@ -168,4 +168,29 @@ test('bytes that are not HTTP are reported once, and nothing after them is parse
   socket.end(`nonsense\r\n\r\n${get('/').repeat(1_000)}`);
   expect(await ended).toContain('400 Bad Request');
   expect({ errors, requests }).toEqual({ errors: 1, requests: 0 });
+});
+
+test('while a request is in progress, at most two further ones of its connection are parsed', async () => {
+  let begun = 0;
+  let parsed = 0;
+  const finish: (() => void)[] = [];
+  const server = await listen((_request, response) => {
+    begun++;
+    finish.push(() => response.end());
+  });
+  server.prependListener('request', () => parsed++);
+  const socket = await dial(server);
+  const said = readAll(socket);
+  socket.write(get('/').repeat(59) + get('/', true));
+  for (let turn = 0; turn < 300; turn++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (begun > 0) expect(parsed - begun).toBeLessThanOrEqual(2);
+    if (turn > 50) finish.shift()?.();
+  }
+  while (begun < 60 || finish.length > 0) {
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(parsed - begun).toBeLessThanOrEqual(2);
+    finish.shift()?.();
+  }
+  expect((await said).match(/HTTP\/1\.1 200/g)).toHaveLength(60);
 });
