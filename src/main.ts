@@ -1,6 +1,7 @@
 #!/usr/bin/env -S node --max-semi-space-size=16
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Logger } from 'pino';
 import {
   CommandError,
   type Opened,
@@ -55,8 +56,14 @@ async function open({
     takesPosts,
     ...(serving ? {} : { logger: faultsOnly() }),
   });
+  if (serving) logUnexpected(runtime.logger);
   const start = async () => startServer(runtime, content ?? (await loadContent(config)));
   return { ...runtime, baseUrl: config.baseUrl, start };
+}
+
+/** An error that ends the server belongs in its log, with a stack trace; `fail` then prints it and exits. */
+function logUnexpected(logger: Logger): void {
+  process.on('uncaughtExceptionMonitor', (err) => logger.fatal({ err }, 'unexpected error: the server ends'));
 }
 
 /** A mistyped DATA_DIR must not create an empty database, as if all data were lost. */

@@ -1,3 +1,6 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { start } from '../cli/process.ts';
@@ -35,4 +38,34 @@ test('a server logs its start in one line, and in another one why it stopped and
     deliveries_cut_off: 0,
   });
   expect((await server.ended).code).toBe(0);
+}, 60_000);
+
+test('an unexpected error that ends the server is in its log, with a stack trace', async () => {
+  const folder = tempFolder();
+  const throwsLater = join(folder, 'throws-later.mjs');
+  writeFileSync(
+    throwsLater,
+    `import { existsSync } from 'node:fs';
+     import { isMainThread } from 'node:worker_threads';
+     const timer = setInterval(() => {
+       if (!isMainThread || !existsSync(${JSON.stringify(join(folder, 'now'))})) return;
+       clearInterval(timer);
+       throw new RangeError('made up');
+     }, 20).unref();`,
+  );
+  const env = {
+    ...{ DATA_DIR: folder, PORT: String(await freePort()), SIGNAL_ENCODER: 'off', LOG_LEVEL: 'info' },
+    NODE_OPTIONS: `--import=${pathToFileURL(throwsLater)}`,
+  };
+  await using server = start(['serve'], env);
+  await server.said(/"server started"/);
+  writeFileSync(join(folder, 'now'), '');
+  const { code, stdout, stderr } = await server.ended;
+  const line = stdout.split('\n').find((each) => each.includes('unexpected error')) ?? '{}';
+  expect(JSON.parse(line)).toMatchObject({
+    level: 60,
+    msg: 'unexpected error: the server ends',
+    err: { type: 'RangeError', message: 'made up', stack: expect.stringContaining('throws-later.mjs') },
+  });
+  expect([code, stderr]).toEqual([70, expect.stringContaining('Unexpected error: made up')]);
 }, 60_000);
