@@ -23,7 +23,7 @@ export interface MetNeeds {
   shares: Float32Array;
 }
 
-const FILE = inPackage('data/models/offers-l6-int8/needs.bin');
+export const NEEDS_FILE = inPackage('data/models/offers-l6-int8/needs.bin');
 const WIDTH = 384;
 /** The file has one byte per number; numbers of unit vectors of this width are below 0.5. */
 export const NEED_STEPS = 254;
@@ -102,6 +102,6 @@ let known: Needs | null = null;
 
 /** The needs that ship with the encoder; the first call reads them. */
 export function knownNeeds(): Needs {
-  known ??= createNeeds(readFileSync(FILE));
+  known ??= createNeeds(readFileSync(NEEDS_FILE));
   return known;
 }

@@ -9,6 +9,7 @@ import { createDistribution, type Distribution } from '../../lib/distribution.ts
 import { moduleBeside } from '../../lib/package.ts';
 import { createFifo, type Fifo } from '../../lib/queues.ts';
 import { DomainError } from '../../model/errors.ts';
+import { knownNeeds, NEEDS_FILE } from '../needs.ts';
 import { type Encoded, forbidTelemetry, MODEL_FOLDERS, type ModelName } from './load-encoder.ts';
 
 /**
@@ -63,8 +64,13 @@ export interface EncodeRequest {
 }
 export type EncodeAnswer = { id: number; encoded: Encoded } | { id: number; error: string };
 
+const SHIPPED_FILES = [
+  ...Object.values(MODEL_FOLDERS).map((folder) => join(folder, 'model.onnx')),
+  NEEDS_FILE,
+];
+
 /** Why the encoder cannot be used; null if it can. Checks without loading anything. */
-export function whyNoEncoder(folders: readonly string[] = Object.values(MODEL_FOLDERS)): string | null {
+export function whyNoEncoder(files: readonly string[] = SHIPPED_FILES): string | null {
   const { resolve } = createRequire(import.meta.url);
   for (const name of ['onnxruntime-node', '@huggingface/tokenizers']) {
     try {
@@ -73,8 +79,8 @@ export function whyNoEncoder(folders: readonly string[] = Object.values(MODEL_FO
       return `the optional package ${name} is not installed (npm's --ignore-scripts installs it without what its own script downloads)`;
     }
   }
-  const without = folders.find((folder) => !existsSync(join(folder, 'model.onnx')));
-  return without === undefined ? null : `there is no model.onnx in ${without}`;
+  const missing = files.find((file) => !existsSync(file));
+  return missing === undefined ? null : `there is no ${missing}`;
 }
 
 interface PendingText extends Omit<EncodeRequest, 'id'> {
@@ -244,6 +250,7 @@ export async function openEncoder(
   const encoder = createEncoder();
   try {
     if (missing !== null) throw new Error(missing);
+    knownNeeds(); // throws if they are incomplete
     await encoder.encode(['ready']);
     return encoder;
   } catch (error) {
