@@ -53,6 +53,17 @@ describe.skipIf(mayLackPostgres())('migrate-store', () => {
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing was copied') });
   }, 120_000);
 
+  it('names --to if the server cannot be reached, or has no such database', async () => {
+    using folder = temporaryFolder();
+    await makeFullStore(join(folder.path, 'signalpost.db'));
+    const migrateTo = async (to: string) =>
+      (await run(['migrate-store', '--to', to], { DATA_DIR: folder.path, SECRETS_KEY: KEY })).stderr;
+    const missing = new URL(await createDatabase(server));
+    missing.pathname = '/missing';
+    expect(await migrateTo(missing.href)).toContain('or correct the name in --to.');
+    expect(await migrateTo('postgres://127.0.0.1:1/none')).toContain('or correct host and port in --to.');
+  }, 60_000);
+
   it('compares with an existing store, and shows each table that differs', async () => {
     using folder = temporaryFolder();
     const file = join(folder.path, 'signalpost.db');

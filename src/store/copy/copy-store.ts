@@ -52,7 +52,7 @@ const BATCH_CHARACTERS = 4 * 1024 * 1024;
 export async function copyStore({ file, to, onProgress }: CopyOrder): Promise<CopyReport> {
   const source = openSqliteSource(file);
   try {
-    const db = await connectToServer({ connectionString: to });
+    const db = await connectToServer({ connectionString: to }, '--to');
     try {
       if (!(await hasUnfinishedCopy(db))) await migrate(db);
       await makeAttemptDays(db, KEPT_DAYS);

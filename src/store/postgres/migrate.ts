@@ -49,7 +49,7 @@ async function findVersion(db: Connection): Promise<number> {
   if (all !== 0) {
     throw new StoreOpenError(
       'foreign_database',
-      'The database holds tables of another program. Point DATABASE_URL at a database of its own.',
+      'The database contains tables of another program. Create an empty database for Signalpost, and use its address.',
     );
   }
   await db.execute(

@@ -189,13 +189,13 @@ function createPostgresStore(
 /** The files belong to the server. */
 const NO_FILES = { databaseBytes: 0, walBytes: 0, freeBytes: null };
 
-async function refuseUnfit(db: Connection): Promise<void> {
+async function refuseUnfit(db: Connection, address = 'DATABASE_URL'): Promise<void> {
   const [found = []] = (await db.ask(readServer, [])).rows;
   const [version, encoding] = [Math.floor(Number(found[0]) / 10_000), String(found[1])];
   if (version < OLDEST_SERVER) {
     throw new StoreOpenError(
       'unfit_server',
-      `The server is PostgreSQL ${version}, and ${OLDEST_SERVER} is the oldest that will do. Upgrade it, or point DATABASE_URL ` +
+      `The server is PostgreSQL ${version}, and ${OLDEST_SERVER} is the oldest that will do. Upgrade it, or point ${address} ` +
         'at another one.',
     );
   }
@@ -227,52 +227,61 @@ async function admitKey(db: Connection, { check, olderChecks, source }: KeyProof
   });
 }
 
-/** Connects to a suitable server, without migrating its schema. @throws StoreOpenError */
-export async function connectToServer(config: PostgresStoreOptions['config']): Promise<Connection> {
+/**
+ * Connects to a suitable server, without migrating its schema. `address` is the setting that contains its address, for
+ * errors. @throws StoreOpenError
+ */
+export async function connectToServer(
+  config: PostgresStoreOptions['config'],
+  address: string,
+): Promise<Connection> {
   try {
     const db = await connect(config);
     try {
-      await refuseUnfit(db);
+      await refuseUnfit(db, address);
       return db;
     } catch (error) {
       await db.close();
       throw error;
     }
   } catch (error) {
-    throw explained(error);
+    throw explained(error, address);
   }
 }
 
-const REFUSALS: Record<string, string> = {
-  '28P01': 'does not accept the password. Correct it in DATABASE_URL.',
-  '28000': 'does not let this user in. Correct the user in DATABASE_URL, or allow it in pg_hba.conf.',
-  '3D000': 'has no such database. Create it, empty, with ENCODING UTF8, or correct the name in DATABASE_URL.',
-  password: 'asks for a password, and DATABASE_URL has none. Add it there, or set PGPASSWORD.',
-  tls: 'does not offer TLS. Set it up there, or remove sslmode from DATABASE_URL.',
-  certificate:
-    'has a certificate that cannot be verified. Name its authority with sslrootcert in DATABASE_URL, or correct the host there.',
-  '42501': 'does not let this user create tables. Make the user the owner of the database.',
+/** What the server refused, and the solution; `address` is the setting that contains its address. */
+const REFUSALS: Record<string, (address: string) => string> = {
+  '28P01': (address) => `does not accept the password. Correct it in ${address}.`,
+  '28000': (address) =>
+    `does not let this user in. Correct the user in ${address}, or allow it in pg_hba.conf.`,
+  '3D000': (address) =>
+    `has no such database. Create it, empty, with ENCODING UTF8, or correct the name in ${address}.`,
+  password: (address) => `asks for a password, and ${address} has none. Add it there, or set PGPASSWORD.`,
+  tls: (address) => `does not offer TLS. Set it up there, or remove sslmode from ${address}.`,
+  certificate: (address) =>
+    `has a certificate that cannot be verified. Name its authority with sslrootcert in ${address}, or correct the host there.`,
+  '42501': () => 'does not let this user create tables. Make the user the owner of the database.',
 };
 
-function explained(error: unknown): unknown {
+function explained(error: unknown, address = 'DATABASE_URL'): unknown {
   if (error instanceof StoreOpenError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ERR_MODULE_NOT_FOUND') {
     return new StoreOpenError(
       'no_driver',
-      'DATABASE_URL is set, and the package "pg" is not installed. Run "npm install pg" beside Signalpost, or remove ' +
-        'DATABASE_URL to keep everything in DATA_DIR.',
+      `${address} is set, and the package "pg" is not installed. Run "npm install pg" beside Signalpost, or remove ` +
+        `${address} to keep everything in DATA_DIR.`,
       error,
     );
   }
-  const refusal = REFUSALS[connectionRefusalOf(error) ?? code];
+  const refusal = REFUSALS[connectionRefusalOf(error) ?? code]?.(address);
   if (refusal !== undefined) {
     return new StoreOpenError('unfit_server', `The PostgreSQL server ${refusal}`, error);
   }
   if (faultOfPostgres(error) === null) return error;
   return new StoreOpenError(
     'unreachable',
-    `The PostgreSQL server cannot be reached${code === '' ? '' : ` (${code})`}. Start it, or correct host and port in DATABASE_URL.`,
+    `The PostgreSQL server cannot be reached${code === '' ? '' : ` (${code})`}. Start it, or correct host and port in ${address}.`,
     error,
   );
 }
