@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { dot, largestOf } from '../lib/lists.ts';
 import { inPackage } from '../lib/package.ts';
+import { standInLine } from '../lib/yielding.ts';
 import type { TextEncoding } from './encoder/encoder.ts';
 import type { Lesson } from './lesson.ts';
 import { knownNeeds, type MetNeeds } from './needs.ts';
@@ -88,6 +89,7 @@ async function encodeOffer(
     described === null ? null : encoder.encode([described], 'offers'),
     knownNumbers(encoder),
   ]);
+  await standInLine(); // a millisecond each: with a thousand profiles of equal offers, all at once
   const kin = known.flatMap((each, place) => (dot(own.numbers, each) >= KIN ? [place] : []));
   const met = knownNeeds().metBy(own.numbers);
   return { offer: own.numbers, described: (all ?? own).numbers, kin, met };

@@ -83,6 +83,22 @@ test('an offer is encoded once per version of its profile', async () => {
   expect(encoder.asked.filter(({ parts }) => parts[0] === HELP_DESK.offer)).toHaveLength(1);
 });
 
+test('hundreds of profiles with the same offer, encoded once, leave turns to others', async () => {
+  const encoder = topicEncoder();
+  await createOffer({ offer: 'A help desk', phrases: [] })?.numbers(encoder); // reads the known offers
+  let turns = 0;
+  let isDone = false;
+  const beat = () => {
+    turns++;
+    if (!isDone) setImmediate(beat);
+  };
+  setImmediate(beat);
+  const offers = Array.from({ length: 200 }, () => createOffer({ offer: 'A help desk', phrases: [] }));
+  await Promise.all(offers.map((offer) => offer?.numbers(encoder)));
+  isDone = true;
+  expect(turns).toBeGreaterThan(5); // none if all are compared with the known needs in one piece
+});
+
 test('an offer that the encoder failed on is encoded again', async () => {
   const encoder = topicEncoder();
   let fails = true;
