@@ -65,6 +65,10 @@ export class Flight extends Exchange {
     this.#id = deps.newId('att');
   }
 
+  get tenantId(): string {
+    return this.#terms.lane.tenantId;
+  }
+
   /**
    * claimed → sent. If the request cannot be prepared, the attempt fails immediately with `internal`, for
    * this delivery only.

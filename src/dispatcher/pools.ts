@@ -125,6 +125,8 @@ export interface RequestHandler
       | 'onResponseError'
     >
   > {
+  /** Whose request it is: TLS handshakes of different tenants take turns. */
+  readonly tenantId: string;
   /** A connection is being established for this request; not called if an existing connection is reused. */
   onDial(dial: Dial): void;
   /** The connection is established. */
@@ -164,7 +166,7 @@ class Connection implements Undici.DispatchHandler {
     this.#client = new Client(origin, {
       ...OPTIONS,
       connect: (target, callback) => {
-        this.#dial = connect(target, (error, socket) => {
+        const onConnected: Parameters<Connect>[1] = (error, socket) => {
           if (error !== null) {
             callback(error, null);
             return;
@@ -173,7 +175,8 @@ class Connection implements Undici.DispatchHandler {
           lookFirst(socket, this.#lines);
           callback(null, socket);
           this.#watch(socket);
-        });
+        };
+        this.#dial = connect(target, onConnected, this.#handler?.tenantId);
         this.#handler?.onDial(this.#dial);
       },
     });

@@ -63,6 +63,8 @@ export abstract class Exchange implements RequestHandler {
     this.#deps = deps;
   }
 
+  abstract readonly tenantId: string;
+
   /**
    * Asks whether to send the request again, after a reused connection was closed on the first try. If not,
    * the request ends as cut.

@@ -40,6 +40,7 @@ export function createFifo<T>(): Fifo<T> {
 
 /** A fair queue: owners take turns (round robin), and each owner's items are taken oldest first. */
 interface FairQueue<T> {
+  readonly size: number;
   push(owner: string, item: T): void;
   /** Takes the oldest item of the next owner, who then goes last. Undefined if the queue is empty. */
   next(): T | undefined;
@@ -50,16 +51,22 @@ interface FairQueue<T> {
 export function createFairQueue<T>(): FairQueue<T> {
   /** In order of turns. */
   const waiting = new Map<string, Fifo<T>>();
+  let size = 0;
   return {
+    get size() {
+      return size;
+    },
     push(owner, item) {
       const items = waiting.get(owner) ?? createFifo<T>();
       items.push(item);
+      size++;
       waiting.set(owner, items);
     },
     next() {
       for (const [owner, items] of waiting) {
         waiting.delete(owner);
         const item = items.shift();
+        size--;
         if (items.size > 0) waiting.set(owner, items);
         return item;
       }

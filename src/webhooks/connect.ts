@@ -37,7 +37,12 @@ export interface Dial {
  * undici's connector, with a handle to cancel it: an AbortSignal has no effect before the connection is
  * established.
  */
-export type Connect = (options: buildConnector.Options, callback: buildConnector.Callback) => Dial;
+export type Connect = (
+  options: buildConnector.Options,
+  callback: buildConnector.Callback,
+  /** TLS handshakes of different owners take turns; by default, each host is its own. */
+  owner?: string,
+) => Dial;
 
 /**
  * Creates a connector that resolves a name, checks every address, and connects to the address that was
@@ -48,7 +53,7 @@ export function createConnect(deps: ConnectDeps): Connect {
   const readInTurns = createReplyTurns(deps.clock);
   const decryptInTurns = createReplyTurns(deps.clock);
   const handshakeOf = createHandshakes(deps.clock);
-  return (options, callback) => {
+  return (options, callback, owner = options.hostname) => {
     const hostname = options.hostname.endsWith('.') ? options.hostname.slice(0, -1) : options.hostname;
     const secure = options.protocol === 'https:';
     let socket: Socket | null = null;
@@ -104,7 +109,7 @@ export function createConnect(deps: ConnectDeps): Connect {
 
       function shakeHands(host: string): void {
         decryptInTurns(attempt);
-        const stream = handshakeOf(attempt);
+        const stream = handshakeOf(attempt, owner);
         // Without SNI, the certificate is checked against `host`.
         const secured = connectTls({ socket: stream, host, ...tlsOptions(hostname, deps) });
         secured.on('error', (error) => giveUp(dialError(error, true)));

@@ -3,7 +3,7 @@ import { Duplex } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
 import { networkOf } from '../lib/network.ts';
-import { createFifo } from '../lib/queues.ts';
+import { createFairQueue, createFifo } from '../lib/queues.ts';
 
 /**
  * Maximum number of bytes received before a connection is secure. Common chains of certificates are under 8 KB; OpenSSL
@@ -32,15 +32,18 @@ export interface HandshakeStream extends Duplex {
  * main thread as soon as they arrive, for all sockets that are ready, before it does anything else; a chain of
  * keys with long exponents takes 7 ms per certificate. Its own sockets hand received bytes to OpenSSL unseen, so
  * the TLS client is given this stream in place of the socket.
+ *
+ * Servers that may be costly take turns by owner: eight hundred of one tenant made the first handshake with a server of
+ * another wait for its timeout.
  */
 export function createHandshakes(
   clock: Pick<Clock, 'monotonic' | 'after'>,
-): (tcp: Socket) => HandshakeStream {
+): (tcp: Socket, owner: string) => HandshakeStream {
   const waiting = createFifo<Step>();
   /** Steps of servers of which no handshake has completed yet. */
-  const unproven = createFifo<Step>();
+  const unproven = createFairQueue<Step>();
   /** Steps of servers whose previous ones took long. */
-  const costly = createFifo<Step>();
+  const costly = createFairQueue<Step>();
   const costlyServers = new LRUCache<string, true>({ max: MOST_COSTLY });
   const provenServers = new LRUCache<string, true>({ max: MOST_PROVEN });
   let isScheduled = false;
@@ -56,14 +59,16 @@ export function createHandshakes(
 
   function next(now: number): Step | undefined {
     for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) {
-      if (costlyServers.has(step.server)) costly.push(step);
+      if (costlyServers.has(step.server)) costly.push(step.owner, step);
       else if (provenServers.has(step.server)) return step;
-      else unproven.push(step);
+      else unproven.push(step.owner, step);
     }
-    const step = now < unprovenPausedUntil ? undefined : unproven.shift();
-    if (step !== undefined && costlyServers.has(step.server)) costly.push(step);
-    else if (step !== undefined) return step;
-    return now < costlyPausedUntil ? undefined : costly.shift();
+    while (unproven.size > 0 && now >= unprovenPausedUntil) {
+      const step = unproven.next();
+      if (step !== undefined && !costlyServers.has(step.server)) return step;
+      if (step !== undefined) costly.push(step.owner, step);
+    }
+    return now < costlyPausedUntil ? undefined : costly.next();
   }
 
   function turn(): void {
@@ -72,11 +77,11 @@ export function createHandshakes(
     for (let now = began; now - began < MAX_TURN_MS; ) {
       const step = next(now);
       if (step === undefined) break;
-      step.advance();
+      const isComplete = step.advance();
       const tookMs = clock.monotonic() - now;
       now += tookMs;
       if (tookMs < LONG_STEP_MS) continue;
-      costlyServers.set(step.server, true);
+      if (!isComplete) costlyServers.set(step.server, true);
       unprovenPausedUntil = now + tookMs;
       costlyPausedUntil = now + PAUSE_FACTOR * tookMs;
     }
@@ -99,13 +104,18 @@ export function createHandshakes(
     }
   }
 
-  return (tcp) => {
+  return (tcp, owner) => {
     const server = serverOf(tcp.remoteAddress ?? '');
-    const line = (advance: () => void) => {
-      waiting.push({ server, advance });
+    const line = (advance: Step['advance']) => {
+      waiting.push({ server, owner, advance });
       schedule();
     };
-    return new Handshake(tcp, line, () => provenServers.set(server, true));
+    const onSecured = () => {
+      provenServers.set(server, true);
+      // A step takes long on a busy machine, too, and a chain that an authority signed is not costly.
+      costlyServers.delete(server);
+    };
+    return new Handshake(tcp, line, onSecured);
   };
 }
 
@@ -114,24 +124,30 @@ function serverOf(address: string): string {
   return isIPv6(address) ? networkOf(address) : address;
 }
 
-/** Passes received bytes of a handshake on. */
+/** Received bytes of a handshake. */
 interface Step {
   server: string;
-  advance(): void;
+  owner: string;
+  /** Passes them on; returns whether they completed the handshake. */
+  advance(): boolean;
 }
 
 class Handshake extends Duplex implements HandshakeStream {
   readonly #tcp: Socket;
+  readonly #line: (advance: Step['advance']) => void;
   readonly #onSecured: () => void;
   #receivedBytes = 0;
   #isSecured = false;
+  /** What waits for its turn: received bytes, and null for their end. */
+  readonly #held: (Buffer | null)[] = [];
 
-  constructor(tcp: Socket, line: (advance: () => void) => void, onSecured: () => void) {
+  constructor(tcp: Socket, line: (advance: Step['advance']) => void, onSecured: () => void) {
     super();
     this.#tcp = tcp;
+    this.#line = line;
     this.#onSecured = onSecured;
     tcp.on('data', (bytes: Buffer) => {
-      if (this.#isSecured) {
+      if (this.#isSecured && this.#held.length === 0) {
         // As `push` would do, which takes several times as long.
         if (this.readableFlowing === true && this.readableLength === 0) this.emit('data', bytes);
         else if (!this.push(bytes)) tcp.pause();
@@ -142,23 +158,27 @@ class Handshake extends Duplex implements HandshakeStream {
         this.destroy(new HandshakeError());
         return;
       }
-      tcp.pause();
-      line(() => {
-        if (this.destroyed) return;
-        this.push(bytes);
-        tcp.resume();
-      });
+      this.#hold(bytes);
     });
     let hasEnded = false;
-    const end = () => void (this.destroyed || this.push(null));
     tcp.once('end', () => {
       hasEnded = true;
-      if (this.#isSecured) end();
-      else line(end);
+      if (this.destroyed) return;
+      if (this.#isSecured && this.#held.length === 0) this.push(null);
+      else this.#hold(null);
     });
     tcp.on('error', (error) => this.destroy(error));
     // After its end, bytes may be waiting here for a reader that was paused.
     tcp.once('close', () => void (hasEnded || this.destroy()));
+  }
+
+  /** Whatever arrives until its turn is passed on together, so that a handshake waits for few turns. */
+  #hold(bytes: Buffer | null): void {
+    if (this.#held.push(bytes) > 1) return;
+    this.#line(() => {
+      for (const one of this.#held.splice(0)) if (!this.destroyed) this.push(one);
+      return this.#isSecured;
+    });
   }
 
   secured(): void {

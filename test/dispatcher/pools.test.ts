@@ -29,6 +29,7 @@ function post(how: 'dispatch' | 'dispatchFresh' = 'dispatch'): Promise<string | 
   return new Promise((resolve) => {
     const end = (error: string | null) => void setTimeout(() => resolve(error), 5);
     const handler: RequestHandler = {
+      tenantId: 'ten_a',
       onDial: () => {},
       onConnected: () => {},
       onRequestStart: () => {},

@@ -1,10 +1,13 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createServer, type TlsOptions } from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { type ConnectDeps, createConnect } from '../../src/webhooks/connect.ts';
+import { createHandshakes } from '../../src/webhooks/handshakes.ts';
 import { addresses } from '../dispatcher/harness.ts';
 import { RECEIVERS, TEST_CA } from '../dispatcher/tls-fixture.ts';
 import { costlyCertificates, costlyParameters } from '../support/costly-certificates.ts';
@@ -114,6 +117,82 @@ describe('a TLS handshake', () => {
     const port = await serve({ ...RECEIVERS.valid, maxVersion: 'TLSv1.2' });
     expect(await dial(connector({ lenient: true }), port)).toBe('connected');
     expect(await dial(connector(), port)).toContain('PROTOCOL_VERSION');
+  });
+});
+
+describe('turns of handshakes', () => {
+  /** Handshakes with servers at `127.0.0.n`, whose steps take as long as their bytes, on a clock of their own. */
+  function stage() {
+    let now = 0;
+    const timers: { at: number; run: () => void }[] = [];
+    const after = (ms: number, run: () => void) => {
+      timers.push({ at: now + ms, run });
+      return { cancel: () => {} };
+    };
+    const handshakeOf = createHandshakes({ monotonic: () => now, after });
+    const passed: string[] = [];
+    return {
+      passed,
+      receive(owner: string, n: number, ms: number, { isGood = false, pieces = 1 } = {}) {
+        const tcp = Object.assign(new Duplex({ read() {} }), { remoteAddress: `127.0.0.${n}` });
+        const stream = handshakeOf(tcp as unknown as Socket, owner);
+        stream.on('data', () => {
+          passed.push(`${owner}${n}`);
+          now += ms;
+          if (isGood) stream.secured();
+        });
+        for (let piece = 0; piece < pieces; piece++) setImmediate(() => tcp.push('bytes'));
+      },
+      /** Lets everything that waits have its turn. */
+      async run() {
+        for (let quiet = 0; quiet < 5; quiet++) {
+          await nextTurn();
+          const timer = quiet === 4 ? timers.shift() : undefined;
+          if (timer === undefined) continue;
+          now = Math.max(now, timer.at);
+          timer.run();
+          quiet = -1;
+        }
+      },
+    };
+  }
+
+  it('rotate between owners, so that the costly servers of one do not hold up a new one of another', async () => {
+    const { receive, run, passed } = stage();
+    for (let n = 1; n <= 50; n++) receive('a', n, 50);
+    receive('b', 99, 1, { isGood: true });
+    await run();
+    expect(passed).toHaveLength(51);
+    expect(passed.slice(0, 2)).toContain('b99');
+  });
+
+  it('rotate between owners among servers whose last step took long, too', async () => {
+    const { receive, run, passed } = stage();
+    receive('b', 99, 50);
+    for (let n = 1; n <= 50; n++) receive('a', n, 50);
+    await run();
+    passed.length = 0;
+    for (let n = 1; n <= 50; n++) receive('a', n, 50);
+    receive('b', 99, 1, { isGood: true });
+    await run();
+    expect(passed.slice(0, 2)).toContain('b99');
+  });
+
+  it('are not delayed after a handshake that took long and succeeded, as on a busy machine', async () => {
+    const { receive, run, passed } = stage();
+    receive('a', 1, 50, { isGood: true });
+    await run();
+    for (let n = 2; n <= 5; n++) receive('a', n, 50);
+    receive('a', 1, 1, { isGood: true });
+    await run();
+    expect(passed.slice(1, 3)).toContain('a1');
+  });
+
+  it('are few: what arrives meanwhile is passed on together', async () => {
+    const { receive, run, passed } = stage();
+    for (let n = 1; n <= 9; n++) receive('a', n, 1, { pieces: 3 });
+    await run();
+    expect(passed.slice(0, 4)).toEqual(['a1', 'a1', 'a1', 'a2']);
   });
 });
 
