@@ -194,3 +194,27 @@ test('while a request is in progress, at most two further ones of its connection
   }
   expect((await said).match(/HTTP\/1\.1 200/g)).toHaveLength(60);
 });
+
+test('a body of known length is not cut into slices, and what follows it is', async () => {
+  const clock = tickingClock();
+  const received: string[] = [];
+  let reads = Number.NaN;
+  const server = await listen((request, response) => {
+    const hash = createHash('sha256');
+    request.on('data', (bytes) => hash.update(bytes));
+    request.on('end', () => {
+      received.push(hash.digest('hex'));
+      if (received.length === 1) reads = clock.monotonic();
+      response.end();
+    });
+  }, clock);
+  const socket = await dial(server);
+  const said = readAll(socket);
+  const body = Buffer.alloc(1024 * 1024, 'GET / HTTP/1.1\r\n\r\n');
+  socket.write(`POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\n\r\n`);
+  socket.write(body);
+  socket.write(get('/').repeat(20) + get('/', true));
+  expect((await said).match(/HTTP\/1\.1 200/g)).toHaveLength(22);
+  expect(received[0]).toBe(createHash('sha256').update(body).digest('hex'));
+  expect(reads).toBeLessThan(200); // two per slice
+});
