@@ -63,18 +63,27 @@ export function createOffer(
 }
 
 /**
- * Encodes on the first call and caches the result. After a failure, such as of a thread, the next call tries
- * again.
+ * Encodes on the first call and caches the result. Until it is there, each further work asks for the same texts, so
+ * that they are encoded in the first turn of any of them: a single post would otherwise wait for the turn of a batch.
+ * After a failure, such as of a thread, the next call tries again.
  */
 function once<Result>(encode: (encoder: TextEncoding) => Promise<Result>) {
   let kept: Promise<Result> | null = null;
+  let isDone = false;
+  const askedBy = new WeakSet<TextEncoding>();
   return (encoder: TextEncoding): Promise<Result> => {
-    if (kept !== null) return kept;
+    if (kept !== null && (isDone || askedBy.has(encoder))) return kept;
+    askedBy.add(encoder);
     const result = encode(encoder);
     kept = result;
-    result.catch(() => {
-      if (kept === result) kept = null;
-    });
+    result.then(
+      () => {
+        isDone = true;
+      },
+      () => {
+        if (kept === result) kept = null;
+      },
+    );
     return result;
   };
 }

@@ -21,7 +21,8 @@ import type { NewSignal } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
 import { listReceivers, type Reserve, signalEvents } from '../webhooks/fan-out.ts';
 import type { SignalStory } from '../webhooks/notice.ts';
-import type { Encoder, EncoderWork, Encoding, WorkKind } from './encoder/encoder.ts';
+import type { Encoder, Encoding } from './encoder/encoder.ts';
+import type { EncoderWork, WorkKind } from './encoder/encoder-queue.ts';
 import {
   type Candidate,
   candidatesOf,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createEncoderQueue, type WorkKind } from '../../src/signals/encoder/encoder.ts';
+import { createEncoderQueue, type WorkKind } from '../../src/signals/encoder/encoder-queue.ts';
 
 /** A queue with a stopped clock, and the texts taken from it. */
 function aQueue() {
@@ -105,6 +105,16 @@ test('ended work no longer counts, but its texts are still encoded', () => {
   work.end();
   expect(begin('a', 'batch').expect(100)).toBeNull();
   expect(takeAll()).toEqual(['left']);
+});
+
+test('a text that several works wait for is taken once, in the first turn of any of them', () => {
+  const { queue, begin, takeAll } = aQueue();
+  begin('a', 'batch', ['a1', 'a2', 'a3', 'shared']);
+  begin('b', 'batch', ['shared', 'b1']);
+  begin('c', 'single', ['a3']);
+  expect(queue.figures.waiting).toBe(5);
+  expect(takeAll()).toEqual(['a3', 'a1', 'shared', 'a2', 'b1']);
+  expect(queue.figures.waiting).toBe(0);
 });
 
 test('every text is taken exactly once, whatever is begun, ended and taken in between', () => {

@@ -106,6 +106,22 @@ test('a repeated text is encoded once', async () => {
   await own.close();
 });
 
+test('a single post does not wait for a batch that asked for the same text first', async () => {
+  const own = createEncoder({ threads: 1 });
+  const batch = own.begin({ owner: 'ten_a', kind: 'batch' });
+  let done = 0;
+  const all = Array.from({ length: 60 }, async (_, n) => {
+    await batch.encode([`text ${n}`]);
+    done++;
+  });
+  await own.encode(['text 59']);
+  expect(done).toBeLessThan(10);
+  await Promise.all(all);
+  batch.end();
+  expect(own.figures.encodeSeconds.counts.reduce((sum, count) => sum + count)).toBe(60);
+  await own.close();
+});
+
 test('work that would wait too long is immediately UNAVAILABLE, with the time to retry', async () => {
   const own = createEncoder();
   own.begin({ owner: 'ten_a', kind: 'batch' }).expect(1_500);

@@ -7,7 +7,7 @@ import type { Encoder } from '../../src/signals/encoder/encoder.ts';
 import { observePosts } from '../../src/signals/intake.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
-import { createOffer, rivalry } from '../../src/signals/offer.ts';
+import { createNearest, createOffer, numbersOf, rivalry } from '../../src/signals/offer.ts';
 import type { IntakeDeps } from '../../src/signals/plan-posts.ts';
 import { readPost, scorePost } from '../../src/signals/score.ts';
 import { compileTenant } from '../support/compile-tenant.ts';
@@ -185,4 +185,26 @@ test('a post that is similar to other offers matches less, unless they are of th
 
 test('a profile without a description of what is sold has no offer', () => {
   expect(createOffer({ offer: '', phrases: ['help desk'] })).toBeNull();
+});
+
+test('texts that are kept are encoded in the first turn of all works that need them', async () => {
+  const asked: string[] = [];
+  const { promise: encoded, resolve } = Promise.withResolvers<void>();
+  const workOf = (name: string) => ({
+    async encode([text]: readonly string[]) {
+      asked.push(`${name}: ${text}`);
+      await encoded;
+      return { numbers: new Float32Array([1]), shares: new Float32Array([1]) };
+    },
+  });
+  const nearest = createNearest(
+    () => ['pallets'],
+    (items, encoder) => Promise.all(items.map(async (item) => [await numbersOf(item, encoder)])),
+  );
+  const [batch, single] = [workOf('batch'), workOf('single')];
+  const found = [nearest('a', batch), nearest('b', batch), nearest('c', single)];
+  resolve();
+  await Promise.all(found);
+  await nearest('d', workOf('later'));
+  expect(asked.filter((line) => line.endsWith('pallets'))).toEqual(['batch: pallets', 'single: pallets']);
 });

@@ -5,11 +5,15 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { type Clock, systemClock } from '../../lib/clock.ts';
-import { createDistribution, type Distribution } from '../../lib/distribution.ts';
 import { moduleBeside } from '../../lib/package.ts';
-import { createFifo, type Fifo } from '../../lib/queues.ts';
 import { DomainError } from '../../model/errors.ts';
 import { knownNeeds, NEEDS_FILE } from '../needs.ts';
+import {
+  createEncoderQueue,
+  type EncoderFigures,
+  type EncoderWork,
+  type QueuedWork,
+} from './encoder-queue.ts';
 import { type Encoded, forbidTelemetry, MODEL_FOLDERS, type ModelName } from './load-encoder.ts';
 
 /**
@@ -84,6 +88,10 @@ export function whyNoEncoder(files: readonly string[] = SHIPPED_FILES): string |
 }
 
 interface PendingText extends Omit<EncodeRequest, 'id'> {
+  key: string;
+  encoded: Promise<Encoded>;
+  /** The works that wait for it. */
+  works: Set<QueuedWork<PendingText>>;
   resolve(encoded: Encoded): void;
   reject(error: Error): void;
 }
@@ -110,6 +118,8 @@ export function createEncoder({
 } = {}): Encoder {
   const queue = createEncoderQueue<PendingText>(clock.monotonic);
   const threads = new Set<EncoderThread>();
+  /** Texts that no thread has yet, by model and parts. */
+  const waiting = new Map<string, PendingText>();
   /** By model and parts. */
   const kept = new LRUCache<string, Promise<Encoded>>({ max: MAX_KEPT });
   let lastId = 0;
@@ -129,6 +139,7 @@ export function createEncoder({
   function end(thread: EncoderThread, reason: string): void {
     if (!threads.delete(thread)) return;
     const left = [...thread.pending.values(), ...(threads.size === 0 ? queue.clear() : [])];
+    if (threads.size === 0) waiting.clear();
     for (const _ of thread.pending.keys()) queue.finish();
     thread.pending.clear();
     for (const { reject } of left) reject(broken(reason));
@@ -163,6 +174,7 @@ export function createEncoder({
       const thread = idlest();
       const text = thread === null ? undefined : queue.take();
       if (thread === null || text === undefined) return;
+      waiting.delete(text.key);
       const id = ++lastId;
       thread.pending.set(id, text);
       // Pending texts keep the process alive; an idle thread does not.
@@ -177,12 +189,20 @@ export function createEncoder({
     model: ModelName = 'intent',
   ): Promise<Encoded> {
     const key = JSON.stringify([model, ...parts]);
+    // Queued for this work, too: a single post does not wait for the turn of a batch that asked for the text first.
+    const asked = waiting.get(key);
+    if (asked !== undefined) {
+      if (!asked.works.has(work)) work.push(asked);
+      asked.works.add(work);
+      return asked.encoded;
+    }
     const known = kept.get(key);
     if (known !== undefined) return known;
-    const encoded = new Promise<Encoded>((resolve, reject) => {
-      work.push({ model, parts, resolve, reject });
-      fill();
-    });
+    const { promise: encoded, resolve, reject } = Promise.withResolvers<Encoded>();
+    const text = { key, model, parts, encoded, works: new Set([work]), resolve, reject };
+    waiting.set(key, text);
+    work.push(text);
+    fill();
     kept.set(key, encoded);
     encoded.catch(() => {
       if (kept.get(key) === encoded) kept.delete(key);
@@ -259,236 +279,4 @@ export async function openEncoder(
     log.warn(`no sentence encoder, signals are scored by words alone: ${reason}`);
     return null;
   }
-}
-
-/** The kinds of work: one post with a waiting caller, a batch, or posts from a source. */
-const KINDS = ['single', 'batch', 'source'] as const;
-export type WorkKind = (typeof KINDS)[number];
-
-/** The owner and kind of work. */
-export interface EncoderWork {
-  /** A tenant's id; '' without an owner. */
-  owner: string;
-  kind: WorkKind;
-}
-
-/** Each kind's share of the encoder's time while all kinds are waiting. Unused shares go to the others. */
-const PARTS: Readonly<Record<WorkKind, number>> = { single: 8, batch: 3, source: 1 };
-/**
- * Maximum expected wait for other texts with which work is accepted. Work from sources waits as long as
- * necessary.
- */
-const MOST_WAIT_MS: Readonly<Record<WorkKind, number>> = {
-  single: 2_500,
-  batch: 10_000,
-  source: Number.POSITIVE_INFINITY,
-};
-/** Estimate until it is measured: the time of a text of 128 tokens on a slow core. */
-const FIRST_PACE_MS = 10;
-/** The weight of the newest text in the measured time per text. */
-const PACE_WEIGHT = 0.05;
-/** Longer times are capped at this multiple: the first text waits half a second for the model to load. */
-const MOST_OUTLYING = 4;
-const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
-
-/** Work in progress: its texts are encoded in order, and `expected` more are to come. */
-interface QueuedJob<T> extends EncoderWork {
-  expected: number;
-  isEnded: boolean;
-  texts: Fifo<{ item: T; askedAt: number }>;
-}
-
-/** Texts waiting for the encoder's threads. */
-export interface EncoderQueue<T> {
-  begin(work: EncoderWork): QueuedWork<T>;
-  /** Takes the next text; undefined if none is waiting. {@link finish} must be called for each text taken. */
-  take(): T | undefined;
-  /** Reports that a taken text was encoded or failed. */
-  finish(): void;
-  clear(): T[];
-  readonly figures: EncoderFigures;
-}
-
-interface QueuedWork<T> {
-  /**
-   * Announces the estimated number of texts still to come. Returns null if the work is accepted, otherwise by
-   * how much the expected wait exceeds the limit.
-   */
-  expect(texts: number): { excessMs: number } | null;
-  push(item: T): void;
-  end(): void;
-}
-
-/** Metrics of the encoder. */
-export interface EncoderFigures {
-  readonly waiting: number;
-  /** Amount of work rejected since the process started. */
-  readonly refused: number;
-  /** Time until a text reaches the thread, and time in the thread. */
-  readonly waitSeconds: Distribution;
-  readonly encodeSeconds: Distribution;
-}
-
-/**
- * Orders the texts to encode. Kinds of work share the encoder's time, with texts of single posts nearly
- * always first; tenants with the same kind of work take turns; a tenant's work is finished in the order in
- * which it began. Pure, except for `now`, in milliseconds.
- */
-export function createEncoderQueue<T>(now: () => number): EncoderQueue<T> {
-  const kinds = Object.fromEntries(KINDS.map((kind) => [kind, createKind<T>()])) as Record<
-    WorkKind,
-    KindQueue<T>
-  >;
-  const waitSeconds = createDistribution(SECONDS);
-  const encodeSeconds = createDistribution(SECONDS);
-  let paceMs = FIRST_PACE_MS;
-  let refused = 0;
-  /** Number of texts taken and not finished, and when the first of them started. */
-  let taken = 0;
-  let busySince = 0;
-  /** The virtual time of the scheduler: a kind that had no work does not catch up later. */
-  let passed = 0;
-  const counts = () => KINDS.reduce((sum, kind) => sum + kinds[kind].waiting(), 0);
-
-  /** Number of texts that will be encoded before those of new work are done. */
-  function aheadOf({ kind, owner }: EncoderWork, texts: number): number {
-    const own = kinds[kind].expectedOf(owner);
-    let ahead = taken + own;
-    for (const other of kinds[kind].owners()) {
-      if (other !== owner) ahead += Math.min(kinds[kind].expectedOf(other), own + texts);
-    }
-    return kind === 'batch' ? ahead + kinds.single.waiting() : ahead;
-  }
-
-  return {
-    begin(work) {
-      const queue = kinds[work.kind];
-      const job: QueuedJob<T> = { ...work, expected: 0, isEnded: false, texts: createFifo() };
-      let isTakenOn = false;
-      return {
-        expect(texts) {
-          if (!isTakenOn) {
-            const waitMs = aheadOf(work, texts) * paceMs;
-            const excessMs = waitMs - MOST_WAIT_MS[work.kind];
-            if (texts > 0 && excessMs > 0) {
-              refused++;
-              return { excessMs };
-            }
-            isTakenOn = true;
-            queue.add(job);
-          }
-          job.expected = texts;
-          return null;
-        },
-        push(item) {
-          if (!isTakenOn) queue.add(job);
-          isTakenOn = true;
-          if (queue.waiting() === 0) queue.pass = Math.max(queue.pass, passed);
-          job.texts.push({ item, askedAt: now() });
-          queue.wake(job.owner);
-        },
-        end: () => queue.remove(job),
-      };
-    },
-    take() {
-      const waiting = KINDS.filter((kind) => kinds[kind].waiting() > 0);
-      const [first] = waiting.sort((a, b) => kinds[a].pass - kinds[b].pass);
-      if (first === undefined) return undefined;
-      const queue = kinds[first];
-      passed = queue.pass;
-      queue.pass += 1 / PARTS[first];
-      const text = queue.take();
-      if (text === undefined) return undefined;
-      waitSeconds.add((now() - text.askedAt) / 1_000);
-      if (taken === 0) busySince = now();
-      taken++;
-      return text.item;
-    },
-    finish() {
-      const tookMs = now() - busySince;
-      busySince = now(); // the next of the taken texts starts
-      taken--;
-      encodeSeconds.add(tookMs / 1_000);
-      paceMs += (Math.min(tookMs, MOST_OUTLYING * paceMs) - paceMs) * PACE_WEIGHT;
-    },
-    clear: () => KINDS.flatMap((kind) => kinds[kind].clear()),
-    figures: {
-      get waiting() {
-        return counts();
-      },
-      get refused() {
-        return refused;
-      },
-      waitSeconds,
-      encodeSeconds,
-    },
-  };
-}
-
-type KindQueue<T> = ReturnType<typeof createKind<T>>;
-
-/** The work of one kind. */
-function createKind<T>() {
-  /** Unfinished work by owner, oldest first. */
-  const jobs = new Map<string, QueuedJob<T>[]>();
-  /** Owners with waiting texts, in order of their turns. */
-  const ring = new Set<string>();
-  let waiting = 0;
-
-  function forget(job: QueuedJob<T>): void {
-    const left = (jobs.get(job.owner) ?? []).filter((other) => other !== job);
-    if (left.length > 0) jobs.set(job.owner, left);
-    else jobs.delete(job.owner);
-  }
-
-  return {
-    /** Virtual time that the kind has used. */
-    pass: 0,
-    waiting: () => waiting,
-    owners: () => jobs.keys(),
-    expectedOf(owner: string): number {
-      return (jobs.get(owner) ?? []).reduce(
-        (sum, { expected, texts }) => sum + Math.max(expected, texts.size),
-        0,
-      );
-    },
-    add(job: QueuedJob<T>): void {
-      const own = jobs.get(job.owner);
-      if (own === undefined) jobs.set(job.owner, [job]);
-      else own.push(job);
-    },
-    /** Removes work. Its waiting texts keep their turn, because others may want the same texts. */
-    remove(job: QueuedJob<T>): void {
-      job.expected = 0;
-      job.isEnded = true;
-      if (job.texts.size === 0) forget(job);
-    },
-    wake(owner: string): void {
-      waiting++;
-      ring.add(owner);
-    },
-    take() {
-      const [owner] = ring;
-      if (owner === undefined) return undefined;
-      ring.delete(owner);
-      const own = jobs.get(owner) ?? [];
-      const job = own.find(({ texts }) => texts.size > 0);
-      if (job === undefined) return undefined;
-      const text = job.texts.shift();
-      waiting--;
-      job.expected = Math.max(0, job.expected - 1);
-      if (job.isEnded && job.texts.size === 0) forget(job);
-      if (own.some(({ texts }) => texts.size > 0)) ring.add(owner);
-      return text;
-    },
-    clear(): T[] {
-      const items: T[] = [];
-      for (const { texts } of [...jobs.values()].flat()) {
-        for (let text = texts.shift(); text !== undefined; text = texts.shift()) items.push(text.item);
-      }
-      ring.clear();
-      waiting = 0;
-      return items;
-    },
-  };
 }
