@@ -237,21 +237,32 @@ function agreeing(parts: readonly Area[]): Area {
   let agreed: Area = [];
   for (const part of parts) {
     const joined = agreed.flatMap((before) => part.map((codes) => meet(before, codes)));
-    const possible = joined.filter((codes) => codes.length > 0);
+    const possible = distinct(joined.filter((codes) => codes.length > 0));
     const isList = [...agreed, ...part].every((codes) => codes.every((code) => code.length === 2));
-    if (possible.length > 0) agreed = possible;
-    else agreed = isList && agreed.length > 0 ? [[...agreed.flat(), ...part.flat()]] : part;
+    if (possible.length > 0) agreed = possible.slice(0, MOST_MEANINGS);
+    else agreed = isList && agreed.length > 0 ? [[...new Set([...agreed, ...part].flat())]] : part;
   }
   return agreed;
 }
 
-/** The intersection of two lists of codes; for nested codes, the narrower one. */
+/**
+ * Meanings that are kept of a name. "Singapore" is a country and a city in it, so that each repetition would double
+ * them: thirty took longer than anyone would wait.
+ */
+const MOST_MEANINGS = 8;
+
+function distinct(areas: Area): Area {
+  return [...new Map(areas.map((codes) => [codes.join(' '), codes])).values()];
+}
+
+/** The intersection of two lists of codes, each code once; for nested codes, the narrower one. */
 function meet(a: readonly string[], b: readonly string[]): string[] {
-  return a.flatMap((one) =>
+  const codes = a.flatMap((one) =>
     b
       .filter((other) => lies(other, one) || lies(one, other))
       .map((other) => (one.length > other.length ? one : other)),
   );
+  return [...new Set(codes)];
 }
 
 /** Whether `code` lies in `area`. */

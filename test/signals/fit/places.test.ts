@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import TABLE from '../../../data/words/places.json' with { type: 'json' };
 import { comparePlaces, readPlace } from '../../../src/signals/fit.ts';
 
 test.each([
@@ -28,4 +30,30 @@ test.each([
   ['Côte d’Ivoire', 'Africa', 'fits'],
 ])('%s within %s: %s', (fact, wanted, verdict) => {
   expect(comparePlaces(readPlace(fact), readPlace(wanted))).toBe(verdict);
+});
+
+/** The names of the table, and those of all countries. */
+const NAMES = [
+  ...new Set([
+    ...Object.values(TABLE.parts).flat(),
+    ...Object.values(TABLE.cities).flat(),
+    ...Object.keys(TABLE.regions),
+    ...['Singapore', 'Georgia', 'Mexico', 'Luxembourg', 'Monaco', 'Djibouti', 'Guatemala'],
+  ]),
+];
+
+test('any names, repeated to the maximum length, have a few meanings with each code once', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...NAMES), { minLength: 1, maxLength: 3 }), (names) => {
+      const repeated = `${names.join(', ')}, `.repeat(300).slice(0, 300);
+      const area = readPlace(repeated);
+      expect(area.length).toBeLessThanOrEqual(8);
+      for (const codes of area) expect(new Set(codes).size).toBe(codes.length);
+    }),
+    { examples: [[['Singapore']]], numRuns: 300 },
+  );
+});
+
+test('a repeated name means the same as one', () => {
+  expect(readPlace('Singapore '.repeat(10))).toEqual([['SG']]);
 });
