@@ -29,6 +29,7 @@ import { type Encoder, openEncoder } from './signals/encoder/encoder.ts';
 import { runJobs } from './signals/intake.ts';
 import { createLearner, type Learner } from './signals/learner.ts';
 import { createMatchers, type Matchers } from './signals/matchers.ts';
+import { prepareKnownOffers } from './signals/offer.ts';
 import { createIntakeTally, type IntakeTally } from './signals/plan-posts.ts';
 import { MODEL_VERSION } from './signals/score.ts';
 import { createSuggester, type Suggester } from './signals/suggestions.ts';
@@ -234,6 +235,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
   housekeeping.start();
   batches.start();
   bulk.start();
+  if (runtime.encoder !== null) void prepareKnownOffers(runtime.encoder);
   let waiting = 0;
   const begun = await beginWork(runtime, [
     async () => {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { dot, largestOf } from '../lib/lists.ts';
 import { inPackage } from '../lib/package.ts';
 import { standInLine } from '../lib/yielding.ts';
-import type { TextEncoding } from './encoder/encoder.ts';
+import type { Encoder, TextEncoding } from './encoder/encoder.ts';
 import type { Lesson } from './lesson.ts';
 import { knownNeeds, type MetNeeds } from './needs.ts';
 
@@ -157,6 +157,21 @@ export interface NearOffer {
 export const knownNumbers = once((encoder) =>
   Promise.all(readKnownOffers().map(({ offer }) => numbersOf(offer, encoder))),
 );
+
+/**
+ * Encodes the known offers ahead of the first post that is compared with an offer, which would wait for all of them.
+ * Nothing else waits for this; if the encoder fails, the first post tries again.
+ */
+export async function prepareKnownOffers(encoder: Pick<Encoder, 'begin'>): Promise<void> {
+  const work = encoder.begin({ owner: '', kind: 'source' });
+  try {
+    await knownNumbers(work);
+  } catch {
+    // That of the first post is reported.
+  } finally {
+    work.end();
+  }
+}
 
 const nearest = createNearest(readKnownOffers, async (known, encoder) => {
   const [offers, shorts] = await Promise.all([
