@@ -314,7 +314,12 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
         return pipelines.onceCaughtUp(socket, enqueue);
       }
       const bytes = waiting.take(body.left());
-      if (bytes === undefined || isOver()) return finish();
+      if (isOver()) return finish();
+      if (bytes === undefined) {
+        if (hasEnded) end();
+        hasEnded = false;
+        return finish();
+      }
       if (isPaused) socket.resume(); // so that a later pause is known to be HTTP's own
       isPaused = false;
       parse(bytes);
@@ -341,9 +346,13 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
   function finish(): void {
     waiting.clear();
     reading.isFresh = true;
-    if (!hasEnded) return;
-    hasEnded = false;
-    setImmediate(() => !isOver() && end()); // Node responds to complete requests before the end
+    if (hasEnded && !isOver()) setImmediate(endInTurn); // Node responds to complete requests before the end
+  }
+
+  /** After requests of other connections: the error of an incomplete request costs more than many requests do. */
+  function endInTurn(): void {
+    reading.isFresh = false;
+    enqueue();
   }
 
   socket.on('data', (bytes: Buffer) => {
@@ -361,8 +370,8 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
   });
   socket.on('end', () => {
     if (isOver()) return;
-    if (!waiting.isEmpty()) hasEnded = true;
-    else end();
+    hasEnded = true;
+    if (waiting.isEmpty()) endInTurn();
   });
 }
 

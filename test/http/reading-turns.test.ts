@@ -218,3 +218,27 @@ test('a body of known length is not cut into slices, and what follows it is', as
   expect(received[0]).toBe(createHash('sha256').update(body).digest('hex'));
   expect(reads).toBeLessThan(200); // two per slice
 });
+
+test('connections that end together with incomplete requests are handled in turns', async () => {
+  const server = await listen((_request, response) => response.end());
+  let ended = 0;
+  server.on('clientError', (_error, socket) => {
+    ended++;
+    socket.destroy();
+  });
+  const accepted: Socket[] = [];
+  server.on('connection', (socket) => accepted.push(socket));
+  const sockets = await Promise.all(Array.from({ length: 300 }, () => dial(server)));
+  for (const socket of sockets) socket.write('GET / HT');
+  await expect.poll(() => accepted.filter(({ bytesRead }) => bytesRead > 0)).toHaveLength(300);
+  const all = Promise.all(sockets.map(readAll));
+  let most = 0;
+  for (const socket of sockets) socket.end();
+  while (ended < 300) {
+    const before = ended;
+    await new Promise((resolve) => setImmediate(resolve));
+    most = Math.max(most, ended - before);
+  }
+  await all;
+  expect(most).toBeLessThan(20);
+});
