@@ -17,7 +17,8 @@ const ANY = { profileIds: [], wanted: undefined };
  */
 export async function benchMatch(): Promise<Figure[]> {
   const all = makeProfiles(Math.max(...SIZES));
-  const seconds = new Map(SIZES.map((size) => [size, measure(all.slice(0, size))]));
+  const seconds = new Map<number, number>();
+  for (const size of SIZES) seconds.set(size, await measure(all.slice(0, size)));
   const few = seconds.get(10) ?? Number.NaN;
   const thousand = seconds.get(1_000) ?? Number.NaN;
   return [
@@ -33,30 +34,35 @@ export async function benchMatch(): Promise<Figure[]> {
       ...Object.fromEntries(
         SIZES.map((size) => [`seconds_at_${size}_profiles`, rounded(seconds.get(size) ?? 0)]),
       ),
-      compile_ms_at_1000_profiles: Math.round(cpuMs(() => compileTenant(all.slice(0, 1_000)))),
+      compile_ms_at_1000_profiles: Math.round(await cpuMs(() => void compileTenant(all.slice(0, 1_000)))),
     },
-    worst(),
+    await worst(),
   ];
 }
 
-function measure(profiles: ReturnType<typeof makeProfiles>): number {
+async function measure(profiles: ReturnType<typeof makeProfiles>): Promise<number> {
   const matcher = compileTenant(profiles);
   const posts = makePosts(POSTS, profiles);
-  const round = () => cpuMs(() => posts.forEach((post) => void score(matcher, post))) / 1_000;
-  round();
-  return median(Array.from({ length: ROUNDS }, round));
+  const round = async () => {
+    for (const post of posts) await score(matcher, post);
+  };
+  await round();
+  const times: number[] = [];
+  for (let i = 0; i < ROUNDS; i++) times.push((await cpuMs(round)) / 1_000);
+  return median(times);
 }
 
-function worst(): Figure {
+async function worst(): Promise<Figure> {
   const matcher = compileTenant(fullProfiles());
   const plain = { title: '', companyName: '', industry: '', headcount: '', location: '' };
-  const times = Object.entries(worstTexts()).map(([name, text]): [string, number] => {
-    const runs = () => {
-      for (let i = 0; i < REPEATS; i++) score(matcher, { ...plain, text });
+  const times: [string, number][] = [];
+  for (const [name, text] of Object.entries(worstTexts())) {
+    const runs = async () => {
+      for (let i = 0; i < REPEATS; i++) await score(matcher, { ...plain, text });
     };
-    runs();
-    return [name, cpuMs(runs) / REPEATS];
-  });
+    await runs();
+    times.push([name, (await cpuMs(runs)) / REPEATS]);
+  }
   const slowest = Math.max(...times.map(([, ms]) => ms));
   return {
     bench: 'match',
@@ -71,9 +77,10 @@ function worst(): Figure {
   };
 }
 
-function score(matcher: TenantMatcher, post: ScoredPost): number {
+async function score(matcher: TenantMatcher, post: ScoredPost): Promise<number> {
   const reading = readPost(post);
-  const candidates = candidatesOf(matcher, reading, matcher.match(reading.tokens), ANY);
+  const hits = matcher.match(reading.tokens);
+  const candidates = await candidatesOf(matcher, reading, hits, ANY, async () => {});
   return candidates.reduce(
     (best, { compiled, hits }) => Math.max(best, scorePost(reading, compiled, hits).score),
     0,
@@ -81,9 +88,9 @@ function score(matcher: TenantMatcher, post: ScoredPost): number {
 }
 
 /** CPU time of this thread: wall-clock time would include other work of the machine. */
-function cpuMs(work: () => void): number {
+async function cpuMs(work: () => Promise<void> | void): Promise<number> {
   const before = process.threadCpuUsage();
-  work();
+  await work();
   const { user, system } = process.threadCpuUsage(before);
   return (user + system) / 1_000;
 }

@@ -145,11 +145,11 @@ function industryKey(name: string): string {
   return tokenize(name.replaceAll('&', ' and ')).stems.join(' ');
 }
 
-/**
- * The meanings of a place name, each as the codes of the countries (`US`) or subdivisions (`US-TX`) that it
- * covers.
- */
-export type Area = readonly (readonly string[])[];
+/** Codes of countries (`US`) and of subdivisions (`US-TX`). */
+type Codes = ReadonlySet<string>;
+
+/** The meanings of a place name, each as what it covers. */
+export type Area = readonly Codes[];
 
 interface AreaNames {
   /** Whole names, folded and singular. */
@@ -204,12 +204,12 @@ export function comparePlaces(fact: Area, wanted: Area): FitVerdict {
  * language works.
  */
 function createAreas(): AreaNames {
-  const words = new Map<string, string[][]>();
-  const codes = new Map<string, string[][]>();
-  const add = (name: string, covered: string[]) => {
+  const words = new Map<string, Codes[]>();
+  const codes = new Map<string, Codes[]>();
+  const add = (name: string, covered: readonly string[]) => {
     const isCode = /^[A-Z]{2,3}$/.test(name);
     const [index, key] = isCode ? [codes, name] : [words, areaKey(name)];
-    index.set(key, [...(index.get(key) ?? []), covered]);
+    index.set(key, [...(index.get(key) ?? []), new Set(covered)]);
   };
   for (const [code, names] of countries()) {
     for (const name of new Set([code, ...names])) add(name, [code]);
@@ -218,7 +218,7 @@ function createAreas(): AreaNames {
   for (const [code, all] of [...Object.entries(TABLE.parts), ...Object.entries(TABLE.cities)]) {
     for (const name of all) add(name, [code]);
   }
-  for (const [name, covered] of Object.entries(TABLE.regions)) add(name, [...covered]);
+  for (const [name, covered] of Object.entries(TABLE.regions)) add(name, covered);
   return { words, codes };
 }
 
@@ -235,45 +235,42 @@ function longestAt(names: ReadonlyMap<string, unknown>, stems: readonly string[]
  */
 function agreeing(parts: readonly Area[]): Area {
   let agreed: Area = [];
-  for (const part of parts) {
+  for (const part of new Set(parts)) {
     const joined = agreed.flatMap((before) => part.map((codes) => meet(before, codes)));
-    const possible = distinct(joined.filter((codes) => codes.length > 0));
-    const isList = [...agreed, ...part].every((codes) => codes.every((code) => code.length === 2));
+    const possible = distinct(joined.filter((codes) => codes.size > 0));
+    const all = new Set([...agreed, ...part].flatMap((codes) => [...codes]));
+    const isList = agreed.length > 0 && [...all].every((code) => code.length === COUNTRY_LENGTH);
     if (possible.length > 0) agreed = possible.slice(0, MOST_MEANINGS);
-    else agreed = isList && agreed.length > 0 ? [[...new Set([...agreed, ...part].flat())]] : part;
+    else agreed = isList ? [all] : part;
   }
   return agreed;
 }
 
+const COUNTRY_LENGTH = 2;
 /**
- * Meanings that are kept of a name. "Singapore" is a country and a city in it, so that each repetition would double
- * them: thirty took longer than anyone would wait.
+ * Meanings that are kept of several names. "Singapore" is a country and a city in it: each repetition doubled them, and
+ * thirty took all memory.
  */
 const MOST_MEANINGS = 8;
 
-function distinct(areas: Area): Area {
-  return [...new Map(areas.map((codes) => [codes.join(' '), codes])).values()];
+function distinct(area: Area): Area {
+  return [...new Map(area.map((codes) => [[...codes].sort().join(' '), codes])).values()];
 }
 
-/** The intersection of two lists of codes, each code once; for nested codes, the narrower one. */
-function meet(a: readonly string[], b: readonly string[]): string[] {
-  const codes = a.flatMap((one) =>
-    b
-      .filter((other) => lies(other, one) || lies(one, other))
-      .map((other) => (one.length > other.length ? one : other)),
-  );
-  return [...new Set(codes)];
+/** The intersection; of nested codes, the narrower ones. */
+function meet(a: Codes, b: Codes): Codes {
+  return new Set([...[...a].filter((code) => lies(code, b)), ...[...b].filter((code) => lies(code, a))]);
 }
 
-/** Whether `code` lies in `area`. */
-function lies(code: string, area: string): boolean {
-  return code === area || code.startsWith(`${area}-`);
+/** Whether a code, or its country, is one of `codes`. */
+function lies(code: string, codes: Codes): boolean {
+  return codes.has(code) || (code.length > COUNTRY_LENGTH && codes.has(code.slice(0, COUNTRY_LENGTH)));
 }
 
-function compareCodes(place: readonly string[], area: readonly string[]): FitVerdict {
-  if (place.every((code) => area.some((each) => lies(code, each)))) return 'fits';
-  const touches = place.some((code) => area.some((each) => lies(code, each) || lies(each, code)));
-  return touches ? 'unknown' : 'does_not_fit';
+function compareCodes(place: Codes, area: Codes): FitVerdict {
+  const inside = [...place].filter((code) => lies(code, area)).length;
+  if (inside === place.size) return 'fits';
+  return inside > 0 || [...area].some((code) => lies(code, place)) ? 'unknown' : 'does_not_fit';
 }
 
 /** Country codes with their names, without historical codes and codes that only the runtime uses. */
@@ -376,8 +373,15 @@ function anyOf<T>(
   compare: (fact: ReadFact, wanted: T) => FitVerdict,
 ): (fact: ReadFact) => FitVerdict {
   const wanted = terms.map((term) => ({ words: wordsOf(term), meant: read(term) }));
-  return (fact) =>
-    bestOf(wanted.map(({ words, meant }) => (fact.words.includes(words) ? 'fits' : compare(fact, meant))));
+  return (fact) => {
+    const verdicts = new Set<FitVerdict>();
+    for (const { words, meant } of wanted) {
+      const verdict = fact.words.includes(words) ? 'fits' : compare(fact, meant);
+      if (verdict === 'fits') return verdict;
+      verdicts.add(verdict);
+    }
+    return bestOf([...verdicts]);
+  };
 }
 
 export function readFacts({ title, companyName, industry, headcount, location }: FitFacts): ReadFacts {

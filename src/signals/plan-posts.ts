@@ -169,7 +169,7 @@ export async function planPiece(
   const tenancy: Tenancy = { tenantId, matcher, receivers, rule };
   const readings: PostToScore[] = [];
   for (const post of posts) {
-    readings.push(await readOne(deps, tenancy, post, encoding !== null));
+    readings.push(await readOne(deps, tenancy, post, { withEncoder: encoding !== null, nextTurn }));
     await nextTurn();
   }
 
@@ -185,7 +185,7 @@ export async function planPiece(
         if (!read.isInDoubt) return;
         read.words = await readMeaning(read.words, read.offers, asked);
         if (read.words.matches.size > 0)
-          read.candidates = candidatesOf(matcher, read.words, read.hits, read.rule);
+          read.candidates = await candidatesOf(matcher, read.words, read.hits, read.rule, nextTurn);
       }),
     );
     deps.intakeTally?.countEncoded(inDoubt);
@@ -230,12 +230,12 @@ async function readOne(
   deps: IntakeDeps,
   tenancy: Tenancy,
   post: ScopedPost,
-  withEncoder: boolean,
+  { withEncoder, nextTurn }: { withEncoder: boolean; nextTurn(): Promise<void> },
 ): Promise<PostToScore> {
   const words = readPost(factsOf(post, deps.clock.now()), withEncoder);
   const hits = tenancy.matcher.match(words.tokens);
   const rule = { profileIds: tenancy.rule.profileIds, wanted: post.icp_profile_id || undefined };
-  const candidates = candidatesOf(tenancy.matcher, words, hits, rule);
+  const candidates = await candidatesOf(tenancy.matcher, words, hits, rule, nextTurn);
   const offers = withEncoder && mayBeWish(words) ? offersOf(tenancy.matcher, rule) : [];
   const inDoubt = withEncoder ? candidatesInDoubt(words, candidates, MOST_ASKED + 1) : [];
   const sellers = offers.length === 0 ? [] : candidates.filter(({ compiled }) => compiled.offer !== null);

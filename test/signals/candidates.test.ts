@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
-import { candidatesOf } from '../../src/signals/matchers.ts';
+import { candidatesOf, type ProfileRule } from '../../src/signals/matchers.ts';
 import { readPost, type ScoredPost } from '../../src/signals/score.ts';
 import { compileTenant } from '../support/compile-tenant.ts';
 
@@ -11,16 +11,18 @@ function aProfile(id: string, overrides: Partial<IcpProfile> = {}): IcpProfile {
 }
 
 /** IDs of the profiles that a text is scored with. */
-function chosen(
+async function chosen(
   profiles: IcpProfile[],
   text: string,
-  rule: Partial<Parameters<typeof candidatesOf>[3]> = {},
+  rule: Partial<ProfileRule> = {},
   facts: Partial<ScoredPost> = {},
+  nextTurn = async () => {},
 ) {
   const matcher = compileTenant(profiles);
   const unknown = { title: '', companyName: '', industry: '', headcount: '', location: '' };
   const reading = readPost({ ...unknown, ...facts, text });
-  const candidates = candidatesOf(matcher, reading, matcher.match(reading.tokens), { ...ANY, ...rule });
+  const hits = matcher.match(reading.tokens);
+  const candidates = await candidatesOf(matcher, reading, hits, { ...ANY, ...rule }, nextTurn);
   return candidates.map(({ compiled }) => compiled.profile.id);
 }
 
@@ -32,26 +34,34 @@ const PROFILES = [
   aProfile('excluding', { excludedPhrases: ['CRM'] }),
 ];
 
-test('a post is scored with the profiles whose phrases it contains, and with those that need none', () => {
-  expect(chosen(PROFILES, 'a CRM')).toEqual(['crm', 'open']);
+test('a post is scored with the profiles whose phrases it contains, and with those that need none', async () => {
+  expect(await chosen(PROFILES, 'a CRM')).toEqual(['crm', 'open']);
 });
 
-test('a rule or the post itself selects the profiles', () => {
-  expect(chosen(PROFILES, 'a CRM', { profileIds: ['crm', 'paused'] })).toEqual(['crm']);
-  expect(chosen(PROFILES, 'a CRM', { wanted: 'paused' })).toEqual(['paused']);
-  expect(chosen(PROFILES, 'a CRM', { wanted: 'unknown' })).toEqual([]);
+test('a rule or the post itself selects the profiles', async () => {
+  expect(await chosen(PROFILES, 'a CRM', { profileIds: ['crm', 'paused'] })).toEqual(['crm']);
+  expect(await chosen(PROFILES, 'a CRM', { wanted: 'paused' })).toEqual(['paused']);
+  expect(await chosen(PROFILES, 'a CRM', { wanted: 'unknown' })).toEqual([]);
 });
 
-test('if a post contains no phrase of any profile, some of the oldest stand in', () => {
+test('if a post contains no phrase of any profile, some of the oldest stand in', async () => {
   const profiles = Array.from({ length: 1_000 }, (_, i) => aProfile(`icp_${i}`));
-  expect(chosen(profiles, 'small talk')).toEqual(profiles.slice(0, 16).map(({ id }) => id));
+  expect(await chosen(profiles, 'small talk')).toEqual(profiles.slice(0, 16).map(({ id }) => id));
 });
 
-test('an event is scored with the profiles it fits, without any of their phrases', () => {
+test('an event is scored with the profiles it fits, without any of their phrases', async () => {
   const profiles = [
     aProfile('logistics', { industries: ['Logistics'] }),
     aProfile('banks', { industries: ['Banking'] }),
   ];
   const facts = { type: 'funding_event', industry: 'Logistics' } as const;
-  expect(chosen(profiles, 'Kestrel raises $12M Series A to grow', {}, facts)).toEqual(['logistics']);
+  expect(await chosen(profiles, 'Kestrel raises $12M Series A to grow', {}, facts)).toEqual(['logistics']);
+});
+
+test('comparing with the criteria of each profile offers a turn to others', async () => {
+  const profiles = Array.from({ length: 30 }, (_, i) => aProfile(`icp_${i}`, { locations: ['Texas'] }));
+  let turns = 0;
+  const next = async () => void turns++;
+  expect(await chosen(profiles, 'small talk', {}, { location: 'Austin' }, next)).toHaveLength(30);
+  expect(turns).toBe(30);
 });

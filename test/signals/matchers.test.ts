@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
-import { createMatchers } from '../../src/signals/matchers.ts';
+import { compileInSteps, createMatchers } from '../../src/signals/matchers.ts';
 import { compilePhrases, readPhrases } from '../../src/signals/phrases.ts';
 import { tokenize } from '../../src/signals/tokens.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -152,3 +152,12 @@ async function cpuOf(work: () => Promise<unknown>): Promise<{ allMs: number; lon
   over = true;
   return { allMs, longestMs: Math.max(longestMs, now() - last) };
 }
+
+test('profiles with many criteria are compiled in chunks, even without phrases', () => {
+  const locations = Array.from({ length: 100 }, (_, i) => `Place ${i}`);
+  const profiles = Array.from({ length: 100 }, (_, i) => ({
+    ...defaultProfile(`icp_${i}`, 'ten_1', 0),
+    locations,
+  }));
+  expect([...compileInSteps(profiles)]).toHaveLength(5);
+});
