@@ -6,7 +6,7 @@ import { type RunDeps, runClaimed } from './run.ts';
 
 /** Maximum number of concurrent runs, each on a different host. */
 const MAX_RUNS = 32;
-/** Maximum per tenant: twenty unresponsive sources leave room for other tenants. */
+/** Maximum per tenant, and fewer if fewer would remain free: unresponsive sources leave room for other tenants. */
 const MAX_RUNS_A_TENANT = 8;
 /** Longer than a run takes (`RUN_LIMIT_MS`), including matching and storing its items. */
 const LEASE_MS = 15 * 60_000;
@@ -162,7 +162,7 @@ export interface RunState {
   /** The sequence number of each tenant's last turn; larger is later. */
   lastTurn: Pick<ReadonlyMap<string, number>, 'get'>;
   places: number;
-  /** Maximum number of slots per tenant. */
+  /** Maximum number of slots per tenant; it may take another only while more are free than it has. */
   share: number;
 }
 
@@ -182,7 +182,9 @@ export function chooseRuns(due: readonly DueSource[], state: RunState): DueSourc
   while (chosen.length < state.places && waiting.size > 0) {
     const tenantId = [...waiting.keys()].reduce((best, next) => (order(next, best) < 0 ? next : best));
     const queue = waiting.get(tenantId) ?? [];
-    const index = runsOf(tenantId) < state.share ? queue.findIndex(({ host }) => !busy.has(host)) : -1;
+    const free = state.places - chosen.length;
+    const mayTake = runsOf(tenantId) < Math.min(state.share, free);
+    const index = mayTake ? queue.findIndex(({ host }) => !busy.has(host)) : -1;
     const source = queue[index];
     if (source === undefined) {
       waiting.delete(tenantId);

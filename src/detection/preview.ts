@@ -11,8 +11,9 @@ import { PutOff, SourceFault, toPosts } from './source-item.ts';
 /** Maximum time that a user waits for a preview, and maximum number of posts of a day in it. */
 const PATIENCE_MS = 12_000;
 const MOST_POSTS = 200;
-/** Maximum number of concurrent previews in the process: each may read twenty pages. */
-const MOST_AT_ONCE = 4;
+/** Maximum number of concurrent previews in the process, and of a tenant: each may read twenty pages. */
+const MOST_AT_ONCE = 16;
+const MOST_OF_A_TENANT = 4;
 
 /**
  * Previews what a place would have found in the last 24 hours. It is read as politely as a source, and
@@ -21,12 +22,16 @@ const MOST_AT_ONCE = 4;
 export function createSourcePreviews(
   deps: Omit<RunDeps, 'log'>,
 ): (tenantId: string, profileId: string, place: Pick<Place, 'kind' | 'settings'>) => Promise<SourcePreview> {
-  let running = 0;
+  const running = new Map<string, number>();
+  let total = 0;
   return async (tenantId, profileId, place) => {
     if (place.kind === 'bluesky') return { fault: 'Bluesky is read in real time, so there is no preview.' };
-    if (running >= MOST_AT_ONCE)
+    const own = running.get(tenantId) ?? 0;
+    // As many places as a tenant takes remain free for others.
+    if (own >= Math.min(MOST_OF_A_TENANT, MOST_AT_ONCE - total))
       return { fault: 'Too many previews are in progress. Try again in a moment.' };
-    running++;
+    running.set(tenantId, own + 1);
+    total++;
     try {
       return await preview(deps, asSource(tenantId, profileId, place, deps.clock.now()));
     } catch (error) {
@@ -35,7 +40,10 @@ export function createSourcePreviews(
       if (error instanceof SourceFault) return { fault: error.message };
       throw error;
     } finally {
-      running--;
+      total--;
+      const left = (running.get(tenantId) ?? 0) - 1;
+      if (left > 0) running.set(tenantId, left);
+      else running.delete(tenantId);
     }
   };
 }

@@ -26,6 +26,22 @@ test('no tenant gets more than its share of the slots', () => {
   expect(idsOf(many, turns({ running: new Map([['a', 5]]) }))).toHaveLength(3);
 });
 
+test('a tenant holds no more slots than it leaves free, so that unresponsive sources leave room for others', () => {
+  const hostile = ['a', 'b', 'c', 'd', 'e'];
+  const many = due(
+    ...hostile.flatMap((tenant) => Array.from({ length: 20 }, (_, n) => `${tenant}@${tenant}${n}`)),
+  );
+  const held = chooseRuns(many, turns());
+  const running = new Map(
+    hostile.map((name) => [name, held.filter(({ tenantId }) => tenantId === name).length]),
+  );
+  const places = 32 - held.length;
+  expect(places).toBeGreaterThanOrEqual(5);
+  expect(idsOf(many, turns({ places, running }))).toEqual([]);
+  expect(idsOf(due('f@1'), turns({ places, running }))).toEqual(['f@1']);
+  expect(idsOf(due('f@1'), turns({ places: 1, running }))).toEqual(['f@1']);
+});
+
 test('one source per host is read at a time, and waiting for a host occupies no slot', () => {
   const all = due('a@x', 'b@x', 'c@busy', 'c@y');
   expect(idsOf(all, turns({ places: 2, busy: new Set(['busy']) }))).toEqual(['a@x', 'c@y']);

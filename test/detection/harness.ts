@@ -42,7 +42,11 @@ export interface Harness {
   /** Texts of the created signals, oldest first. */
   texts(): Promise<string[]>;
   /** Previews a place for a profile of tenant `ten_a`. */
-  preview(profileId: string, place: Pick<Source, 'kind' | 'settings'>): Promise<SourcePreview>;
+  preview(
+    profileId: string,
+    place: Pick<Source, 'kind' | 'settings'>,
+    tenantId?: string,
+  ): Promise<SourcePreview>;
   /** Requests other than for robots.txt. */
   asked(): { path: string; headers: Record<string, unknown> }[];
 }
@@ -164,7 +168,7 @@ export async function createHarness(
       const posts = await inner.listPosts('ten_a', 100);
       return posts.map(({ text }) => text).reverse();
     },
-    preview: (profileId, place) => previews('ten_a', profileId, place),
+    preview: (profileId, place, tenantId = 'ten_a') => previews(tenantId, profileId, place),
     asked: () => site.requests.filter(({ path }) => path !== '/robots.txt'),
   };
 }

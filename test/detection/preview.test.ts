@@ -44,11 +44,14 @@ test('a place that cannot be read shows the reason instead of a number', async (
   expect(await h.preview(await profileOf(h), bluesky)).toHaveProperty('fault');
 });
 
-test('at most four previews run at a time', async () => {
+test('at most four previews of a tenant run at a time, and others have room', async () => {
   const h = await createHarness();
   answer(h, [[wanting('CRM'), HOUR_MS]]);
   const profile = await profileOf(h);
-  const made = await Promise.all(Array.from({ length: 6 }, () => h.preview(profile, search)));
+  const running = Array.from({ length: 6 }, () => h.preview(profile, search));
+  const other = h.preview('icp_other', search, 'ten_b');
+  const made = await Promise.all(running);
   const refused = made.filter((preview) => 'fault' in preview && /Too many previews/.test(preview.fault));
   expect(refused).toHaveLength(2);
+  expect(await other).not.toMatchObject({ fault: expect.stringMatching(/Too many previews/) });
 });
