@@ -193,7 +193,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     tracer,
     refusalOf: createRefusals(runtime.clock, web),
     readDocument: (address, signal) =>
-      web.read(address, { accept: 'application/json' }, { signal, asked: 1 }),
+      web.read(address, { accept: 'application/json' }, { owner: '', signal, asked: 1 }),
     previewSource: createSourcePreviews({ ...runtime, baseUrl, web, documents, sites }),
   });
   const onError = (job: string, err: unknown) =>

@@ -292,7 +292,7 @@ export interface ApiDeps extends LeadDeps, EndpointDeps, KeyLimitDeps {
   /** Deprecated operations; the OpenAPI document marks them too. */
   deprecations: readonly Deprecation[];
   /** Why programs may not read a URL; null if they may or it is unknown; omitted: not checked. */
-  refusalOf?: (address: string) => Promise<string | null>;
+  refusalOf?: (tenantId: string, address: string) => Promise<string | null>;
   sendTest: SendTest;
   suggester: Suggester;
   /** Receives the OpenAPI document once the routes are registered. */

@@ -28,7 +28,7 @@ export interface DashboardDeps extends LeadDeps, EndpointDeps {
    * Why crawlers may not read an address; null if they may, or if that is unknown. Omitted if it cannot be
    * determined.
    */
-  refusalOf?: (address: string) => Promise<string | null>;
+  refusalOf?: (tenantId: string, address: string) => Promise<string | null>;
   /** What a source would have returned in the last 24 hours; omitted: it cannot be read. */
   previewSource?: (
     tenantId: string,

@@ -6,8 +6,10 @@ import { type RunDeps, runClaimed } from './run.ts';
 
 /** Maximum number of concurrent runs, each on a different host. */
 const MAX_RUNS = 32;
-/** Maximum per tenant, and fewer if fewer would remain free: unresponsive sources leave room for other tenants. */
+/** Maximum per tenant: twenty unresponsive sources leave room for other tenants. */
 const MAX_RUNS_A_TENANT = 8;
+/** Slots for the first run of a tenant. */
+const FIRST_RUNS = 8;
 /** Longer than a run takes (`RUN_LIMIT_MS`), including matching and storing its items. */
 const LEASE_MS = 15 * 60_000;
 /** Maximum number of tenants whose last turn is remembered. */
@@ -162,7 +164,7 @@ export interface RunState {
   /** The sequence number of each tenant's last turn; larger is later. */
   lastTurn: Pick<ReadonlyMap<string, number>, 'get'>;
   places: number;
-  /** Maximum number of slots per tenant; it may take another only while more are free than it has. */
+  /** Maximum number of slots per tenant. */
   share: number;
 }
 
@@ -183,7 +185,9 @@ export function chooseRuns(due: readonly DueSource[], state: RunState): DueSourc
     const tenantId = [...waiting.keys()].reduce((best, next) => (order(next, best) < 0 ? next : best));
     const queue = waiting.get(tenantId) ?? [];
     const free = state.places - chosen.length;
-    const mayTake = runsOf(tenantId) < Math.min(state.share, free);
+    const own = runsOf(tenantId);
+    // A tenant takes no more further slots than it leaves free: many tenants with slow sources leave room, too.
+    const mayTake = own === 0 || own < Math.min(state.share, free - FIRST_RUNS);
     const index = mayTake ? queue.findIndex(({ host }) => !busy.has(host)) : -1;
     const source = queue[index];
     if (source === undefined) {

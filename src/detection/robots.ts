@@ -15,15 +15,16 @@ const MAX_REFUSED = 1_000;
 /** Errors that say nothing about a site's rules, and have their own delay. */
 const PASSING = new Set(['rate_limited', STOPPED]);
 const MAX_KEPT_BYTES = 8 * 1024 * 1024;
-/** The owner for fair parsing: a site's rules belong to no tenant. */
-const OWNER = 'robots.txt';
 /** Our name in robots.txt files. */
 export const ROBOT_NAME = 'Signalpost';
 
 /** What sites allow robots to read (RFC 9309). */
 export interface Robots {
-  /** @throws SourceFault if the URL is not allowed, or if that cannot be determined */
-  demand(url: URL): Promise<void>;
+  /**
+   * The first tenant to need a site's rules is the `owner` of the document.
+   * @throws SourceFault if the URL is not allowed, or if that cannot be determined
+   */
+  demand(url: URL, owner: string): Promise<void>;
 }
 
 interface CachedRules {
@@ -59,7 +60,7 @@ export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robot
     }
   }
 
-  async function rulesFor(origin: string): Promise<RobotsRules> {
+  async function rulesFor(origin: string, owner: string): Promise<RobotsRules> {
     const known = cache.get(origin);
     if (known !== undefined && known.until > clock.monotonic()) {
       keep(origin, known);
@@ -69,14 +70,17 @@ export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robot
     if (down !== undefined && down.until > clock.monotonic()) throw down.fault;
     const running = fetching.get(origin);
     if (running !== undefined) return running;
-    const mine = refresh(origin, known).finally(() => fetching.delete(origin));
+    const mine = refresh(origin, { known, owner }).finally(() => fetching.delete(origin));
     fetching.set(origin, mine);
     return mine;
   }
 
-  async function refresh(origin: string, known: CachedRules | undefined): Promise<RobotsRules> {
+  async function refresh(
+    origin: string,
+    { known, owner }: { known: CachedRules | undefined; owner: string },
+  ): Promise<RobotsRules> {
     try {
-      const rules = await fetchRules(origin);
+      const rules = await fetchRules(origin, owner);
       refused.delete(origin);
       keep(origin, { rules, until: clock.monotonic() + KEPT_MS });
       pace(new URL(origin).host, rules.delayMs);
@@ -94,21 +98,21 @@ export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robot
     }
   }
 
-  async function fetchRules(origin: string): Promise<RobotsRules> {
+  async function fetchRules(origin: string, owner: string): Promise<RobotsRules> {
     const url = new URL('/robots.txt', origin);
     const { status, body } = await get(url).catch(orNone);
     // Section 2.3.1.3: without a file, everything is allowed.
     if (status >= 300 && status < 500) return NO_RULES;
     if (status >= 200 && status < 300) {
       const document = { body: body.subarray(0, MAX_ROBOTS_BYTES), contentType: '', url: url.href };
-      return rulesOf(await documents.parse(robotsDocument, document, { robot: ROBOT_NAME }, OWNER));
+      return rulesOf(await documents.parse(robotsDocument, document, { robot: ROBOT_NAME }, owner));
     }
     throw new SourceFault('robots_unreachable', `The site's robots.txt cannot be read (status ${status}).`);
   }
 
   return {
-    async demand(url) {
-      const rules = await rulesFor(url.origin);
+    async demand(url, owner) {
+      const rules = await rulesFor(url.origin, owner);
       if (rules.allows(url.pathname + url.search)) return;
       const detail = `The robots.txt of ${url.host} does not allow ${ROBOT_NAME} to read this address.`;
       throw new SourceFault('robots_disallowed', detail);

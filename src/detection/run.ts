@@ -145,7 +145,7 @@ export async function readInTime(
   const over = new AbortController();
   const fault = new SourceFault('timeout', `The run was cancelled after ${limitMs / 60_000} minutes.`);
   const timer = clock.after(limitMs, () => over.abort(fault));
-  const journey = { signal: over.signal, asked: 0 };
+  const journey = { owner: source.tenantId, signal: over.signal, asked: 0 };
   const web: Pages = {
     read: (address, options) => deps.web.read(address, options, journey),
     listen: (address, limitMs, take) => deps.web.listen(address, limitMs, take, journey),

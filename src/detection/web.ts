@@ -39,6 +39,8 @@ export interface FetchedPage extends HostResponse {
 
 /** The progress of a run: its deadline, and the number of requests. */
 export interface Journey {
+  /** The tenant for which documents are parsed on the way; empty: none. */
+  owner: string;
   /** Aborted when its time is up. */
   signal: AbortSignal | null;
   /**
@@ -114,7 +116,7 @@ export function createWeb(deps: WebDeps): Web {
     get: (url) =>
       follow(url, {
         headers: { accept: 'text/plain, */*;q=0.1' },
-        journey: { signal: null, asked: 1 },
+        journey: { owner: '', signal: null, asked: 1 },
         permit: async () => {},
         cutAt: MAX_ROBOTS_BYTES,
       }),
@@ -183,15 +185,15 @@ export function createWeb(deps: WebDeps): Web {
     throw new SourceFault('blocked_target', `The address ${target.fault}.`);
   }
 
-  function permitFor({ signal }: Journey) {
+  function permitFor({ owner, signal }: Journey) {
     return (url: URL) => {
-      const known = robots.demand(url);
+      const known = robots.demand(url, owner);
       return signal === null ? known : orAborted(known, signal);
     };
   }
 
   return {
-    read(address, options, journey = { signal: null, asked: 0 }) {
+    read(address, options, journey = { owner: '', signal: null, asked: 0 }) {
       const { accept, etag, lastModified, robots: obey = false, headers: own, scopes, body } = options;
       const headers = {
         accept,
@@ -269,14 +271,14 @@ const WAYS: [host: RegExp, way: string][] = [
 export function createRefusals(
   clock: Clock,
   web: Pick<Web, 'demand'>,
-): (address: string) => Promise<string | null> {
-  return async (address) => {
+): (tenantId: string, address: string) => Promise<string | null> {
+  return async (owner, address) => {
     const patience = new AbortController();
     const timer = clock.after(PATIENCE_MS, () =>
       patience.abort(new SourceFault('timeout', 'Not known in time.')),
     );
     try {
-      await web.demand(address, { signal: patience.signal, asked: 1 });
+      await web.demand(address, { owner, signal: patience.signal, asked: 1 });
       return null;
     } catch (error) {
       if (!(error instanceof SourceFault) || error.code !== 'robots_disallowed') return null;

@@ -42,8 +42,11 @@ export function createFifo<T>(): Fifo<T> {
 interface FairQueue<T> {
   readonly size: number;
   push(owner: string, item: T): void;
-  /** Takes the oldest item of the next owner, who then goes last. Undefined if the queue is empty. */
-  next(): T | undefined;
+  /**
+   * Takes the oldest item of the next owner, who then goes last: of those with the lowest rank, if owners have one.
+   * Undefined if the queue is empty.
+   */
+  next(rankOf?: (owner: string) => number): T | undefined;
   /** Moves an owner behind all other waiting owners. */
   letOthers(owner: string): void;
 }
@@ -62,15 +65,20 @@ export function createFairQueue<T>(): FairQueue<T> {
       size++;
       waiting.set(owner, items);
     },
-    next() {
+    next(rankOf) {
+      let best: { owner: string; items: Fifo<T>; rank: number } | null = null;
       for (const [owner, items] of waiting) {
-        waiting.delete(owner);
-        const item = items.shift();
-        size--;
-        if (items.size > 0) waiting.set(owner, items);
-        return item;
+        const rank = rankOf?.(owner) ?? 0;
+        if (best === null || rank < best.rank) best = { owner, items, rank };
+        if (rankOf === undefined) break;
       }
-      return undefined;
+      if (best === null) return undefined;
+      const { owner, items } = best;
+      waiting.delete(owner);
+      const item = items.shift();
+      size--;
+      if (items.size > 0) waiting.set(owner, items);
+      return item;
     },
     letOthers(owner) {
       const items = waiting.get(owner);

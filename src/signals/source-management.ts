@@ -30,7 +30,7 @@ interface SourceDeps extends SourceSettingsDeps {
   clock: Clock;
   newId: NewId;
   /** Why robots.txt disallows a URL; null if it is allowed or unknown. Omitted if it cannot be checked. */
-  refusalOf?: ((url: string) => Promise<string | null>) | undefined;
+  refusalOf?: ((tenantId: string, url: string) => Promise<string | null>) | undefined;
 }
 
 /**
@@ -50,7 +50,7 @@ export async function createSource(deps: SourceDeps, tenant: Tenant, input: Sour
   const settings = settingsOf(deps, input.kind, NO_SETTINGS, input);
   const secrets = secretsOf(deps, { id, kind: input.kind, secrets: {} }, input);
   await refuseUnknownProfiles(store, tenant.id, input.icp_profile_ids);
-  await refuseForbidden(deps, input.kind, settings);
+  await refuseForbidden(deps, { tenantId: tenant.id, kind: input.kind, settings });
   const source: Source = {
     id,
     tenantId: tenant.id,
@@ -96,7 +96,7 @@ export async function changeSource(
     const next = patched(current, { ...patch, settings, secrets }, clock.now());
     if (next === current) return current;
     const restart = JSON.stringify(settings) !== JSON.stringify(current.settings);
-    if (restart) await refuseForbidden(deps, current.kind, settings);
+    if (restart) await refuseForbidden(deps, { tenantId, kind: current.kind, settings });
     const outcome = await store.changeSource(next, restart);
     if (outcome === 'name_taken') throw nameTaken(next.name);
     // Read from the store, which may know more, such as a wait that the source requested.
@@ -190,14 +190,13 @@ function nextPoll(
 /** Rejects a feed that its site forbids programs to read, and names the alternative. */
 async function refuseForbidden(
   { refusalOf }: SourceDeps,
-  kind: Source['kind'],
-  { url }: SourceSettings,
+  { tenantId, kind, settings: { url } }: Pick<Source, 'tenantId' | 'kind' | 'settings'>,
 ): Promise<void> {
   if (kind !== 'rss' || url === null) return;
   const closed = closedPlaceAt(url);
   if (closed !== null) throw invalidAt('/url', closedPlaceWords(closed));
   if (refusalOf === undefined) return;
-  const refusal = await refusalOf(url);
+  const refusal = await refusalOf(tenantId, url);
   if (refusal !== null) throw invalidAt('/url', refusal);
 }
 

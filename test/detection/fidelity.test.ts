@@ -132,10 +132,10 @@ test('rejects a URL disallowed by robots.txt with an alternative, unless the rul
   const answer = (fault: SourceFault | null) =>
     createRefusals(h.clock, { demand: async () => { if (fault !== null) throw fault; } }); // biome-ignore format: one line
   const forbidden = new SourceFault('robots_disallowed', 'It says no.');
-  expect(await answer(forbidden)('https://www.reddit.com/r/x/.rss')).toBe(
+  expect(await answer(forbidden)('ten_a', 'https://www.reddit.com/r/x/.rss')).toBe(
     'It says no. Create a source of kind "reddit" with your own app.',
   );
-  expect(await answer(forbidden)('https://x.example.com/')).toMatch(/POST \/v1\/signals/);
-  expect(await answer(new SourceFault('timeout', 'x'))('https://x.example.com/')).toBeNull();
-  expect(await answer(null)('https://x.example.com/')).toBeNull();
+  expect(await answer(forbidden)('ten_a', 'https://x.example.com/')).toMatch(/POST \/v1\/signals/);
+  expect(await answer(new SourceFault('timeout', 'x'))('ten_a', 'https://x.example.com/')).toBeNull();
+  expect(await answer(null)('ten_a', 'https://x.example.com/')).toBeNull();
 });

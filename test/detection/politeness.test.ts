@@ -1,5 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { createRobots } from '../../src/detection/robots.ts';
+import { SourceFault } from '../../src/detection/source-item.ts';
+import { createManualClock } from '../support/manual-clock.ts';
 import { type Answer, close, hang, raw, status } from '../support/receiver.ts';
 import { T0 } from '../support/store.ts';
 import { createHarness, type Harness, rss, settings, wanting } from './harness.ts';
@@ -196,4 +199,23 @@ test('reads compressed responses', async () => {
     response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(FEED));
   };
   expect(await readOnce(h)).toMatchObject({ lastError: null, signalsMade: 1 });
+});
+
+test('a robots.txt is parsed for the tenant that needs it first, so that tenants take turns', async () => {
+  const owners: string[] = [];
+  const robots = createRobots({
+    clock: createManualClock(T0),
+    get: async () => ({ status: 200, headers: {}, body: Buffer.from('User-agent: *') }),
+    pace: () => {},
+    documents: {
+      parse(_parser, _document, _args, owner) {
+        owners.push(owner);
+        return Promise.reject(new SourceFault('document_too_costly', 'It takes too long.'));
+      },
+      close: async () => {},
+    },
+  });
+  await expect(robots.demand(new URL('https://a.example.com/'), 'ten_a')).rejects.toThrow('too long');
+  await expect(robots.demand(new URL('https://b.example.com/'), 'ten_b')).rejects.toThrow('too long');
+  expect(owners).toEqual(['ten_a', 'ten_b']);
 });

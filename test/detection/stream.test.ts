@@ -65,7 +65,7 @@ function read(origin: string, cursor: string | null) {
     baseUrl: 'https://signals.example.com',
     allowTargets: createAddressSet([parseCidr('127.0.0.0/8')].filter((cidr) => cidr !== null)),
   });
-  const journey = { signal: null, asked: 0 };
+  const journey = { owner: '', signal: null, asked: 0 };
   return readJetstream({
     source: aSource({ kind: 'bluesky', settings: settings({ query: 'crm "field service"' }) }),
     position: { ...START_POSITION, cursor },

@@ -23,3 +23,15 @@ test('items added while their owner was served come after those of other waiting
   turns.letOthers('a');
   expect(drained(turns)).toEqual(['b1', 'a2']);
 });
+
+test('the owner with the lowest rank is next, and among equals the one whose turn it is', () => {
+  const turns = createFairQueue<string>();
+  for (const item of ['a1', 'b1', 'c1', 'c2']) turns.push(item.slice(0, 1), item);
+  const rank = (owner: string) => (owner === 'a' ? 1 : 0);
+  expect([turns.next(rank), turns.next(rank), turns.next(rank), turns.next(rank)]).toEqual([
+    'b1',
+    'c1',
+    'c2',
+    'a1',
+  ]);
+});

@@ -33,7 +33,7 @@ async function openApp(issuers: string, allow = '127.0.0.0/8') {
   return buildTestApp({
     env: { MCP_AUTHORIZATION_SERVERS: issuers, WEBHOOK_ALLOW_TARGETS: allow },
     readDocument: (address, signal) =>
-      web.read(address, { accept: 'application/json' }, { signal, asked: 1 }),
+      web.read(address, { accept: 'application/json' }, { owner: '', signal, asked: 1 }),
     sendTest: echoChallenge,
   });
 }

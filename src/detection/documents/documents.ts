@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { LRUCache } from 'lru-cache';
 import { systemClock, type Timer } from '../../lib/clock.ts';
 import { moduleBeside } from '../../lib/package.ts';
 import { createFairQueue } from '../../lib/queues.ts';
@@ -11,12 +12,19 @@ export const TOO_COSTLY = 'document_too_costly';
 const DEADLINE_MS = 2_000;
 /** Four times what a feed of 5 MB takes. */
 const MAX_HEAP_MB = 128;
+/**
+ * An owner waits for others for many times as long as its documents took, up to a maximum: one with more than a
+ * hundredth of the thread's time goes last. With a tenth, ten owners of costly documents had each rested when it
+ * was their turn again.
+ */
+const [REST_FACTOR, MAX_REST_MS] = [100, 5 * 60_000];
+const MOST_KNOWN = 10_000;
 
 /** Parses untrusted documents outside the thread that serves requests. */
 export interface Documents {
   /**
-   * Parses a document with `parser`; owners take turns. A document that takes too much time or memory
-   * terminates its thread, and the next one gets a new thread.
+   * Parses a document with `parser`; owners take turns, first those whose documents took little time. A document
+   * that takes too much time or memory terminates its thread, and the next one gets a new thread.
    * @throws SourceFault
    */
   parse<Args, Result>(
@@ -45,7 +53,9 @@ interface ParserThread {
 export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP_MB } = {}): Documents {
   const waiting = createFairQueue<ParseJob>();
   let thread: ParserThread | null = null;
-  let current: { job: ParseJob; limit: Timer | null } | null = null;
+  let current: { job: ParseJob; limit: Timer | null; sentAt: number | null } | null = null;
+  /** Until when each owner's documents wait for those of others, in monotonic time. */
+  const restsUntil = new LRUCache<string, number>({ max: MOST_KNOWN });
   let closed = false;
 
   function start(): ParserThread {
@@ -94,17 +104,25 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
     ended?.limit?.cancel();
     thread?.worker.unref();
     if (ended !== null) {
+      if (ended.sentAt !== null) tire(ended.job.owner, systemClock.monotonic() - ended.sentAt);
       waiting.letOthers(ended.job.owner);
       tell(ended.job);
     }
     begin();
   }
 
+  function tire(owner: string, tookMs: number): void {
+    const now = systemClock.monotonic();
+    const until = Math.max(now, restsUntil.get(owner) ?? 0) + REST_FACTOR * tookMs;
+    restsUntil.set(owner, Math.min(until, now + MAX_REST_MS));
+  }
+
   function begin(): void {
     if (current !== null || closed) return;
-    const job = waiting.next();
+    const now = systemClock.monotonic();
+    const job = waiting.next((owner) => Math.max(now, restsUntil.get(owner) ?? 0));
     if (job === undefined) return;
-    current = { job, limit: null };
+    current = { job, limit: null, sentAt: null };
     thread ??= start();
     // The thread keeps the process alive only while a result is pending.
     thread.worker.ref();
@@ -119,6 +137,7 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
     // Copies the body, because a small one shares its memory with others; 5 MB take half a millisecond.
     const body = new Uint8Array(request.document.body);
     reading.worker.postMessage({ ...request, document: { ...request.document, body } }, [body.buffer]);
+    sent.sentAt = systemClock.monotonic();
     // If the main thread was blocked, the result may have arrived already; `setImmediate` handles it first.
     sent.limit = systemClock.after(deadlineMs, () => setImmediate(giveUp, sent, reading));
   }

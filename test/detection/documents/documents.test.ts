@@ -59,6 +59,20 @@ test('tenants take turns: the second bad document of one tenant waits for the fi
   expect(order).toEqual(['bad 1', 'good', 'bad 2', 'bad 3']);
 }, 30_000);
 
+test('tenants whose documents took long wait for others', async () => {
+  const { read } = open(DEADLINE);
+  const hostile = ['ten_a', 'ten_b', 'ten_c'];
+  for (const owner of hostile) await read(ENDLESS, owner).catch(() => {});
+  const order: string[] = [];
+  const tell = (name: string) => () => void order.push(name);
+  await Promise.all([
+    ...hostile.map((owner) => read(ENDLESS, owner).catch(tell('bad'))),
+    read(ORDINARY, 'ten_d').then(tell('good 1')),
+    read(ORDINARY, 'ten_d').then(tell('good 2')),
+  ]);
+  expect(order).toEqual(['bad', 'good 1', 'good 2', 'bad', 'bad']);
+}, 30_000);
+
 test('an error of a parser keeps its code', async () => {
   const { read } = open();
   const fault = await read('<!doctype html><html></html>').catch((error: unknown) => error);
