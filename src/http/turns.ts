@@ -176,11 +176,12 @@ const LEAST_REQUEST_BYTES = 18;
 
 /** The length of the first slice of data: at most one request head, as a head ends with a blank line. */
 function sliceLength(bytes: Buffer): number {
-  const slice = bytes.subarray(0, SLICE_BYTES);
+  const slice = bytes.length > SLICE_BYTES ? bytes.subarray(0, SLICE_BYTES) : bytes;
   const blank = slice.indexOf(BLANK_LINE, LEAST_REQUEST_BYTES - BLANK_LINE.length);
   const end = blank + BLANK_LINE.length;
+  if (blank === -1 || end === slice.length) return slice.length;
   // A request with its body is one slice.
-  return blank !== -1 && slice.includes(BLANK_LINE, end) ? end : slice.length;
+  return slice.includes(BLANK_LINE, end) ? end : slice.length;
 }
 
 /** The data of one connection that is not parsed yet. */
@@ -195,8 +196,9 @@ function createBacklog() {
       const bytes = first ?? chunks.shift();
       if (bytes === undefined) return undefined;
       const length = Math.max(sliceLength(bytes), Math.min(bodyBytes, bytes.length));
-      first = length < bytes.length ? bytes.subarray(length) : undefined;
-      return bytes.subarray(0, length);
+      const isAll = length === bytes.length;
+      first = isAll ? undefined : bytes.subarray(length);
+      return isAll ? bytes : bytes.subarray(0, length);
     },
     clear() {
       chunks.clear();
