@@ -167,7 +167,16 @@ class Handshake extends Duplex implements HandshakeStream {
       if (this.#isSecured && this.#held.length === 0) this.push(null);
       else this.#hold(null);
     });
-    tcp.on('error', (error) => this.destroy(error));
+    tcp.on('error', (error) => {
+      const isRead = this.readableFlowing === true && this.readableLength === 0;
+      if (!this.#isSecured || hasEnded || isRead || tcp.readableLength > 0) {
+        this.destroy(error);
+        return;
+      }
+      // All bytes before the reset have arrived, and their reader is paused: it sees the end of the connection after them.
+      hasEnded = true;
+      this.push(null);
+    });
     // After its end, bytes may be waiting here for a reader that was paused.
     tcp.once('close', () => void (hasEnded || this.destroy()));
   }

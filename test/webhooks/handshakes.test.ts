@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createServer, type TlsOptions } from 'node:tls';
+import { createServer, type TLSSocket, type TlsOptions } from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -234,27 +234,38 @@ describe('session tickets of many receivers at once', () => {
 });
 
 describe('a response that is read late', () => {
-  it('arrives whole, although the server has closed the connection meanwhile', async () => {
-    const sent = Buffer.alloc(12_000, 'r');
-    const server = createServer(RECEIVERS.valid, (socket) => {
-      socket.on('error', () => {}).once('data', () => socket.end(sent));
-    });
-    server.listen(0, '127.0.0.1');
-    closers.push(() => server.close());
-    await once(server, 'listening');
-    const port = String((server.address() as AddressInfo).port);
-    const hostname = 'receiver.example.com';
-    const socket = await new Promise<Socket>((resolve, reject) => {
-      connector()({ hostname, host: hostname, protocol: 'https:', port }, (error, opened: Socket | null) =>
-        opened === null ? reject(error) : resolve(opened),
-      );
-    });
-    const received: Buffer[] = [];
-    socket.write('request');
-    socket.pause();
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    socket.on('data', (bytes) => received.push(bytes)).resume();
-    await once(socket, 'end');
-    expect(Buffer.concat(received).equals(sent)).toBe(true);
-  }, 5_000);
+  it.each([
+    ['closed', (socket: TLSSocket, sent: Buffer) => void socket.end(sent)],
+    [
+      'reset',
+      (socket: TLSSocket, sent: Buffer) =>
+        void socket.write(sent, () => Object(socket)._parent.resetAndDestroy()),
+    ],
+  ])(
+    'arrives whole, although the server has %s the connection meanwhile',
+    async (_, answer) => {
+      const sent = Buffer.alloc(12_000, 'r');
+      const server = createServer(RECEIVERS.valid, (socket) => {
+        socket.on('error', () => {}).once('data', () => answer(socket, sent));
+      });
+      server.listen(0, '127.0.0.1');
+      closers.push(() => server.close());
+      await once(server, 'listening');
+      const port = String((server.address() as AddressInfo).port);
+      const hostname = 'receiver.example.com';
+      const socket = await new Promise<Socket>((resolve, reject) => {
+        connector()({ hostname, host: hostname, protocol: 'https:', port }, (error, opened: Socket | null) =>
+          opened === null ? reject(error) : resolve(opened),
+        );
+      });
+      const received: Buffer[] = [];
+      socket.write('request');
+      socket.pause();
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      socket.on('data', (bytes) => received.push(bytes)).resume();
+      await once(socket, 'end');
+      expect(Buffer.concat(received).equals(sent)).toBe(true);
+    },
+    5_000,
+  );
 });
