@@ -3,6 +3,9 @@ import { normaliseDomain } from '../lib/network.ts';
 import { fold, normalised } from '../lib/text.ts';
 import type { Signal } from './signal.ts';
 
+/** LinkedIn allows a hundred. PostgreSQL's indexes cannot contain keys of more than 2,704 bytes. */
+const MAX_PROFILE_CHARS = 400;
+
 /** The facts that identify a person; an empty string is unknown. */
 export interface PersonFacts {
   email: string;
@@ -44,7 +47,8 @@ export function linkedinProfile(text: string): string | null {
   const name = decoded(path[2] ?? '');
   if (/\p{Cc}/u.test(name)) return null;
   // An old public URL needs its three groups of characters; a new one is followed by a language at most.
-  return `${kind}/${name}${kind === 'pub' ? (path[3] ?? '').toLowerCase() : ''}`;
+  const profile = `${kind}/${name}${kind === 'pub' ? (path[3] ?? '').toLowerCase() : ''}`;
+  return profile.length <= MAX_PROFILE_CHARS ? profile : null;
 }
 
 /**

@@ -42,6 +42,9 @@ test.each([
   'javascript:alert(1)',
   'https://linkedin.com/in/a%00b',
   'https://linkedin.com/in/%0a',
+  // Longer than an entry of PostgreSQL's indexes.
+  `https://linkedin.com/in/${'測'.repeat(1_900)}`,
+  `https://linkedin.com/pub/a/b/c/${'測'.repeat(600)}`,
 ])('%j is not a profile', (url) => {
   expect(linkedinProfile(url)).toBeNull();
 });
