@@ -300,8 +300,9 @@ function pick(row: Record<string, unknown>, members: readonly string[]): unknown
   return members.map((member) => row[member]);
 }
 
-/** PostgreSQL's text cannot contain NUL, which a post read by a source may. */
+/** PostgreSQL's text cannot contain NUL, which a post read by a source or a list's filter may. */
 function toParameter(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toParameter);
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
 }
 

@@ -63,6 +63,7 @@ export function describeSignalList(open: OpenStore): void {
     test.each<[string, Partial<SignalQuery>, string[]]>([
       ['a platform', { platforms: ['x'] }, ['sig_4', 'sig_2']],
       ['several platforms', { platforms: ['g2', 'reddit'] }, ['sig_3', 'sig_1']],
+      ['a platform with a NUL', { platforms: ['x\0', 'reddit'] }, ['sig_1']],
       ['a profile by id', { icps: ['icp_ten_a'] }, ['sig_4', 'sig_3', 'sig_2', 'sig_1']],
       ['a profile by name in any case', { icps: ['dEFAULT'] }, ['sig_4', 'sig_3', 'sig_2', 'sig_1']],
       ['a profile of another tenant', { icps: ['icp_ten_b'] }, []],
