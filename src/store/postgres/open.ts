@@ -66,7 +66,8 @@ export async function migratePostgres(
 }
 
 function limited(config: ConnectionConfig, limitMs: number): ConnectionConfig {
-  return { ...config, query_timeout: limitMs };
+  // The server gives up, too: it would keep the connection busy with a statement that nobody waits for.
+  return { ...config, query_timeout: limitMs, statement_timeout: limitMs };
 }
 
 async function openDatabase({

@@ -121,6 +121,16 @@ export function describeLeadList(open: OpenStore): void {
       },
     );
 
+    test('a search for two hundred words is answered at once', async () => {
+      const store = await openWithLeads(open);
+      const word = (n: number) => String.fromCodePoint(0x4e00 + n);
+      const name = Array.from({ length: 200 }, (_, n) => word(n)).join('');
+      await add(store, 'led_6', T0 + 6_000, { name });
+      await add(store, 'led_7', T0 + 7_000, { name: name.slice(0, -1) });
+      const { rows } = await store.listLeads('ten_a', { ...ANY, q: name });
+      expect(numbers(rows)).toEqual([6]);
+    });
+
     test('rejects a position of another order', async () => {
       const store = await openWithLeads(open);
       const page = store.listLeads('ten_a', { ...ANY, sort: '-icp_score', after: [1, 'led_1'] });
