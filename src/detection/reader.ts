@@ -48,6 +48,19 @@ export interface Reading {
 /** Reads one kind of source. @throws SourceFault */
 export type Reader = (task: ReadingTask) => Promise<Reading>;
 
+/**
+ * Length of texts after which a run requests no further page, in UTF-16 units: ten full pages rarely have a quarter of
+ * it. All runs in progress hold their items: 32 runs of ten pages of 5 MB each took 2 GB.
+ */
+const MAX_UNITS = 4 * 1024 * 1024;
+
+/** Whether a run holds so much text that it requests no further page. */
+export function holdsEnough(items: readonly SourceItem[]): boolean {
+  let units = 0;
+  for (const { id, url, title, body } of items) units += id.length + url.length + title.length + body.length;
+  return units >= MAX_UNITS;
+}
+
 /** The validators for a conditional request of the same page. */
 export function validatorsOf({ headers }: FetchedPage): Pick<SourcePosition, 'etag' | 'lastModified'> {
   return { etag: headers.etag ?? null, lastModified: headers['last-modified'] ?? null };

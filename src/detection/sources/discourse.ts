@@ -4,7 +4,7 @@ import { smallestOf } from '../../lib/lists.ts';
 import { withoutTrailingSlashes } from '../../lib/text.ts';
 import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { htmlToText } from '../html-text.ts';
-import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
+import { demandSuccess, holdsEnough, type Reader, type ReadingTask } from '../reader.ts';
 import { readTime, type SourceItem } from '../source-item.ts';
 
 const MAX_PAGES = 10;
@@ -122,7 +122,7 @@ export const readDiscourse: Reader = async (task) => {
     const continues = shown.every(
       ({ id, postedAt }) => task.isNew(id) && (postedAt ?? task.oldest) >= task.oldest,
     );
-    if (shown.length === 0 || !more || !continues) break;
+    if (shown.length === 0 || !more || !continues || holdsEnough(items)) break;
   }
   return { items, position: {} };
 };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { withoutTrailingSlashes } from '../../lib/text.ts';
 import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { htmlToText } from '../html-text.ts';
-import { demandSuccess, type Reader } from '../reader.ts';
+import { demandSuccess, holdsEnough, type Reader } from '../reader.ts';
 import { readTime, type SourceItem } from '../source-item.ts';
 
 const MASTODON_PAGE = 40;
@@ -50,7 +50,7 @@ export const readMastodon: Reader = async ({ source, position, web, parse, oldes
     if (page === 0) newest = shown.newest ?? newest;
     below = shown.oldest;
     const continues = shown.items.every(({ postedAt }) => (postedAt ?? oldest) >= oldest);
-    if (shown.count < MASTODON_PAGE || below === null || !continues) break;
+    if (shown.count < MASTODON_PAGE || below === null || !continues || holdsEnough(items)) break;
   }
   return { items, position: { cursor: newest } };
 };
@@ -119,7 +119,7 @@ export const readLemmy: Reader = async ({ source, web, parse, oldest, isNew }) =
     const posts = await parse(lemmyPosts, answer, { base });
     items = items.concat(posts);
     const continues = posts.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
-    if (posts.length < LEMMY_PAGE || !continues) break;
+    if (posts.length < LEMMY_PAGE || !continues || holdsEnough(items)) break;
   }
   return { items, position: {} };
 };

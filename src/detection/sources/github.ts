@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { toIso } from '../../lib/clock.ts';
 import { largestOf } from '../../lib/lists.ts';
 import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
-import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
+import { demandSuccess, holdsEnough, type Reader, type ReadingTask } from '../reader.ts';
 import { readTime, SourceFault, type SourceItem } from '../source-item.ts';
 import type { FetchedPage } from '../web.ts';
 
@@ -83,7 +83,7 @@ export const readGitHub: Reader = async (task) => {
     const found = await task.parse(gitHubIssues, answer, null);
     items = items.concat(found);
     more = found.length === PAGE;
-    if (!more) break;
+    if (!more || holdsEnough(items)) break;
   }
   const newestAt = Math.min(
     now,

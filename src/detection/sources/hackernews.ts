@@ -3,7 +3,7 @@ import { HOUR_MS } from '../../lib/clock.ts';
 import { largestOf } from '../../lib/lists.ts';
 import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { htmlToText } from '../html-text.ts';
-import { createWordTest, demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
+import { createWordTest, demandSuccess, holdsEnough, type Reader, type ReadingTask } from '../reader.ts';
 import { readTime, type SourceItem } from '../source-item.ts';
 
 /**
@@ -49,11 +49,12 @@ export const readHackerNews: Reader = async (task) => {
   let items: SourceItem[] = [];
   let before: number | null = left?.before ?? null;
   let pages = 0;
-  for (let page = 0; pages < MAX_PAGES; page++, pages++) {
+  for (let page = 0; pages < MAX_PAGES && !holdsEnough(items); page++, pages++) {
     const { items: hits, nbPages } = await readPage(task, { since, before, page });
     items = items.concat(hits);
-    if (page + 1 < Math.min(nbPages, PAGES_A_WINDOW)) continue;
-    if (nbPages < PAGES_A_WINDOW) return done(task, since, items, left);
+    const hasNext = page + 1 < Math.min(nbPages, PAGES_A_WINDOW);
+    if (hasNext && !holdsEnough(items)) continue;
+    if (!hasNext && nbPages < PAGES_A_WINDOW) return done(task, since, items, left);
     const last = hits.at(-1)?.postedAt ?? null;
     // More than a thousand items have the same second: the rest cannot be requested.
     if (last === null || last === before) return done(task, since, items, left);

@@ -9,7 +9,7 @@ import {
   type Parser,
 } from '../documents/parser.ts';
 import { decodeEntities, htmlToText } from '../html-text.ts';
-import { demandSuccess, type Reader, type ReadingTask, validatorsOf } from '../reader.ts';
+import { demandSuccess, holdsEnough, type Reader, type ReadingTask, validatorsOf } from '../reader.ts';
 import { readTime, type SourceItem } from '../source-item.ts';
 
 /** More than any known board has. Further jobs are read, but not compared. */
@@ -439,7 +439,7 @@ export const readSmartRecruiters: Reader = async (task) => {
     jobs = jobs.concat(items);
     shown += count;
     isWhole = shown >= totalFound;
-    if (count === 0 || isWhole) break;
+    if (count === 0 || isWhole || holdsEnough(jobs)) break;
   }
   const isOld = ({ postedAt }: SourceItem) => (postedAt ?? task.now) < task.oldest;
   const wanted = jobs.filter((job) => task.isNew(job.id) && !isOld(job));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { htmlToText } from '../html-text.ts';
-import { demandSuccess, type Reader } from '../reader.ts';
+import { demandSuccess, holdsEnough, type Reader } from '../reader.ts';
 import { readTime, type SourceItem } from '../source-item.ts';
 
 /** Maximum number of pages with 25 stories each, read until a story is known or too old. */
@@ -40,7 +40,7 @@ export const readLobsters: Reader = async ({ source, web, parse, sites, oldest, 
     const stories = await parse(lobstersStories, demandSuccess(answer), { site: sites.lobsters });
     items = items.concat(stories);
     const continues = stories.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
-    if (stories.length === 0 || !continues) break;
+    if (stories.length === 0 || !continues || holdsEnough(items)) break;
   }
   return { items, position: {} };
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
-import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
+import { demandSuccess, holdsEnough, type Reader, type ReadingTask } from '../reader.ts';
 import { SourceFault, type SourceItem } from '../source-item.ts';
 import type { FetchedPage } from '../web.ts';
 
@@ -62,7 +62,7 @@ export const readReddit: Reader = async (task) => {
     items = items.concat(posts);
     after = listing.after;
     const continues = posts.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
-    if (after === '' || posts.length === 0 || !continues) break;
+    if (after === '' || posts.length === 0 || !continues || holdsEnough(items)) break;
   }
   return { items, position: {}, quota };
 };

@@ -1,6 +1,6 @@
 import { boundedItem, type Parser } from '../documents/parser.ts';
 import { decodeEntities } from '../html-text.ts';
-import { createWordTest, demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
+import { createWordTest, demandSuccess, holdsEnough, type Reader, type ReadingTask } from '../reader.ts';
 import type { SourceItem } from '../source-item.ts';
 import { feedDocument } from './feeds.ts';
 
@@ -49,7 +49,7 @@ async function list({ web, parse, sites, isNew, oldest }: ReadingTask): Promise<
     const { items: entries } = await parse(feedDocument, answer, { orLink: false });
     filings = filings.concat(entries.filter(({ title }) => FORM_D.test(title)));
     const continues = entries.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
-    if (entries.length < PAGE || !continues) break;
+    if (entries.length < PAGE || !continues || holdsEnough(filings)) break;
   }
   return filings;
 }

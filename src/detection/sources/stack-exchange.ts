@@ -5,7 +5,7 @@ import { largestOf } from '../../lib/lists.ts';
 import type { SourceQuota } from '../../model/source.ts';
 import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { decodeEntities, htmlToText } from '../html-text.ts';
-import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
+import { demandSuccess, holdsEnough, type Reader, type ReadingTask } from '../reader.ts';
 import { SourceFault, type SourceItem } from '../source-item.ts';
 import type { FetchedPage } from '../web.ts';
 
@@ -94,7 +94,7 @@ export const readStackExchange: Reader = async (task) => {
       notBefore = Math.max(notBefore, now + backoff * 1_000);
     }
     more = found.has_more;
-    if (!more || notBefore > 0) break;
+    if (!more || notBefore > 0 || holdsEnough(items)) break;
   }
   const times = items.map(({ postedAt }) => postedAt ?? 0);
   const newestAt = Math.min(now, largestOf(times, since));
