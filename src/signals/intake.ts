@@ -10,7 +10,14 @@ import type { Explanation, ObservedPost, Signal } from '../model/signal.ts';
 import { editedSignal } from '../rules/signals.ts';
 import type { CommittedSignal, NewSignal, OutdatedSignal, SignalEdit } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
-import { listReceivers, newHotEvents, reserveNothing, storeSignals } from '../webhooks/fan-out.ts';
+import {
+  deliveryCount,
+  listReceivers,
+  MOST_DELIVERIES_A_COMMIT,
+  newHotEvents,
+  reserveNothing,
+  storeSignals,
+} from '../webhooks/fan-out.ts';
 import type { Encoding } from './encoder/encoder.ts';
 import {
   EVERY_POST,
@@ -93,20 +100,26 @@ async function observeInPieces(
 /** Groups posts into commits: each of their signals is copied to the writer, 2 to 4 KB. */
 function commitsOf(posts: readonly ObservedPost[], planned: readonly PlannedPost[]) {
   const commits: { posts: ObservedPost[]; planned: PlannedPost[] }[] = [];
-  let signals = 0;
+  let filled = 0;
   for (const [place, post] of posts.entries()) {
     const plan = planned[place] ?? { signals: [], errors: [] };
-    signals += plan.signals.length;
+    const share = shareOfCommit(plan);
+    filled += share;
     const last = commits.at(-1);
-    if (last !== undefined && signals <= MOST_SIGNALS_A_COMMIT) {
+    if (last !== undefined && filled <= 1) {
       last.posts.push(post);
       last.planned.push(plan);
     } else {
       commits.push({ posts: [post], planned: [plan] });
-      signals = plan.signals.length;
+      filled = share;
     }
   }
   return commits;
+}
+
+/** The part of a commit that the signals of a post fill. */
+function shareOfCommit({ signals }: PlannedPost): number {
+  return Math.max(signals.length / MOST_SIGNALS_A_COMMIT, deliveryCount(signals) / MOST_DELIVERIES_A_COMMIT);
 }
 
 async function storePlanned(

@@ -312,6 +312,19 @@ async function withoutEnded(
   return ended.length === 0 ? receivers : receivers.filter(({ id }) => !ended.includes(id));
 }
 
+/**
+ * Maximum number of deliveries in one commit of signals, unless a single post has more: 25 posts to two thousand
+ * endpoints in one commit blocked the process for 8 s.
+ */
+export const MOST_DELIVERIES_A_COMMIT = 2_000;
+
+/** The number of deliveries that signals cause. */
+export function deliveryCount(signals: readonly NewSignal[]): number {
+  let count = 0;
+  for (const { events } of signals) for (const { deliveries } of events) count += deliveries.length;
+  return count;
+}
+
 /** Slots that the dispatcher reserves for deliveries while they are being stored. */
 export interface SlotReservation {
   /** Included in their commit. */
