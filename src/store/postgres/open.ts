@@ -6,6 +6,7 @@ import { StoreOpenError } from '../errors.ts';
 import { createMethods } from '../methods.ts';
 import type { MigrationResult } from '../migrations.ts';
 import { createPresence } from '../presence.ts';
+import { createProfileList } from '../profile-list.ts';
 import { createStorageWatch, type StorageChange } from '../storage-watch.ts';
 import type { MadeDue, OpenedStore } from '../store.ts';
 import { createStoredWaits } from '../stored-waits.ts';
@@ -157,6 +158,7 @@ function createPostgresStore(
 
   const store: OpenedStore = {
     ...reads,
+    listProfiles: createProfileList(reads),
     ...methods,
     async pruneAttempts(before, limit) {
       await keepAttemptDays(before);

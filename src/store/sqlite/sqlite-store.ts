@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { translateFault } from '../commit-batch.ts';
 import { createMethods } from '../methods.ts';
 import { ALONE, createPresence } from '../presence.ts';
+import { createProfileList } from '../profile-list.ts';
 import type { OpenedStore } from '../store.ts';
 import { createStoredWaits } from '../stored-waits.ts';
 import { ownerOf } from '../weights.ts';
@@ -75,6 +76,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
       const found = isLongSearch(query) ? await searchThread?.listSignals(tenantId, query) : null;
       return found ?? (await reads.listSignals(tenantId, query));
     },
+    listProfiles: createProfileList(reads),
     ...methods,
     // Two servers on one file see each other's leases, and have separate limits.
     epoch: () => 0,

@@ -17,9 +17,7 @@ function toProfile({ settings, nameKey: _, ...own }: ProfileRow): IcpProfile {
 }
 
 export function profileReads(db: Connection) {
-  const selectPage = PROFILES.select<
-    [{ tenantId: string } & Omit<CreationPage, 'limit'> & { limit: number | null }]
-  >(
+  const selectPage = PROFILES.select<[{ tenantId: string } & CreationPage]>(
     db,
     `WHERE tenant_id = :tenantId AND deleted_at IS NULL AND (created_at, id) > (:createdAt, :id)
      ORDER BY created_at, id LIMIT :limit`,
@@ -55,7 +53,6 @@ export function profileReads(db: Connection) {
        WHERE asked > learned ORDER BY profile_id LIMIT ?`,
     ),
     profileStamp: async (tenantId) => (await selectStamp(tenantId)) ?? '',
-    listProfiles: (tenantId) => findPage({ tenantId, createdAt: -1, id: '', limit: null }),
     pageProfiles: async (tenantId, page) =>
       pageByCreation(page, await findPage({ tenantId, ...creationPage(page) })),
     async getProfile(tenantId, id) {

@@ -76,7 +76,6 @@ export function profileReads(db: Database) {
       selectLessons.all(tenantId).map(({ isOn, ...lesson }) => ({ ...lesson, isOn: isOn === 1 })),
     listDueLessons: (limit) => selectDue.all(limit),
     profileStamp: (tenantId) => selectStamp.get(tenantId) ?? '',
-    listProfiles: (tenantId) => selectPage.all({ tenantId, createdAt: -1, id: '', limit: -1 }).map(toProfile),
     pageProfiles: (tenantId, page) =>
       pageByCreation(page, selectPage.all({ tenantId, ...creationPage(page) }).map(toProfile)),
     getProfile(tenantId, id) {
