@@ -75,10 +75,10 @@ export function createPoller(deps: RunDeps): Poller {
     const chosen = new Map(chooseRuns(due, turnsNow(places)).map((source) => [source.id, source]));
     if (chosen.size === 0) return; // most looks find nothing, and a claim is a write
     const token = deps.newId('run');
-    const claim = { now, leaseUntil: now + LEASE_MS, ids: [...chosen.keys()], token };
-    for (const claimed of await store.claimSources(claim)) {
-      const source = chosen.get(claimed.source.id);
-      if (source !== undefined) begin(claimed, source);
+    // One by one: the state of a job board takes megabytes, and 32 of them at once held up every other change for seconds.
+    for (const [id, source] of chosen) {
+      const [claimed] = await store.claimSources({ now, leaseUntil: now + LEASE_MS, ids: [id], token });
+      if (claimed !== undefined) begin(claimed, source);
     }
   }
 

@@ -79,3 +79,19 @@ test('the text of a job lists the tools it names in their official spelling', ()
   const { department: _, ...post } = job('1', { body });
   expect(toPost(boundedItem(post))?.text).not.toContain('Tools:');
 });
+
+test('remembers at most two million characters of a board, and compares the jobs that fit', () => {
+  const jobs = Array.from({ length: 2_900 }, (_, n) =>
+    job(`${n}-${'x'.repeat(250)}`, { url: 'u'.repeat(1_500) }),
+  );
+  const first = boardChanges(null, jobs, AT);
+  expect(first.cursor.length).toBeLessThanOrEqual(2 * 1024 * 1024);
+  // The next run has other jobs: those that are missing are remembered, too.
+  const others = jobs.map((each) => ({ ...each, id: `other ${each.id}` }));
+  const second = boardChanges(first.cursor, others, AT);
+  expect(second.cursor.length).toBeLessThanOrEqual(2 * 1024 * 1024);
+  expect(second.items).toEqual([]);
+  const changed = jobs.map((each) => ({ ...each, title: 'Head of Sales' }));
+  const known = Object.keys(JSON.parse(first.cursor) as object).length;
+  expect(boardChanges(first.cursor, changed, AT).items).toHaveLength(known);
+});

@@ -78,3 +78,25 @@ test('a very long feed is read in parts, with short commits and nothing lost or 
   expect(h.asked()[2]?.headers).toMatchObject({ 'if-none-match': '"all"' });
   expect(await h.source(id)).toMatchObject({ itemsSeen: total, signalsMade: 180 });
 });
+
+test('claims one source at a time: the states of many job boards in one change hold up all others', async () => {
+  const claims: number[] = [];
+  const h = await createHarness({
+    wrap: (store) => ({
+      ...store,
+      claimSources: (claim) => {
+        claims.push(claim.ids.length);
+        return store.claimSources(claim);
+      },
+    }),
+  });
+  h.pages['/feed'] = status(200, {}, rss([]));
+  for (const host of ['127.0.0.1', '127.0.0.2', '127.0.0.3']) {
+    const url = `${h.origin.replace('127.0.0.1', host)}/feed`;
+    await h.add({ id: `src_${host}`, name: host, settings: settings({ url }) });
+  }
+  await h.poller.start();
+  await h.ended(3);
+  expect(claims.length).toBeGreaterThanOrEqual(3);
+  expect(Math.max(...claims)).toBe(1);
+});

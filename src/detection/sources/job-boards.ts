@@ -72,6 +72,11 @@ function companyOf(name: string, location: string | null | undefined): { name: s
 /** Maximum length of remembered titles and departments. */
 const MAX_NAME = 300;
 const MAX_URL = 2_048;
+/**
+ * Maximum size of a board's state, in UTF-16 units: it is loaded and stored with every run, and 9 MB took the store's
+ * writer 200 ms each time. Three thousand usual jobs take half of it.
+ */
+const MAX_STATE = 2 * 1024 * 1024;
 
 /** A job as it was last seen: what is needed to detect changes, and to report that it closed. */
 const seenJobSchema = z.object({
@@ -108,10 +113,15 @@ export function boardChanges(
   const before = parse(cursor);
   const board = new Map<string, SeenJob>();
   const items: SourceItem[] = [];
+  let room = MAX_STATE;
+  const remember = (id: string, job: SeenJob) => {
+    room -= JSON.stringify([id, job]).length;
+    if (room >= 0) board.set(id, job);
+  };
   for (const post of posts.slice(0, MOST_KNOWN)) {
     const { id, title, department = '', url } = post;
     const hash = hashOf(post);
-    board.set(id, {
+    remember(id, {
       hash,
       title: title.slice(0, MAX_NAME),
       department: department.slice(0, MAX_NAME),
@@ -130,7 +140,7 @@ export function boardChanges(
     if (present.has(id)) continue;
     if (known.gone) items.push(closed(id, known, { ...at, company }));
     else {
-      board.set(id, { ...known, gone: true });
+      remember(id, { ...known, gone: true });
       isUnsure = true;
     }
   }
