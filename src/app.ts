@@ -8,6 +8,7 @@ import { dashboard } from './dashboard/dashboard.ts';
 import { type DashboardDeps, type DashboardLimits, dashboardLimits } from './dashboard/deps.ts';
 import { type DigestLinkDeps, digestLinks } from './digest-links/digest-links.ts';
 import type { DispatcherPulse } from './dispatcher/dispatcher.ts';
+import { joinChunks } from './http/chunked-body.ts';
 import {
   boundConnections,
   CONNECTION_LIMITS,
@@ -125,6 +126,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const deprecations = deps.deprecations ?? DEPRECATIONS;
   addDeprecations(app, { baseUrl: config.baseUrl, deprecations });
   addErrorHandler(app, handleError);
+  joinChunks(app);
   addJsonBody(app);
 
   const site = {

@@ -39,6 +39,9 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 /** The maximum size of a request's head; larger ones get 431. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
+/** Maximum number of body bytes that a request holds until it is read; Node's default is four times as much. */
+const UNREAD_BYTES = 16 * 1024;
+
 /** The Fastify options that limit connections. */
 export function connectionOptions(limits: ConnectionLimits) {
   return {
@@ -49,6 +52,8 @@ export function connectionOptions(limits: ConnectionLimits) {
       headersTimeout: limits.headersMs,
       connectionsCheckingInterval: limits.checkEveryMs,
       maxHeaderSize: MAX_HEADER_BYTES,
+      // Of a body that nobody reads yet, which may come in chunks of one byte.
+      highWaterMark: UNREAD_BYTES,
       // `request-context.ts` reports a missing Host as a problem document.
       requireHostHeader: false,
     },

@@ -1,0 +1,40 @@
+import Fastify from 'fastify';
+import { expect, test } from 'vitest';
+import { joinChunks } from '../../src/http/chunked-body.ts';
+import { aPost, buildTestApp } from '../support/app.ts';
+import { sendRaw } from './raw-http.ts';
+
+/** A body in chunks of one byte each. */
+const chunked = (body: string) => `${Array.from(body, (byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`;
+const headOf = (path: string, more = '') =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n${more}\r\n`;
+
+test('chunks of one byte are joined into blocks before they are collected', async () => {
+  const app = Fastify();
+  joinChunks(app);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', async (_request: unknown, payload: NodeJS.ReadableStream) => {
+    const sizes: number[] = [];
+    for await (const block of payload) sizes.push((block as Buffer).length);
+    return sizes;
+  });
+  app.post('/', async ({ body }) => body);
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { body } = await sendRaw(app, headOf('/') + chunked('a'.repeat(40_000)));
+  expect(JSON.parse(body)).toEqual([16_384, 16_384, 7_232]);
+  await app.close();
+});
+
+test('a body in chunks of one byte is read, and one that is too long is rejected', async () => {
+  const t = await buildTestApp();
+  await t.app.listen({ port: 0, host: '127.0.0.1' });
+  const key = `Authorization: ${t.auth.authorization}\r\n`;
+  const text = JSON.stringify(aPost({ text: 'Which CRM would you recommend? Grüße' }));
+  const bytes = Buffer.from(text).toString('latin1');
+  const stored = await sendRaw(t.app, Buffer.from(headOf('/v1/signals', key) + chunked(bytes), 'latin1'));
+  expect(stored.status).toBe(201);
+  expect(stored.body).toContain('Grüße');
+  const pad = `40000\r\n${'a'.repeat(0x40000)}\r\n`.repeat(5);
+  expect((await sendRaw(t.app, headOf('/v1/signals', key) + pad)).status).toBe(413);
+  await t.app.close();
+});
