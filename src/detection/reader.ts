@@ -63,7 +63,14 @@ export function holdsEnough(items: readonly SourceItem[]): boolean {
 
 /** The validators for a conditional request of the same page. */
 export function validatorsOf({ headers }: FetchedPage): Pick<SourcePosition, 'etag' | 'lastModified'> {
-  return { etag: headers.etag ?? null, lastModified: headers['last-modified'] ?? null };
+  return { etag: sendable(headers.etag), lastModified: sendable(headers['last-modified']) };
+}
+
+/** Longer validators are dropped: servers refuse requests with long headers (431), and the source would stay broken. */
+const MAX_VALIDATOR_CHARS = 1_024;
+
+function sendable(validator: string | undefined): string | null {
+  return validator === undefined || validator.length > MAX_VALIDATOR_CHARS ? null : validator;
 }
 
 /** Returns the page if its status is a success. @throws SourceFault */

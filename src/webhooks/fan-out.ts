@@ -314,7 +314,7 @@ async function withoutEnded(
 
 /**
  * Maximum number of deliveries in one commit of signals, unless a single post has more: 25 posts to two thousand
- * endpoints in one commit blocked the process for 8 s.
+ * endpoints in one commit took 8 s of processor time, in one piece.
  */
 export const MOST_DELIVERIES_A_COMMIT = 2_000;
 
