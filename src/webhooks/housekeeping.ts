@@ -16,7 +16,14 @@ import type { EndpointStore, Receiver } from '../store/endpoint-store.ts';
 import type { Backfill, BackfillStep, NoticeStore, RecordedEvent } from '../store/event-store.ts';
 import type { Store } from '../store/store.ts';
 import { type DigestDeps, makeDigests, sendBatches } from './digests.ts';
-import { fanOut, listReceivers, type RouteDeps, routeChanges, type StateChange } from './fan-out.ts';
+import {
+  fanOut,
+  listReceivers,
+  MOST_DELIVERIES_A_COMMIT,
+  type RouteDeps,
+  routeChanges,
+  type StateChange,
+} from './fan-out.ts';
 import { createEnvelopes, shapedPayload } from './payload.ts';
 import { endSubscriptions } from './subscriptions.ts';
 
@@ -133,7 +140,7 @@ interface NoticeDeps extends Omit<RouteDeps, 'store'> {
   store: RouteDeps['store'] & NoticeStore & EndpointStore;
 }
 
-/** Notices per commit and tenant. */
+/** Notices read at once; a commit has fewer if they go to many endpoints. */
 const NOTICES_AT_ONCE = 200;
 
 /**
@@ -151,9 +158,13 @@ export async function announceNotices(
     for (const [tenantId, own] of Map.groupBy(notices, (notice) => notice.tenantId)) {
       if (isStopping()) return;
       const endpoints = new Map((await store.listReceivers(tenantId)).map((each) => [each.id, each]));
-      const changes = own.map((notice) => changeOf(notice, endpoints.get(notice.endpointId)));
-      const events = await routeChanges(deps, tenantId, changes);
-      await store.commitNotices({ tenantId, ids: own.map(({ id }) => id), events });
+      const inCommit = Math.ceil(MOST_DELIVERIES_A_COMMIT / (endpoints.size + 1));
+      for (let at = 0; at < own.length; at += inCommit) {
+        const some = own.slice(at, at + inCommit);
+        const changes = some.map((notice) => changeOf(notice, endpoints.get(notice.endpointId)));
+        const events = await routeChanges(deps, tenantId, changes);
+        await store.commitNotices({ tenantId, ids: some.map(({ id }) => id), events });
+      }
     }
   } while (notices.length === NOTICES_AT_ONCE && !isStopping());
 }

@@ -176,3 +176,21 @@ test('endpoints of MCP subscriptions cause no notices and no mail', async () => 
   expect(await told()).toEqual([]);
   expect(await t.store.listMail(tenantId, 10)).toEqual([]);
 });
+
+test('notices to many endpoints are committed in several parts', async () => {
+  await fail(20);
+  const [receiver] = await t.store.listReceivers(t.tenant.id);
+  const [notice] = await t.store.listNotices(1);
+  if (receiver === undefined || notice === undefined) throw new Error('nothing to announce');
+  const many = Array.from({ length: 1_500 }, (_, i) => ({ ...receiver, id: `${receiver.id}${i}` }));
+  const waiting = Array.from({ length: 20 }, (_, i) => ({ ...notice, id: notice.id + i }));
+  const committed: number[] = [];
+  const store = {
+    ...t.store,
+    listReceivers: async () => many,
+    listNotices: async () => waiting.splice(0),
+    commitNotices: async ({ ids }: { ids: readonly unknown[] }) => committed.push(ids.length) > 0,
+  };
+  await announceNotices({ store, clock: t.clock, newId: createIds(t.clock, systemRandom) });
+  expect(committed).toEqual(Array.from({ length: 10 }, () => 2));
+});
