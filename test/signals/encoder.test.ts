@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { defaultProfile } from '../../src/model/icp.ts';
 import { createEncoder, type Encoder, openEncoder, whyNoEncoder } from '../../src/signals/encoder/encoder.ts';
@@ -155,3 +156,25 @@ test('if the encoder is turned off or its files are missing, the log says so', a
   expect(whyNoEncoder(['/nowhere/needs.bin'])).toBe('there is no /nowhere/needs.bin');
   expect(lines).toEqual(['SIGNAL_ENCODER=off: signals are scored by words alone']);
 });
+
+test('closing while texts are being encoded does not abort the process', () => {
+  const module = new URL('../../src/signals/encoder/encoder.ts', import.meta.url).href;
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'closing.mjs');
+  const script = `
+    import { createEncoder } from ${JSON.stringify(module)};
+    for (let round = 0; round < 8; round++) {
+      const encoder = createEncoder({ threads: 1 });
+      await encoder.encode(['ready']);
+      const text = 'Which help desk would you recommend to a shop of twelve? '.repeat(20);
+      const all = Array.from({ length: 20 }, (_, i) => encoder.encode([i + text]).catch(() => {}));
+      await new Promise((resolve) => setTimeout(resolve, 3 * round));
+      await encoder.close();
+      await Promise.all(all);
+    }
+    process.exit(0);
+  `;
+  writeFileSync(file, script);
+  const { status, stderr } = spawnSync(process.execPath, [file], { encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+}, 60_000);

@@ -14,7 +14,7 @@ import {
   type EncoderWork,
   type QueuedWork,
 } from './encoder-queue.ts';
-import { type Encoded, forbidTelemetry, MODEL_FOLDERS, type ModelName } from './load-encoder.ts';
+import { CLOSE, type Encoded, forbidTelemetry, MODEL_FOLDERS, type ModelName } from './load-encoder.ts';
 
 /**
  * Computes embeddings of texts, in threads. The same text always gives the same vector, whatever the load.
@@ -59,6 +59,8 @@ const MOST_THREADS = 2;
 const MAX_KEPT = 1_024;
 const BROKEN_RETRY_SECONDS = 3;
 const MAX_RETRY_SECONDS = 60;
+/** More than a text and loading its model take. */
+const LONGEST_TEXT_MS = 10_000;
 
 /** Messages to and from a thread. */
 export interface EncodeRequest {
@@ -236,9 +238,24 @@ export function createEncoder({
     async close() {
       const ending = [...threads];
       for (const thread of ending) end(thread, 'the server is stopping');
-      await Promise.all(ending.map(({ worker }) => worker.terminate()));
+      await Promise.all(ending.map(({ worker }) => endWorker(worker)));
     },
   };
+}
+
+/**
+ * Terminates a thread between two texts: if a thread ends while its native code is running, the whole process is
+ * aborted.
+ */
+async function endWorker(worker: Worker): Promise<void> {
+  const { promise: isIdle, resolve } = Promise.withResolvers<void>();
+  worker.on('message', (message) => void (message === CLOSE && resolve()));
+  worker.on('exit', () => resolve());
+  const timer = systemClock.after(LONGEST_TEXT_MS, resolve);
+  worker.postMessage(CLOSE);
+  await isIdle;
+  timer.cancel();
+  await worker.terminate();
 }
 
 function tooMany(excessMs: number): DomainError {

@@ -27,6 +27,9 @@ const MAX_TOKENS = 128;
 /** The tokens at the start and the end of a text. */
 const [START_TOKEN, END_TOKEN] = [101, 102];
 
+/** Tells an encoder's thread to begin no further text; it sends this back once it has completed the one in progress. */
+export const CLOSE = 'close';
+
 /**
  * The models and the folders of their weights: `intent` detects intent to buy, `offers` compares posts with
  * offers.

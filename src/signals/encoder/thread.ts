@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import type { EncodeAnswer, EncodeRequest } from './encoder.ts';
-import { loadEncoder, MODEL_FOLDERS, type ModelName, type PartsEncoder } from './load-encoder.ts';
+import { CLOSE, loadEncoder, MODEL_FOLDERS, type ModelName, type PartsEncoder } from './load-encoder.ts';
 
 /** Loaded on first use: without profiles with an offer, only one is needed. */
 const models = new Map<ModelName, Promise<PartsEncoder>>();
@@ -13,9 +13,17 @@ function modelOf(name: ModelName): Promise<PartsEncoder> {
 
 /** Encodes one text at a time. Requests that arrive while a model loads wait. */
 let last: Promise<void> = Promise.resolve();
+let isClosing = false;
 
-parentPort?.on('message', ({ id, model, parts }: EncodeRequest) => {
+parentPort?.on('message', (request: EncodeRequest | typeof CLOSE) => {
+  if (request === CLOSE) {
+    isClosing = true;
+    void last.then(() => parentPort?.postMessage(CLOSE));
+    return;
+  }
+  const { id, model, parts } = request;
   last = last.then(async () => {
+    if (isClosing) return;
     let answer: EncodeAnswer;
     try {
       answer = { id, encoded: await (await modelOf(model)).encode(parts) };
