@@ -252,6 +252,7 @@ async function endWorker(worker: Worker): Promise<void> {
   worker.on('message', (message) => void (message === CLOSE && resolve()));
   worker.on('exit', () => resolve());
   const timer = systemClock.after(LONGEST_TEXT_MS, resolve);
+  worker.ref(); // an idle one does not keep the process alive until it has replied
   worker.postMessage(CLOSE);
   await isIdle;
   timer.cancel();
