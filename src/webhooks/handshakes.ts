@@ -153,7 +153,8 @@ class Handshake extends Duplex implements HandshakeStream {
         else if (!this.push(bytes)) tcp.pause();
         return;
       }
-      this.#receivedBytes += bytes.length;
+      // What is held after that is a response, which may be longer.
+      if (!this.#isSecured) this.#receivedBytes += bytes.length;
       if (this.#receivedBytes > MAX_HANDSHAKE_BYTES) {
         this.destroy(new HandshakeError());
         return;
