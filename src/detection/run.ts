@@ -38,7 +38,9 @@ import type { Web } from './web.ts';
 
 /** Maximum delay before a failing source is retried. */
 const MAX_BACKOFF_MS = 6 * HOUR_MS;
-/** Minimum delay after a document was too costly to parse; doubled by each further failure. */
+/**
+ * Minimum delay after a document was too costly to parse, also if a run is requested; doubled by each further failure.
+ */
 const COSTLY_REST_MS = 15 * 60_000;
 /** Maximum time that a run reads, well within its lease (`LEASE_MS`). */
 export const RUN_LIMIT_MS = 5 * 60_000;
@@ -260,7 +262,7 @@ function failed(
         message: 'The run failed because of an error on our side. It has been logged.',
         at: now,
       };
-  const notBefore = known ? error.retryAt : 0;
+  const notBefore = shown.code === TOO_COSTLY ? now + COSTLY_REST_MS : known ? error.retryAt : 0;
   const nextPollAt = Math.max(notBefore, now + backoffMs(source, shown.code));
   const mail = mailOf(source, shown);
   return { ...runOf(claimed, { startedAt, now }), error: shown, notBefore, nextPollAt, mail };

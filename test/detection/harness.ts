@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { createDocuments } from '../../src/detection/documents/documents.ts';
+import { createDocuments, type Documents } from '../../src/detection/documents/documents.ts';
 import { createPoller, type Poller } from '../../src/detection/poller.ts';
 import { createSourcePreviews } from '../../src/detection/preview.ts';
 import { type ReadingTask, SITES, sitesWith } from '../../src/detection/reader.ts';
@@ -68,6 +68,8 @@ export async function createHarness(
     allow?: boolean;
     lookup?: Lookup;
     wrap?: (store: Store) => Store;
+    /** Used instead of a parser thread. */
+    documents?: Documents;
     /** Used instead of an in-memory store. */
     opened?: { store: Store; clock: ManualClock };
   } = {},
@@ -103,7 +105,7 @@ export async function createHarness(
     baseUrl: 'https://signals.example.com',
     secretBox: SECRET_BOX,
   };
-  const documents = DOCUMENTS;
+  const { documents = DOCUMENTS } = options;
   const web = createWeb({
     ...deps,
     documents,

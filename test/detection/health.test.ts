@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { mailText } from '../../src/accounts/compose-mail.ts';
+import { TOO_COSTLY } from '../../src/detection/documents/documents.ts';
+import { SourceFault } from '../../src/detection/source-item.ts';
 import { status } from '../support/receiver.ts';
 import { T0 } from '../support/store.ts';
 import { createHarness, rss, wanting } from './harness.ts';
@@ -93,4 +95,18 @@ test('items above the maximum age are not new, but items without a time are', as
   const ten = await h.add({ id: 'src_2', maxAgeDays: 10, nextPollAt: T0 + 1 });
   await h.pass(1);
   expect(await h.source(ten)).toMatchObject({ itemsSeen: 3, signalsMade: 1 });
+});
+
+test('a source with a costly document rests for a quarter of an hour, even if a run is requested', async () => {
+  const parse = () => Promise.reject(new SourceFault(TOO_COSTLY, 'It takes too long.'));
+  const h = await createHarness({ documents: { parse, close: async () => {} } });
+  h.pages['/feed'] = status(200, {}, rss([]));
+  const id = await h.add({ intervalSeconds: 60 });
+  await h.poller.start();
+  await h.ended(1);
+  expect(await h.store.runSource('ten_a', id, T0)).toBe(true);
+  expect(await h.source(id)).toMatchObject({
+    lastError: { code: 'document_too_costly' },
+    nextPollAt: T0 + 15 * 60_000,
+  });
 });
