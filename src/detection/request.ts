@@ -28,6 +28,8 @@ export interface RequestOptions {
   headers: Record<string, string>;
   /** Sent by POST; omitted for GET. */
   body?: string | undefined;
+  /** The tenant on whose behalf it is sent: TLS handshakes of tenants take turns. Empty: none. */
+  owner: string;
   /** Aborted when the run's time is up. */
   signal: AbortSignal | null;
   /** Truncates a longer body here instead of failing. */
@@ -58,12 +60,15 @@ export function createRequests({ clock, connect }: { clock: Clock; connect: Conn
   const running = new Set<() => void>();
   let stopped = false;
 
-  async function send(url: URL, { headers, body, signal, cutAt }: RequestOptions): Promise<HostResponse> {
+  async function send(
+    url: URL,
+    { headers, body, owner, signal, cutAt }: RequestOptions,
+  ): Promise<HostResponse> {
     if (stopped) throw stoppedFault();
     let dial: Dial | null = null;
     const client = new Client(url.origin, {
       connect: (options, callback) => {
-        dial = connect(options, callback);
+        dial = connect(options, callback, owner || undefined);
       },
       maxHeaderSize: MAX_HEAD_BYTES,
       // One deadline of our own covers the whole request.
@@ -208,6 +213,8 @@ export interface StreamOptions {
   headers: Record<string, string>;
   /** Maximum time to listen. */
   limitMs: number;
+  /** As for a request. */
+  owner: string;
   signal: AbortSignal | null;
   /** Called for each message; `end` stops listening. */
   take(text: string, end: () => void): void;
@@ -219,10 +226,10 @@ export interface StreamOptions {
  */
 export async function listenTo(
   { clock, connect }: { clock: Clock; connect: Connect },
-  { url, headers, limitMs, signal, take }: StreamOptions,
+  { url, headers, limitMs, owner, signal, take }: StreamOptions,
 ): Promise<void> {
   const agent = new Agent({
-    connect: (options, callback) => void connect(options, callback),
+    connect: (options, callback) => void connect(options, callback, owner || undefined),
     webSocket: { maxPayloadSize: MAX_MESSAGE },
   });
   const socket = new WebSocket(url, { dispatcher: agent, headers });

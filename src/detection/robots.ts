@@ -37,7 +37,7 @@ interface RobotsDeps {
   clock: Clock;
   documents: Documents;
   /** Follows redirects, and returns any status. */
-  get(url: URL): Promise<HostResponse>;
+  get(url: URL, owner: string): Promise<HostResponse>;
   /** Sets the minimum time between two requests to a host. */
   pace(host: string, delayMs: number): void;
 }
@@ -100,7 +100,7 @@ export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robot
 
   async function fetchRules(origin: string, owner: string): Promise<RobotsRules> {
     const url = new URL('/robots.txt', origin);
-    const { status, body } = await get(url).catch(orNone);
+    const { status, body } = await get(url, owner).catch(orNone);
     // Section 2.3.1.3: without a file, everything is allowed.
     if (status >= 300 && status < 500) return NO_RULES;
     if (status >= 200 && status < 300) {

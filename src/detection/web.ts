@@ -39,7 +39,7 @@ export interface FetchedPage extends HostResponse {
 
 /** The progress of a run: its deadline, and the number of requests. */
 export interface Journey {
-  /** The tenant for which documents are parsed on the way; empty: none. */
+  /** The tenant for which hosts are connected to and documents are parsed; empty: none. */
   owner: string;
   /** Aborted when its time is up. */
   signal: AbortSignal | null;
@@ -113,10 +113,10 @@ export function createWeb(deps: WebDeps): Web {
     documents: deps.documents,
     pace: gate.pace,
     // Several runs may wait for it, so no single run's deadline applies.
-    get: (url) =>
+    get: (url, owner) =>
       follow(url, {
         headers: { accept: 'text/plain, */*;q=0.1' },
-        journey: { owner: '', signal: null, asked: 1 },
+        journey: { owner, signal: null, asked: 1 },
         permit: async () => {},
         cutAt: MAX_ROBOTS_BYTES,
       }),
@@ -159,6 +159,7 @@ export function createWeb(deps: WebDeps): Web {
           ...chain.own,
         },
         body: chain.body,
+        owner: journey.owner,
         signal: journey.signal,
         cutAt: chain.cutAt,
       });
@@ -215,6 +216,7 @@ export function createWeb(deps: WebDeps): Web {
             url,
             headers: { 'user-agent': userAgent },
             limitMs,
+            owner: journey.owner,
             take,
             signal: either(stopping.signal, journey.signal),
           },

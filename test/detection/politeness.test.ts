@@ -201,11 +201,15 @@ test('reads compressed responses', async () => {
   expect(await readOnce(h)).toMatchObject({ lastError: null, signalsMade: 1 });
 });
 
-test('a robots.txt is parsed for the tenant that needs it first, so that tenants take turns', async () => {
+test('a robots.txt is read and parsed for the tenant that needs it first, so that tenants take turns', async () => {
+  const readers: string[] = [];
   const owners: string[] = [];
   const robots = createRobots({
     clock: createManualClock(T0),
-    get: async () => ({ status: 200, headers: {}, body: Buffer.from('User-agent: *') }),
+    get: async (_url, owner) => {
+      readers.push(owner);
+      return { status: 200, headers: {}, body: Buffer.from('User-agent: *') };
+    },
     pace: () => {},
     documents: {
       parse(_parser, _document, _args, owner) {
@@ -217,5 +221,6 @@ test('a robots.txt is parsed for the tenant that needs it first, so that tenants
   });
   await expect(robots.demand(new URL('https://a.example.com/'), 'ten_a')).rejects.toThrow('too long');
   await expect(robots.demand(new URL('https://b.example.com/'), 'ten_b')).rejects.toThrow('too long');
+  expect(readers).toEqual(['ten_a', 'ten_b']);
   expect(owners).toEqual(['ten_a', 'ten_b']);
 });

@@ -42,7 +42,7 @@ async function readEndless(encoding: string, first: Buffer, more: Buffer) {
     },
   });
   const url = new URL(`http://127.0.0.1:${port}/`);
-  return await requests.send(url, { headers: {}, signal: null });
+  return await requests.send(url, { headers: {}, owner: '', signal: null });
 }
 
 const CODINGS = [
@@ -84,4 +84,20 @@ test('compressed data without any content is limited as it is received', async (
   const empty = Buffer.alloc(500_000, Buffer.from([0, 0, 0, 0xff, 0xff]));
   const reading = readEndless('deflate', Buffer.from([0x78, 0x9c]), empty);
   await expect(reading).rejects.toMatchObject({ name: 'SourceFault', code: 'too_large' });
+});
+
+test('connects on behalf of the tenant, so that TLS handshakes of tenants take turns', async () => {
+  const owners: (string | undefined)[] = [];
+  const requests = createRequests({
+    clock: systemClock,
+    connect(_, callback, owner) {
+      owners.push(owner);
+      callback(new Error('closed'), null);
+      return { cancel: () => {} };
+    },
+  });
+  const url = new URL('http://127.0.0.1/');
+  await expect(requests.send(url, { headers: {}, owner: 'ten_a', signal: null })).rejects.toThrow();
+  await expect(requests.send(url, { headers: {}, owner: '', signal: null })).rejects.toThrow();
+  expect(owners).toEqual(['ten_a', undefined]); // without one, each host is its own
 });
