@@ -35,11 +35,6 @@ export interface PhraseMatcher {
 /** Maximum occurrences reported per phrase, and phrases per kind. */
 const MAX_PLACES = 3;
 const MAX_HITS_A_KIND = 16;
-/**
- * Maximum number of spelling comparisons per text. Only phrases that differ in symbols alone ("C", "C+",
- * "C++", …), and a text that repeats their word ten thousand times, could exceed it.
- */
-const MAX_COMPARISONS = 50_000;
 
 export function readPhrases({ phrases, competitors, excludedPhrases }: IcpProfile): ProfilePhrases {
   const lists = [phrases, competitors, excludedPhrases].map((list) => list.map(readPhrase));
@@ -53,8 +48,19 @@ interface Wanted {
   targets: number[];
 }
 
-/** All phrases with the same words, by spelling. */
-type Spellings = Map<string, Wanted>;
+/**
+ * All phrases with the same words, by the symbols around them, so that an occurrence is not compared with each: a
+ * profile can have "C", "C+", "C#+" and so on, and a text their word ten thousand times.
+ */
+interface Spellings {
+  /** Number of words. */
+  length: number;
+  hasSigns: boolean;
+  /** By {@link signsKey}, for occurrences whose words are not separated. */
+  joined: ReadonlyMap<number, readonly Wanted[]>;
+  /** By {@link signsKey} and {@link GapHashes}, for those that are. */
+  parted: ReadonlyMap<number, ReadonlyMap<number, readonly Wanted[]>>;
+}
 
 /** Compiles the phrases, competitors and exclusions of all `profiles`. */
 export function compilePhrases(profiles: readonly ProfilePhrases[]): PhraseMatcher {
@@ -72,7 +78,7 @@ export type Symbols = Map<string, number>;
 export interface PhrasePart {
   automaton: Automaton;
   /** By sequence of the automaton. */
-  spellings: readonly (readonly Wanted[])[];
+  spellings: readonly Spellings[];
 }
 
 /** Compiles the phrases of adjacent profiles; new words are added to `symbols`. */
@@ -81,8 +87,7 @@ export function compilePart(profiles: readonly ProfilePhrases[], symbols: Symbol
   const automaton = buildAutomaton(
     [...wanted.keys()].map((words) => words.split(' ').map((word) => symbolOf(symbols, word))),
   );
-  const spellings = [...wanted.values()].map((each) => [...each.values()]);
-  return { automaton, spellings };
+  return { automaton, spellings: [...wanted.values()].map((each) => bySigns([...each.values()])) };
 }
 
 /** Searches all parts; `first` is the index of a part's first profile in the whole list. */
@@ -94,7 +99,7 @@ export function matcherOf(
     match(tokens) {
       const found = createFindings();
       const words = Int32Array.from(tokens.stems, (word) => symbols.get(word) ?? 0);
-      const text = { tokens, words, comparisons: 0 };
+      const text = { tokens, words, signs: null, gaps: createGapHashes(tokens) };
       for (const { first, part } of parts)
         search(part, text, (targets, place) => found.add(first, targets, place));
       return found.hits;
@@ -102,14 +107,15 @@ export function matcherOf(
   };
 }
 
-function gather(profiles: readonly ProfilePhrases[]): Map<string, Spellings> {
-  const wanted = new Map<string, Spellings>();
+/** All phrases by their words, then by {@link spellingKey}. */
+function gather(profiles: readonly ProfilePhrases[]): Map<string, Map<string, Wanted>> {
+  const wanted = new Map<string, Map<string, Wanted>>();
   profiles.forEach(({ lists }, profile) => {
     lists.forEach((list, kind) => {
       list.forEach((phrase, place) => {
         if (phrase === null) return;
         const words = phrase.stems.join(' ');
-        const spellings: Spellings = wanted.get(words) ?? new Map();
+        const spellings = wanted.get(words) ?? new Map<string, Wanted>();
         wanted.set(words, spellings);
         const key = spellingKey(phrase);
         const known = spellings.get(key);
@@ -119,6 +125,27 @@ function gather(profiles: readonly ProfilePhrases[]): Map<string, Spellings> {
     });
   });
   return wanted;
+}
+
+function bySigns(all: readonly Wanted[]): Spellings {
+  const joined = new Map<number, Wanted[]>();
+  const parted = new Map<number, Map<number, Wanted[]>>();
+  for (const wanted of all) {
+    const { before, after, gaps } = wanted.phrase;
+    const key = signsKey(codeBefore(before, before.length), codeAfter(after, 0));
+    valueAt(joined, key, () => []).push(wanted);
+    if (gaps === null) continue;
+    const byGaps = valueAt(parted, key, () => new Map<number, Wanted[]>());
+    valueAt(byGaps, gaps.reduce(nextHash, 0), () => []).push(wanted);
+  }
+  const length = all[0]?.phrase.stems.length ?? 0;
+  return { length, hasSigns: joined.size > 1 || !joined.has(0), joined, parted };
+}
+
+function valueAt<Value>(map: Map<number, Value>, key: number, create: () => Value): Value {
+  const value = map.get(key) ?? create();
+  map.set(key, value);
+  return value;
 }
 
 function symbolOf(symbols: Symbols, word: string): number {
@@ -131,8 +158,9 @@ function symbolOf(symbols: Symbols, word: string): number {
 interface SearchedText {
   tokens: Tokens;
   words: Int32Array;
-  /** Total of all parts. */
-  comparisons: number;
+  /** Computed for the first phrase that needs them, like the hashes of the gaps. */
+  signs: Signs | null;
+  gaps: GapHashes;
 }
 
 function search(
@@ -140,18 +168,36 @@ function search(
   text: SearchedText,
   add: (targets: readonly number[], place: { start: number; end: number }) => void,
 ): void {
+  const { tokens, words, gaps } = text;
   const times = new Map<Wanted, number>();
-  const { tokens, words } = text;
-  automaton.scan(words, (sequence, last) => {
-    for (const wanted of spellings[sequence] ?? []) {
-      const before = times.get(wanted) ?? 0;
-      if (before >= MAX_PLACES || text.comparisons >= MAX_COMPARISONS) continue;
-      text.comparisons++;
+  /** The phrases of a list that have not occurred often enough yet. */
+  const left = new Map<readonly Wanted[], Wanted[]>();
+  const findAll = (list: readonly Wanted[], last: number) => {
+    const open = left.get(list) ?? [...list];
+    if (open.length === 0) return;
+    const still = open.filter((wanted) => {
       const place = placeOf(wanted.phrase, tokens, last - wanted.phrase.stems.length + 1, last);
-      if (place === null) continue;
-      times.set(wanted, before + 1);
+      if (place === null) return true;
       add(wanted.targets, place);
-    }
+      const count = (times.get(wanted) ?? 0) + 1;
+      times.set(wanted, count);
+      return count < MAX_PLACES;
+    });
+    left.set(list, still);
+  };
+  automaton.scan(words, (sequence, last) => {
+    const found = spellings[sequence];
+    if (found === undefined) return;
+    const first = last - found.length + 1;
+    const isParted = tokens.breaks[first] !== tokens.breaks[last];
+    if (isParted && found.parted.size === 0) return;
+    const look = (key: number) => {
+      const list = isParted ? found.parted.get(key)?.get(gaps.of(first, last)) : found.joined.get(key);
+      if (list !== undefined) findAll(list, last);
+    };
+    if (!found.hasSigns) return look(0);
+    text.signs ??= signsOf(tokens);
+    eachKey(text.signs.before[first] ?? 0, text.signs.after[last] ?? 0, look);
   });
 }
 
@@ -195,9 +241,94 @@ interface Phrase {
   exact: string | null;
 }
 
-/** Symbols that distinguish names. Quotes, brackets and the end of a sentence are not part of a name. */
-const SIGNS_BEFORE = /[.#@$€£&+]*$/u;
-const SIGNS_AFTER = /^[+#!%&$°]*/u;
+/**
+ * Symbols that distinguish names, at most three on each side. Quotes, brackets and the end of a sentence are not part of
+ * a name.
+ */
+const [BEFORE, AFTER] = ['.#@$€£&+', '+#!%&$°'];
+const SIGNS_BEFORE = new RegExp(`[${BEFORE}]{0,3}$`, 'u');
+const SIGNS_AFTER = new RegExp(`^[${AFTER}]{0,3}`, 'u');
+/** Selects the signs next to a word: none, one, two, three, at four bits each. */
+const SIGN_MASKS = [0, 0xf, 0xff, 0xfff];
+
+/** The signs before and after a phrase as one number. */
+function signsKey(before: number, after: number): number {
+  return (before << 12) | after;
+}
+
+function codeBefore(text: string, at: number): number {
+  let code = 0;
+  for (let i = 0; i < 3; i++) {
+    const sign = at - i < 1 ? 0 : BEFORE.indexOf(text.charAt(at - i - 1)) + 1;
+    if (sign === 0) break;
+    code |= sign << (4 * i);
+  }
+  return code;
+}
+
+function codeAfter(text: string, at: number): number {
+  let code = 0;
+  for (let i = 0; i < 3; i++) {
+    const sign = at + i >= text.length ? 0 : AFTER.indexOf(text.charAt(at + i)) + 1;
+    if (sign === 0) break;
+    code |= sign << (4 * i);
+  }
+  return code;
+}
+
+/** Calls `visit` with the {@link signsKey} of all phrases that may have these signs: "C++" is also "C+" and "C". */
+function eachKey(before: number, after: number, visit: (key: number) => void): void {
+  for (let i = 0; i <= 3 && (i === 0 || before >> (4 * i - 4) > 0); i++) {
+    const start = before & (SIGN_MASKS[i] ?? 0);
+    for (let k = 0; k <= 3 && (k === 0 || after >> (4 * k - 4) > 0); k++)
+      visit(signsKey(start, after & (SIGN_MASKS[k] ?? 0)));
+  }
+}
+
+/** The signs before and after each word; computed once for all phrases of a text. */
+interface Signs {
+  before: Int32Array;
+  after: Int32Array;
+}
+
+function signsOf({ text, starts, ends }: Tokens): Signs {
+  return {
+    before: Int32Array.from(starts, (at) => codeBefore(text, at)),
+    after: Int32Array.from(ends, (at) => codeAfter(text, at)),
+  };
+}
+
+/** Hashes of what is between words, such as the "!" of "Yahoo! Mail". */
+interface GapHashes {
+  of(first: number, last: number): number;
+}
+
+const FACTOR = 0x01000193;
+
+function nextHash(before: number, gap: string): number {
+  let hash = 0;
+  for (let i = 0; i < gap.length; i++) hash = Math.imul(hash ^ (gap.charCodeAt(i) + 1), 0x85ebca6b);
+  return (Math.imul(before, FACTOR) + hash) | 0;
+}
+
+/** Computes the hash of any range in constant time, from hashes of all beginnings of the text. */
+function createGapHashes(tokens: Tokens): GapHashes {
+  let beginnings: Int32Array | null = null;
+  const powers = [1];
+  return {
+    of(first, last) {
+      beginnings ??= hashesOf(gapsOf(tokens, 0, tokens.starts.length - 1));
+      for (let i = powers.length; i <= last - first; i++) powers.push(Math.imul(powers[i - 1] ?? 0, FACTOR));
+      return ((beginnings[last] ?? 0) - Math.imul(beginnings[first] ?? 0, powers[last - first] ?? 0)) | 0;
+    },
+  };
+}
+
+function hashesOf(gaps: readonly string[]): Int32Array {
+  const hashes = new Int32Array(gaps.length + 1);
+  for (const [i, gap] of gaps.entries()) hashes[i + 1] = nextHash(hashes[i] ?? 0, gap);
+  return hashes;
+}
 
 /** Parses a phrase as typed into a profile; null if it contains no word. */
 function readPhrase(phrase: string): Phrase | null {

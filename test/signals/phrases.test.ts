@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
 import { compilePhrases, readPhrases } from '../../src/signals/phrases.ts';
 import { tokenize } from '../../src/signals/tokens.ts';
+import { cpuMsOf } from '../support/cpu-time.ts';
 
 const base = defaultProfile('icp_1', 'ten_1', 0);
 
@@ -89,4 +90,41 @@ test('an exclusion is reported however many other phrases a post contains', () =
   const phrases = Array.from({ length: 200 }, (_, i) => `word${i}x`);
   const hits = matcherOf({ phrases, excludedPhrases: ['stop'] }).match(tokenize(`${phrases.join(' ')} stop`));
   expect(hits.get(0)?.at(-1)).toMatchObject({ kind: 'excluded' });
+});
+
+/** "a+", "a#", "a!" and so on: phrases that differ in the symbols after one word. */
+const spelled = (from: number) =>
+  Array.from({ length: 200 }, (_, i) => {
+    const digits = (from + i).toString(6).padStart(6, '0');
+    return `a${[...digits].map((digit) => '+#!%&$'[Number(digit)]).join('')}`;
+  });
+
+test('phrases that differ in symbols alone are not compared with each occurrence of their word', () => {
+  const profiles = Array.from({ length: 60 }, (_, i) => ({ phrases: spelled(i * 200) }));
+  const matcher = matcherOf(...profiles);
+  const tokens = tokenize('a '.repeat(10_000));
+  expect(cpuMsOf(() => matcher.match(tokens))).toBeLessThan(150);
+});
+
+test('the phrases of a profile are found whatever other profiles look for', () => {
+  const own = { phrases: ['Yahoo! Mail', 'C++', '.NET', 'a$'] };
+  const tokens = tokenize(`${'a '.repeat(9_000)} a$ off Yahoo! Mail, C++ and .NET`);
+  const others = Array.from({ length: 30 }, (_, i) => ({ phrases: [...spelled(i * 200).slice(1), 'a! a'] }));
+  const alone = matcherOf(own).match(tokens).get(0);
+  expect(alone?.map(({ phrase }) => phrase)).toEqual([3, 0, 1, 2]);
+  expect(
+    matcherOf(...others, own)
+      .match(tokens)
+      .get(30),
+  ).toEqual(alone);
+});
+
+test.each([
+  ['Yahoo! Mail', 'Yahoo? Mail', []],
+  ['Yahoo! Mail', 'Yahoo Mail and yahoo!\n mails', ['Yahoo Mail', 'yahoo!\n mails']],
+  ['Dr. A. Oetker', 'Dr. A. Oetker, dr A. Oetker', ['Dr. A. Oetker']],
+  ['C++', 'C+ and C+++', ['C++']],
+  ['$$Cash!!', '$$$cash!!!', ['$$cash!!']],
+])('the phrase %s in %j is found as %j, by its symbols', (phrase, text, expected) => {
+  expect(found(phrase, text)).toEqual(expected);
 });
