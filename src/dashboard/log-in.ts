@@ -13,6 +13,7 @@ import {
 } from '../accounts/sign-in.ts';
 import { foundAccount, isFoundingLink, isUnfounded } from '../accounts/tenants.ts';
 import { clientOf } from '../http/limits.ts';
+import { onceOver } from '../http/once-over.ts';
 import { problemStatus } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
 import { sessionCookie } from './cookies.ts';
@@ -236,7 +237,7 @@ function afterAnswer(
   { request, reply, fault }: { request: FastifyRequest; reply: FastifyReply; fault: string },
 ): (work: () => Promise<void>) => void {
   return (work) => {
-    reply.raw.once('close', () => {
+    onceOver(reply.raw, () => {
       store.as(null, work).catch((err: unknown) => logger.error({ err, request_id: request.id }, fault));
     });
   };

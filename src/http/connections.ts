@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
 import type { LoadGate } from './load.ts';
+import { onceOver } from './once-over.ts';
 
 /** Limits per connection, and for all connections together. Times are in milliseconds. */
 export interface ConnectionLimits {
@@ -150,7 +151,7 @@ export function createLongPolls({ clock, load, limits = LONG_POLL_LIMITS }: Long
       const since = clock.monotonic();
       const timer = clock.after(seconds * 1_000, abort);
       const goOn = load.park();
-      reply.raw.once('close', abort);
+      onceOver(reply.raw, abort);
       waiting.add(controller);
       ofTenants.set(tenantId, own + 1);
       if (closed) abort();
@@ -158,7 +159,6 @@ export function createLongPolls({ clock, load, limits = LONG_POLL_LIMITS }: Long
         signal: controller.signal,
         end() {
           timer.cancel();
-          reply.raw.off('close', abort);
           goOn();
           waiting.delete(controller);
           const left = (ofTenants.get(tenantId) ?? 1) - 1;

@@ -4,6 +4,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
+import { onceOver } from './once-over.ts';
 
 /** The scarce resource that a request is refused for. */
 const STRAINS = ['requests', 'bodies', 'turns', 'storage', 'memory'] as const;
@@ -183,16 +184,15 @@ export function addShedding(
   { load, ownerOf }: { load: LoadGate; ownerOf(request: FastifyRequest): string },
 ): void {
   app.addHook('onRequest', (request, reply, done) => {
+    if (reply.raw.destroyed) {
+      // The caller disconnected during authentication: there is nothing to do and nobody to answer.
+      reply.hijack();
+      return;
+    }
     const cost: RequestCost = { owner: ownerOf(request), bytes: bodyBytes(request.raw) };
     const refusal = load.enter(cost);
     if (refusal !== null) return done(overloaded(refusal));
-    let gone = false;
-    const leave = () => {
-      if (!gone) load.leave(cost);
-      gone = true;
-    };
-    // If the caller disconnects, there is no `finish`.
-    reply.raw.once('finish', leave).once('close', leave);
+    onceOver(reply.raw, () => load.leave(cost));
     done();
   });
 }

@@ -14,6 +14,8 @@ const LONGEST_WAIT_MS = 1_500;
 
 interface QueuedRequest {
   since: number;
+  /** Whether its client has disconnected and the request would change nothing. */
+  isAbandoned(): boolean;
   go(error?: Error): void;
 }
 
@@ -25,7 +27,7 @@ interface QueuedRequest {
  *
  * The load gate gets the current wait in milliseconds: queued requests times the average length of a turn. Turns get
  * longer once refused callers retry at once: of 512 requests admitted together, the last waited 9 s. Therefore a
- * request whose turn comes too late is refused as well.
+ * request whose turn comes too late is refused as well. A read whose client has disconnected is not handled at all.
  */
 export function addOneATurn(app: FastifyInstance, { clock, load }: { clock: Clock; load: LoadGate }): void {
   const waiting = createFifo<QueuedRequest>();
@@ -49,6 +51,7 @@ export function addOneATurn(app: FastifyInstance, { clock, load }: { clock: Cloc
   /** Refusing is cheap: all overdue requests are refused at once. */
   function nextInTime(now: number): QueuedRequest | undefined {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      if (next.isAbandoned()) continue;
       if (now - next.since <= LONGEST_WAIT_MS) return next;
       next.go(overloaded(load.refuse('turns', waitMs())));
     }
@@ -57,8 +60,13 @@ export function addOneATurn(app: FastifyInstance, { clock, load }: { clock: Cloc
 
   const waitMs = () => waiting.size * turnMs;
   load.watchTurns(waitMs);
-  app.addHook('preHandler', (_request, _reply, done) => {
-    waiting.push({ since: clock.monotonic(), go: done });
+  app.addHook('preHandler', ({ method }, reply, done) => {
+    const reads = method === 'GET' || method === 'HEAD';
+    waiting.push({
+      since: clock.monotonic(),
+      isAbandoned: () => reads && reply.raw.destroyed,
+      go: done,
+    });
     schedule();
   });
 }
@@ -125,12 +133,18 @@ export function handleInOrder(server: Server): Pipelines {
     });
   }
 
+  /** The connection may be closed before the turn of its next request. */
+  function startDue(socket: Socket, start: () => void): void {
+    if (socket.destroyed) lines.delete(socket);
+    else start();
+  }
+
   function begin(socket: Socket, line: Line, start: () => void, response: ServerResponse): void {
     response.once('close', () => {
       const next = line.starts.shift();
       if (next === undefined || socket.destroyed) lines.delete(socket);
       else {
-        due.push(next);
+        due.push(() => startDue(socket, next));
         schedule();
         if (line.starts.length > 0) return;
         const { caughtUp } = line;

@@ -74,3 +74,21 @@ test('a request that waited too long for its turn is rejected, and those in time
   }
   expect(load.refused.turns).toBe(2);
 });
+
+test('a read whose client has disconnected before its turn is not handled, but a change is', async () => {
+  const app = Fastify();
+  onTestFinished(() => app.close());
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.url === '/gone') reply.raw.destroy();
+    done();
+  });
+  addOneATurn(app, { clock: systemClock, load: idleGate() });
+  const handled: string[] = [];
+  app.all<{ Params: { id: string } }>('/:id', async ({ method, params }) => {
+    handled.push(`${method} ${params.id}`);
+    return {};
+  });
+  const cut = (method: 'GET' | 'POST') => app.inject({ method, url: '/gone' }).catch(() => null);
+  await Promise.all([cut('GET'), cut('POST'), app.inject('/there')]);
+  expect(handled).toEqual(['POST gone', 'GET there']);
+});

@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { LOAD_LIMITS } from '../../src/http/load.ts';
+import { csrfOf, signedIn } from '../dashboard/browser-session.ts';
+import { BASE_URL, buildTestApp, type TestApp } from '../support/app.ts';
+
+/** A server whose store looks up keys and users only when told to, as slowly as a database server may. */
+async function buildSlowApp() {
+  let found = Promise.withResolvers<void>();
+  found.resolve();
+  let sought = 0;
+  let listed = 0;
+  async function seek<T>(look: () => Promise<T>): Promise<T> {
+    sought++;
+    await found.promise;
+    return look();
+  }
+  const t = await buildTestApp({
+    loadLimits: { ...LOAD_LIMITS, least: 0 },
+    wrapStore: (store) => ({
+      ...store,
+      findKey: (hash) => seek(() => store.findKey(hash)),
+      usersByEmail: (...args) => seek(() => store.usersByEmail(...args)),
+      listSignals: (...args) => {
+        listed++;
+        return store.listSignals(...args);
+      },
+    }),
+  });
+  onTestFinished(() => t.app.close());
+  await t.app.listen({ port: 0, host: '127.0.0.1' });
+  return {
+    t,
+    /** From now on, nothing is found until the returned function is called. */
+    hold(): () => void {
+      found = Promise.withResolvers();
+      sought = 0;
+      return found.resolve;
+    },
+    sought: () => sought,
+    listed: () => listed,
+  };
+}
+
+async function dial({ app }: TestApp): Promise<Socket> {
+  const address = app.server.address();
+  if (address === null || typeof address === 'string') throw new Error('the app does not listen');
+  const socket = connect(address.port, '127.0.0.1').resume();
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Disconnects the clients, and waits until the server has noticed. */
+async function hangUp({ app }: TestApp, sockets: readonly Socket[]): Promise<void> {
+  for (const socket of sockets) socket.resetAndDestroy();
+  const count = () => new Promise((resolve) => app.server.getConnections((_, open) => resolve(open)));
+  await expect.poll(count).toBe(0);
+}
+
+const flights = async ({ app }: TestApp) =>
+  /requests_in_flight (-?\d+)/.exec((await app.inject('/metrics')).body)?.[1];
+
+test('requests whose clients disconnect during authentication do not count as in progress for ever', async () => {
+  const { t, hold, sought, listed } = await buildSlowApp();
+  const sockets = await Promise.all(Array.from({ length: 4 }, () => dial(t)));
+  const head = `HTTP/1.1\r\nhost: a\r\nauthorization: ${t.auth.authorization}\r\n`;
+  const find = hold();
+  for (const [n, socket] of sockets.entries()) {
+    const post = `POST /v1/icps ${head}content-type: application/json\r\ncontent-length: 12\r\n\r\n{"name":"x"}`;
+    socket.write(n % 2 === 0 ? `GET /v1/signals ${head}\r\n` : post);
+  }
+  await expect.poll(sought).toBe(4);
+  await hangUp(t, sockets);
+  find();
+  const list = await t.app.inject({ url: '/v1/signals', headers: t.auth });
+  expect(list.statusCode).toBe(200);
+  expect(await flights(t)).toBe('0');
+  expect(listed()).toBe(1);
+});
+
+test('a refused log-in is in the audit log even if the client disconnects before the response', async () => {
+  const { t, hold, sought } = await buildSlowApp();
+  await signedIn(t, t.tenant.id);
+  const page = await t.app.inject('/dashboard/login');
+  const cookie = page.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+  const fields = { _csrf: csrfOf(page.body), email: 'owner@example.com', password: 'not the password' };
+  const form = new URLSearchParams(fields).toString();
+  const head = `POST /dashboard/login HTTP/1.1\r\nhost: a\r\norigin: ${BASE_URL}\r\ncookie: ${cookie}\r\n`;
+  const socket = await dial(t);
+  const find = hold();
+  socket.write(
+    `${head}content-type: application/x-www-form-urlencoded\r\ncontent-length: ${form.length}\r\n\r\n${form}`,
+  );
+  await expect.poll(sought).toBe(1);
+  await hangUp(t, [socket]);
+  find();
+  const all = { actor: null, action: null, from: null, to: null, limit: 10, after: null };
+  const actions = async () => (await t.store.pageAudit(t.tenant.id, all)).rows.map(({ action }) => action);
+  await expect.poll(actions).toContain('session.refused');
+});
