@@ -4,23 +4,42 @@ import fc from 'fast-check';
 import { BUDGET_MS, describeMeasured, HEAD, hostileCases, measureHostile } from './hostile/run.ts';
 import { describeFinding, fuzz } from './run.ts';
 
-const { values } = parseArgs({
-  options: {
-    hostile: { type: 'boolean', default: false },
-    encoder: { type: 'boolean', default: false },
-    requests: { type: 'string' },
-    seed: { type: 'string', default: String(randomInt(2 ** 31 - 1)) },
-    only: { type: 'string', default: '.' },
-  },
-});
-const seed = Number(values.seed);
-const requests = Number(values.requests ?? 20_000);
-if (!(requests > 0) || !Number.isInteger(seed)) {
-  console.error(
-    'usage: npm run fuzz -- [--requests N] [--seed N] [--only PATTERN]\n       npm run fuzz -- --hostile [--encoder] [--requests N] [--seed N] [--only PATTERN]',
-  );
+const USAGE =
+  'usage: npm run fuzz -- [--requests N] [--seed N] [--only PATTERN]\n       npm run fuzz -- --hostile [--encoder] [--requests N] [--seed N] [--only PATTERN]';
+
+function readArguments() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        help: { type: 'boolean', default: false },
+        hostile: { type: 'boolean', default: false },
+        encoder: { type: 'boolean', default: false },
+        requests: { type: 'string' },
+        seed: { type: 'string', default: String(randomInt(2 ** 31 - 1)) },
+        only: { type: 'string', default: '.' },
+      },
+    });
+    new RegExp(values.only); // throws if it is none
+    return values;
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    return refuse();
+  }
+}
+
+function refuse(): never {
+  console.error(USAGE);
   process.exit(64);
 }
+
+const values = readArguments();
+if (values.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
+const seed = Number(values.seed);
+const requests = Number(values.requests ?? 20_000);
+if (!(requests > 0) || !Number.isInteger(seed)) refuse();
 const started = performance.now();
 const seconds = () => Math.round((performance.now() - started) / 1_000);
 process.exitCode = (await (values.hostile ? beHostile() : sendRequests())) ? 0 : 1;
