@@ -26,6 +26,8 @@ export interface PlanLimits {
   campaignEvents: number;
   /** Maximum size of a payload format as JSON; 0: only the standard payload. */
   payloadFormatBytes: number;
+  /** Maximum size of the payload formats of all endpoints together: each event needs all of them in memory. */
+  payloadFormatsBytes: number;
 }
 
 const KIB = 1024;
@@ -43,6 +45,7 @@ const PRO: PlanLimits = {
   leads: 500_000,
   campaignEvents: 10_000_000,
   payloadFormatBytes: 16 * KIB,
+  payloadFormatsBytes: 160 * KIB,
 };
 
 const LIMITS = {
@@ -60,6 +63,7 @@ const LIMITS = {
     leads: 25_000,
     campaignEvents: 500_000,
     payloadFormatBytes: 0,
+    payloadFormatsBytes: 0,
   },
   pro: PRO,
   enterprise: {
@@ -75,6 +79,7 @@ const LIMITS = {
     leads: 10_000_000,
     campaignEvents: 200_000_000,
     payloadFormatBytes: 448 * KIB,
+    payloadFormatsBytes: 8 * 1_024 * KIB,
   },
 } satisfies Record<Plan, PlanLimits>;
 

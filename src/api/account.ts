@@ -44,6 +44,9 @@ const meSchema = z.strictObject({
       payload_format_bytes: z
         .int()
         .describe('Maximum size of a payload format as JSON, in bytes; 0 if there can be none.'),
+      payload_formats_bytes: z
+        .int()
+        .describe('Maximum size of the payload formats of all webhook endpoints together.'),
       icp_profiles: z.int().describe('Maximum number of profiles.'),
       icp_phrases: z.int().describe('Maximum number of phrases in all profiles together.'),
       sources: z.int().describe('Maximum number of sources.'),
@@ -109,6 +112,7 @@ export function addMe(routesOf: RoutesOf): void {
           custom_payload_formats: included.payloadFormatBytes > 0,
           source_ip_list: included.sourceIps,
           payload_format_bytes: included.payloadFormatBytes,
+          payload_formats_bytes: included.payloadFormatsBytes,
           icp_profiles: included.profiles,
           icp_phrases: included.profilePhrases,
           sources: included.sources,

@@ -96,6 +96,11 @@ export function formatBytes(format: PayloadFormat): number {
   return Buffer.byteLength(JSON.stringify(format));
 }
 
+/** The size that counts towards the limit on all formats together: none for the standard payload. */
+export function storedFormatBytes(format: PayloadFormat | null): number {
+  return format === null ? 0 : formatBytes(format);
+}
+
 function tailOf({ custom }: CustomFormat): BodyTail | null {
   if (Object.keys(custom).length === 0) return null;
   const text = JSON.stringify(custom).slice(1);

@@ -120,9 +120,12 @@ const ACTS: Acts = {
     return count === 0 ? null : { action: 'campaign.events', subject: id, count, gatheredBy: id };
   },
 
-  createEndpoint: ([{ id }], made) => (made ? { action: 'webhook.create', subject: id } : null),
-  updateEndpoint: ([{ id }, , what], done) =>
-    done ? { action: what === 'secret' ? 'webhook.secret' : 'webhook.update', subject: id } : null,
+  createEndpoint: ([{ id }], outcome) =>
+    outcome === 'created' ? { action: 'webhook.create', subject: id } : null,
+  updateEndpoint: ([{ id }, , what], outcome) =>
+    outcome === 'updated'
+      ? { action: what === 'secret' ? 'webhook.secret' : 'webhook.update', subject: id }
+      : null,
   pauseEndpoint: ([, id], paused) => (paused ? { action: 'webhook.pause', subject: id } : null),
   resumeEndpoint: ([{ id }], outcome) =>
     outcome === 'resumed' ? { action: 'webhook.resume', subject: id } : null,

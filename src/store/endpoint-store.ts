@@ -21,8 +21,12 @@ export interface ResumeStep {
 
 /** Webhook endpoints. */
 export interface EndpointStore {
-  /** False if the tenant already has `limit` endpoints. */
-  createEndpoint(endpoint: Endpoint, limit: number | null): Promise<boolean>;
+  /** `limit` endpoints at most, with a total size of their payload formats; null: any number. */
+  createEndpoint(
+    endpoint: Endpoint,
+    limit: number | null,
+    formatsLimit?: number,
+  ): Promise<'created' | 'full' | 'formats_full'>;
   /** All of them, oldest first. */
   listEndpoints(tenantId: string): Promise<Endpoint[]>;
   /** All of them prepared for routing, in the order of their ids; cached between calls. */
@@ -31,10 +35,16 @@ export interface EndpointStore {
   pageEndpoints(tenantId: string, page: PageRequest): Promise<Page<Endpoint>>;
   getEndpoint(tenantId: string, id: string): Promise<Endpoint | null>;
   /**
-   * Stores settings and secret; false if the stored version is no longer `endpoint.version`, or it was deleted. `auto_resume`
-   * starts or stops the probes of a pause. `what` is recorded in the audit log.
+   * Stores settings and secret; `stale`: the stored version is no longer `endpoint.version`, or it was deleted. `auto_resume`
+   * starts or stops the probes of a pause. `what` is recorded in the audit log. A payload format no larger than before is stored
+   * regardless of the limit.
    */
-  updateEndpoint(endpoint: Endpoint, now: number, what?: 'settings' | 'secret'): Promise<boolean>;
+  updateEndpoint(
+    endpoint: Endpoint,
+    now: number,
+    what?: 'settings' | 'secret',
+    formatsLimit?: number,
+  ): Promise<'updated' | 'stale' | 'formats_full'>;
   /** Pauses it manually; false if there is none. An automatic pause then also lasts until it is resumed manually. */
   pauseEndpoint(tenantId: string, id: string, now: number): Promise<boolean>;
   /**

@@ -41,7 +41,7 @@ const EFFECTS: Effects = {
   replayRange: ([{ endpointId, tenantId }], { replayed }) =>
     replayed > 0 ? { due: [{ endpointId, tenantId }] } : null,
 
-  updateEndpoint: ([{ id }], done) => (done ? { endpoints: [id] } : null),
+  updateEndpoint: ([{ id }], outcome) => (outcome === 'updated' ? { endpoints: [id] } : null),
   pauseEndpoint: ([, id], done) => (done ? { endpoints: [id] } : null),
   resumeEndpoint: ([{ id, tenantId }], outcome) =>
     outcome === 'resumed' ? { endpoints: [id], due: [{ endpointId: id, tenantId }] } : null,

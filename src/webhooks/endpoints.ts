@@ -68,8 +68,10 @@ export async function createEndpoint(
     version: 1,
     createdAt: clock.now(),
   };
-  const created = await store.createEndpoint(endpoint, planLimits(plan).endpoints);
-  if (!created) throw tooManyEndpoints(plan);
+  const { endpoints, payloadFormatsBytes } = planLimits(plan);
+  const outcome = await store.createEndpoint(endpoint, endpoints, payloadFormatsBytes);
+  if (outcome === 'full') throw tooManyEndpoints(plan);
+  if (outcome === 'formats_full') throw formatsTooLarge(plan);
   return { endpoint, secret };
 }
 
@@ -142,7 +144,7 @@ export async function changeEndpoint(
   const { headers, ordered, ...changed } = patch;
   const given = definedOnly(await acceptSettings(deps, tenant, { mode, settings: changed }));
   const sealed = headers === undefined ? {} : sealHeaders(deps, id, headers);
-  return await rewrite(deps, { tenantId: tenant.id, id, what: 'settings' }, (endpoint) => {
+  return await rewrite(deps, tenant, { id, what: 'settings' }, (endpoint) => {
     when(endpoint);
     const settings = { ...endpoint.settings, ...given };
     refuseMismatch(settings);
@@ -160,7 +162,7 @@ export async function regenerateSecret(
 ): Promise<{ endpoint: Endpoint; secret: string }> {
   const until = graceHours === 0 ? null : deps.clock.now() + Math.round(graceHours * HOUR_MS);
   const secret = generateSecret(deps.random);
-  const endpoint = await rewrite(deps, { tenantId: tenant.id, id, what: 'secret' }, (current) => ({
+  const endpoint = await rewrite(deps, tenant, { id, what: 'secret' }, (current) => ({
     ...current,
     previousSecretBox: until === null ? null : current.secretBox,
     previousSecretUntil: until,
@@ -215,13 +217,17 @@ export async function resumeEndpoint(deps: EndpointDeps, tenant: Tenant, id: str
 /** Reads, changes and stores an endpoint; repeats that if it was changed in between. */
 function rewrite(
   { store, clock }: EndpointDeps,
-  { tenantId, id, what }: { tenantId: string; id: string; what: 'settings' | 'secret' },
+  tenant: Tenant,
+  { id, what }: { id: string; what: 'settings' | 'secret' },
   change: (endpoint: Endpoint) => Endpoint,
 ): Promise<Endpoint> {
+  const plan = effectivePlan(tenant, clock.now());
+  const { payloadFormatsBytes } = planLimits(plan);
   return changeUntilItHolds('webhook endpoint', async () => {
-    const changed = change(await findEndpoint(store, tenantId, id));
-    const isStored = await store.updateEndpoint(changed, clock.now(), what);
-    return isStored ? findEndpoint(store, tenantId, id) : null;
+    const changed = change(await findEndpoint(store, tenant.id, id));
+    const outcome = await store.updateEndpoint(changed, clock.now(), what, payloadFormatsBytes);
+    if (outcome === 'formats_full') throw formatsTooLarge(plan);
+    return outcome === 'updated' ? findEndpoint(store, tenant.id, id) : null;
   });
 }
 
@@ -285,6 +291,13 @@ export function refuseFormat(plan: Plan, format: PayloadFormat | null): void {
       ? `The ${plan} plan only includes the standard payload.`
       : `The ${plan} plan allows payload formats of at most ${limit} bytes as JSON. This one has ${needed}.`;
   throw beyondPlan(plan, { counted: 'payloadFormatBytes', needed, fact });
+}
+
+/** The error for exceeding the plan's total size of payload formats. */
+function formatsTooLarge(plan: Plan): DomainError {
+  const limit = planLimits(plan).payloadFormatsBytes;
+  const fact = `The ${plan} plan allows payload formats of at most ${limit} bytes as JSON in all endpoints together.`;
+  return beyondPlan(plan, { counted: 'payloadFormatsBytes', fact });
 }
 
 /** Rejects contradictory settings. @throws DomainError `INVALID_REQUEST` */

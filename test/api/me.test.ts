@@ -31,6 +31,7 @@ test('returns the tenant of a key, its permissions and its usage', async () => {
       custom_payload_formats: true,
       source_ip_list: true,
       payload_format_bytes: 16_384,
+      payload_formats_bytes: 163_840,
       icp_profiles: 100,
       icp_phrases: 5_000,
       sources: 100,

@@ -69,6 +69,32 @@ test.each([
   }
 });
 
+test('the payload formats of all endpoints have a limit together, which deleting one of them makes room in', async () => {
+  await open('enterprise');
+  const { limits } = (await t.call('GET', '/v1/me')).json().data;
+  const { payload_format_bytes: most, payload_formats_bytes: limit } = limits;
+  expect(limit).toBe(8 * 1_024 * 1_024);
+  const { id: small } = await t.addWebhook();
+  const large = { url: TARGET, payload_format: formatOf(most) };
+  let last = '';
+  for (let room = limit; room >= most; room -= most) {
+    const made = await t.call('POST', '/v1/webhooks', large);
+    expect(made.statusCode).toBe(201);
+    last = made.json().data.id;
+  }
+  for (const [method, path] of [
+    ['POST', '/v1/webhooks'],
+    ['PATCH', `/v1/webhooks/${small}`],
+  ] as const) {
+    const refused = await t.call(method, path, large);
+    expect(refused.json()).toMatchObject({ status: 403, code: 'PLAN_REQUIRED', limit });
+    expect(refused.json().detail).toContain(`at most ${limit} bytes as JSON in all endpoints together`);
+    expect(refused.json().hint).toContain('Remove what you no longer need');
+  }
+  expect((await t.call('PATCH', `/v1/webhooks/${last}`, { payload_format: null })).statusCode).toBe(200);
+  expect((await t.call('PATCH', `/v1/webhooks/${small}`, large)).statusCode).toBe(200);
+});
+
 test('returns usage next to its limit', async () => {
   await open('starter');
   await t.call('POST', '/v1/signals', anotherPost(1));

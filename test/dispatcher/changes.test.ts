@@ -26,7 +26,9 @@ describe('an endpoint changed while deliveries are claimed ahead', () => {
     const endpoint = await harness.store.getEndpoint(TENANT, id);
     if (endpoint === null) throw new Error('the endpoint is there');
     const settings = { ...endpoint.settings, url: second.url };
-    expect(await harness.store.updateEndpoint({ ...endpoint, settings }, harness.clock.now())).toBe(true);
+    expect(await harness.store.updateEndpoint({ ...endpoint, settings }, harness.clock.now())).toBe(
+      'updated',
+    );
     harness.dispatcher.endpointChanged(id);
     for (const response of open) response.end();
     await harness.committed(60);

@@ -1,5 +1,6 @@
 import type { Outcome } from '../../model/delivery.ts';
 import type { McpSubscription } from '../../model/mcp.ts';
+import { storedFormatBytes } from '../../model/payload-shape.ts';
 import type { Endpoint, EndpointMode } from '../../model/webhook.ts';
 import {
   afterProbe,
@@ -51,6 +52,8 @@ export interface EndpointStatements extends MailStatements {
     markDeleted(row: Record<string, unknown>): boolean;
     countActive(tenantId: string): number | undefined;
     insertEndpoint(endpoint: Endpoint): boolean;
+    /** The size of the payload formats of the tenant's endpoints, and that of one of them. */
+    sumFormats(id: string, tenantId: string): { total: number; own: number } | undefined;
     getEndpoint(tenantId: string, id: string): Endpoint | null;
     selectSubscription(id: string): number | undefined;
     countSubscriptions(keyId: string, tenantId: string): { ofKey: number; ofTenant: number } | undefined;
@@ -203,17 +206,27 @@ const AT_ONCE = 1_000;
 export function endpointChanges(ask: Asks<EndpointStatements>) {
   const state = createEndpointState(ask);
 
+  /** Whether the endpoint's payload format is larger than before, and all formats together then exceed the limit. */
+  function* exceeds({ tenantId, id, settings }: Endpoint, formatsLimit: number): Script<boolean> {
+    const bytes = storedFormatBytes(settings.payload_format);
+    if (bytes === 0) return false;
+    const { total = 0, own = 0 } = (yield* ask.endpoints.sumFormats(id, tenantId)) ?? {};
+    return bytes > own && total - own + bytes > formatsLimit;
+  }
+
   return {
-    *createEndpoint(endpoint, limit) {
-      if (limit !== null && ((yield* ask.endpoints.count(endpoint.tenantId)) ?? 0) >= limit) return false;
+    *createEndpoint(endpoint, limit, formatsLimit = Number.POSITIVE_INFINITY) {
+      if (limit !== null && ((yield* ask.endpoints.count(endpoint.tenantId)) ?? 0) >= limit) return 'full';
+      if (yield* exceeds(endpoint, formatsLimit)) return 'formats_full';
       yield* ask.endpoints.insertEndpoint(endpoint);
-      return true;
+      return 'created';
     },
-    *updateEndpoint(endpoint, now) {
+    *updateEndpoint(endpoint, now, _what, formatsLimit = Number.POSITIVE_INFINITY) {
       const { id, settings } = endpoint;
-      if (!(yield* ask.endpoints.updateEndpoint(endpoint))) return false;
+      if (yield* exceeds(endpoint, formatsLimit)) return 'formats_full';
+      if (!(yield* ask.endpoints.updateEndpoint(endpoint))) return 'stale';
       yield* ask.endpoints.planProbe({ id, probeAt: settings.auto_resume ? nextProbeAt(now, 0) : null });
-      return true;
+      return 'updated';
     },
     *pauseEndpoint(tenantId, id, now) {
       if ((yield* ask.endpoints.getEndpoint(tenantId, id)) === null) return false;

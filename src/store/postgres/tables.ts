@@ -115,14 +115,22 @@ export const KEYS = new Table<ApiKey>('api_keys', {
   ...{ rateLimit: 'plain', expiresAt: 'plain', lastUsedAt: 'plain', revokedAt: 'plain', createdAt: 'plain' },
 });
 
-/** A profile as stored, with the normalized name, which is unique per tenant. */
+/** A profile as stored, with the normalized name, which is unique per tenant, and the number of its phrases. */
 export type ProfileRow = Pick<IcpProfile, ProfileColumn> & {
   nameKey: string;
+  phraseCount: number;
   settings: Omit<IcpProfile, ProfileColumn>;
 };
 
 export const PROFILES = new Table<ProfileRow>('icp_profiles', {
-  ...{ id: 'plain', tenantId: 'plain', name: 'plain', nameKey: 'plain', settings: 'json' },
+  ...{
+    id: 'plain',
+    tenantId: 'plain',
+    name: 'plain',
+    nameKey: 'plain',
+    phraseCount: 'plain',
+    settings: 'json',
+  },
   ...{ active: 'plain', createdAt: 'plain', updatedAt: 'plain', version: 'plain' },
 });
 

@@ -49,7 +49,7 @@ export function describeEndpointChanges(open: OpenStore): void {
         secretBox: Uint8Array.of(9, 8, 7),
         secretLast4: 'zzzz',
       };
-      expect(await store.updateEndpoint(changed, T0)).toBe(true);
+      expect(await store.updateEndpoint(changed, T0)).toBe('updated');
       expect(await store.getEndpoint('ten_a', 'whk_a')).toEqual({ ...changed, version: 2 });
     });
 
@@ -58,11 +58,11 @@ export function describeEndpointChanges(open: OpenStore): void {
       const endpoint = await store.getEndpoint('ten_a', 'whk_a');
       if (endpoint === null) throw new Error('whk_a is there from the start');
       await store.pauseEndpoint('ten_a', 'whk_a', T0);
-      expect(await store.updateEndpoint(endpoint, T0)).toBe(false);
-      expect(await store.updateEndpoint({ ...endpoint, id: 'whk_none' }, T0)).toBe(false);
-      expect(await store.updateEndpoint({ ...endpoint, version: 2, tenantId: 'ten_b' }, T0)).toBe(false);
+      expect(await store.updateEndpoint(endpoint, T0)).toBe('stale');
+      expect(await store.updateEndpoint({ ...endpoint, id: 'whk_none' }, T0)).toBe('stale');
+      expect(await store.updateEndpoint({ ...endpoint, version: 2, tenantId: 'ten_b' }, T0)).toBe('stale');
       await store.deleteEndpoint('ten_a', 'whk_a', T0);
-      expect(await store.updateEndpoint({ ...endpoint, version: 3 }, T0)).toBe(false);
+      expect(await store.updateEndpoint({ ...endpoint, version: 3 }, T0)).toBe('stale');
     });
   });
 
@@ -75,7 +75,7 @@ export function describeEndpointChanges(open: OpenStore): void {
         const endpoint = await store.getEndpoint('ten_a', 'whk_a');
         if (endpoint === null) throw new Error('whk_a is there from the start');
         const settings = { ...endpoint.settings, auto_resume: autoResume };
-        expect(await store.updateEndpoint({ ...endpoint, settings }, clock.now())).toBe(true);
+        expect(await store.updateEndpoint({ ...endpoint, settings }, clock.now())).toBe('updated');
       };
       await set(false);
       expect(await probed(store)).toEqual([]);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { storedFormatBytes } from '../../../src/model/payload-shape.ts';
 import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { claim } from './claiming.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
@@ -12,7 +13,7 @@ export function describeEndpoints(open: OpenStore): void {
         status: 'paused',
         pausedReason: 'gone',
       });
-      expect(await store.createEndpoint(endpoint, null)).toBe(true);
+      expect(await store.createEndpoint(endpoint, null)).toBe('created');
       expect(await store.getEndpoint('ten_a', endpoint.id)).toEqual(endpoint);
       expect(await store.getEndpoint('ten_b', endpoint.id)).toBeNull();
     });
@@ -20,9 +21,36 @@ export function describeEndpoints(open: OpenStore): void {
     test('a tenant cannot exceed its limit of endpoints, even with concurrent requests', async () => {
       const { store } = await openWithTenants(open);
       const asked = Array.from({ length: 5 }, () => store.createEndpoint(anEndpoint('ten_a'), 3));
-      expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(2); // one exists from the start
+      expect((await Promise.all(asked)).filter((outcome) => outcome === 'created')).toHaveLength(2); // one exists from the start
       expect(await store.listEndpoints('ten_a')).toHaveLength(3);
       expect(await store.listEndpoints('ten_b')).toHaveLength(1);
+    });
+
+    test('payload formats of a tenant have a limit in all, which only larger ones can exceed', async () => {
+      const { store } = await openWithTenants(open);
+      const withFormat = (id: string, text: string) => {
+        const endpoint = anEndpoint('ten_a', { id });
+        const format = text === '' ? null : { flatten: false, custom: { text } };
+        return { ...endpoint, settings: { ...endpoint.settings, payload_format: format } };
+      };
+      const size = storedFormatBytes(withFormat('', '1234567890').settings.payload_format);
+      const limit = 2 * size;
+      const add = (id: string, text: string) => store.createEndpoint(withFormat(id, text), null, limit);
+      expect(await add('whk_1', '1234567890')).toBe('created');
+      expect(await add('whk_2', '12345678é')).toBe('created');
+      expect(await add('whk_3', '1')).toBe('formats_full');
+      expect(await add('whk_3', '')).toBe('created');
+      expect(await store.createEndpoint(anEndpoint('ten_b', { id: 'whk_4' }), null, 0)).toBe('created');
+
+      const set = (id: string, text: string, version: number, most = limit) =>
+        store.updateEndpoint({ ...withFormat(id, text), version }, T0, 'settings', most);
+      expect(await set('whk_2', '12345678901', 1)).toBe('formats_full');
+      expect(await set('whk_3', 'x', 1)).toBe('formats_full');
+      expect(await set('whk_2', '123456789', 1, 0)).toBe('updated');
+      expect(await set('whk_2', '', 2, 0)).toBe('updated');
+      expect(await set('whk_3', '1234567890', 1)).toBe('updated');
+      await store.deleteEndpoint('ten_a', 'whk_1', T0);
+      expect(await set('whk_2', '1234567890', 3)).toBe('updated');
     });
 
     test('a deleted endpoint is gone, and no longer counts towards the limit', async () => {
@@ -34,7 +62,7 @@ export function describeEndpoints(open: OpenStore): void {
       expect(await store.deleteEndpoint('ten_a', 'whk_a', T0)).toBe(false);
       expect(await store.getEndpoint('ten_a', 'whk_a')).toBeNull();
       expect(await store.listEndpoints('ten_a')).toEqual([]);
-      expect(await store.createEndpoint(anEndpoint('ten_a'), 1)).toBe(true);
+      expect(await store.createEndpoint(anEndpoint('ten_a'), 1)).toBe('created');
     });
 
     test('deleting an endpoint discards only its waiting deliveries', async () => {

@@ -29,7 +29,7 @@ export function describeSubscriptions(open: OpenStore): void {
       expect((await store.listEndpoints('ten_a')).map(({ id }) => id)).toEqual(['whk_a']);
       expect(await store.getEndpoint('ten_a', made.endpoint.id)).toBeNull();
       expect((await store.listReceivers('ten_a')).map(({ mode }) => mode)).toContain('mcp');
-      expect(await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_c' }), 2)).toBe(true);
+      expect(await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_c' }), 2)).toBe('created');
     });
 
     test('are limited per key and tenant, with unique IDs', async () => {

@@ -215,7 +215,7 @@ export const patch = (n: number, changes: Partial<WebhookInput>): Command =>
     const stored = await store.getEndpoint(TENANT, endpoint.id);
     if (stored === null) throw new Error('it is not deleted');
     const settings = { ...endpoint.settings, ...changes };
-    expect(await store.updateEndpoint({ ...stored, settings }, clock.now())).toBe(true);
+    expect(await store.updateEndpoint({ ...stored, settings }, clock.now())).toBe('updated');
     rules.change(expected, endpoint, settings);
   });
 

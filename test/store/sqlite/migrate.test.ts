@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { toIso } from '../../../src/lib/clock.ts';
 import { createKeyProof } from '../../../src/lib/secret-box.ts';
 import { type Lead, leadSchema } from '../../../src/model/lead.ts';
+import { storedFormatBytes } from '../../../src/model/payload-shape.ts';
 import { StoreOpenError } from '../../../src/store/errors.ts';
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { aLead } from '../../support/leads.ts';
@@ -156,6 +157,31 @@ test('only a subscription to lead.created gets that event from then on', async (
   const db = new Sqlite(file);
   const types = db.prepare("SELECT settings ->> '$.event_types' FROM webhook_endpoints ORDER BY id").pluck();
   expect(types.all()).toEqual(['["lead.created"]', '["lead.enriched"]']);
+  db.close();
+});
+
+test('what plans limit in settings is counted in those stored before', async () => {
+  const { file, before } = atVersion(59);
+  const profile = JSON.stringify({ phrases: ['a', 'b'], excludedPhrases: ['c'], competitors: [] });
+  const format = { flatten: false, custom: { team: 'Köln' } };
+  const add = before.prepare(
+    `INSERT INTO webhook_endpoints (id, tenant_id, settings, secret_box, secret_last4, status, consecutive_failures, version, created_at)
+     VALUES (?, 'ten_a', ?, x'00', 'abcd', 'active', 0, 1, 1)`,
+  );
+  before.exec(`
+    INSERT INTO tenants (id, name, plan, created_at) VALUES ('ten_a', 'A', 'pro', 1);
+    INSERT INTO icp_profiles (id, tenant_id, name, settings, active, created_at) VALUES ('icp_a', 'ten_a', 'A', '${profile}', 1, 1);
+  `);
+  add.run('whk_1', JSON.stringify({ label: '', payload_format: format }));
+  add.run('whk_2', JSON.stringify({ label: '', payload_format: null }));
+  before.close();
+  await migrateSqlite(file, PROOF);
+  const db = new Sqlite(file);
+  expect(db.prepare('SELECT phrase_count FROM icp_profiles').pluck().all()).toEqual([3]);
+  expect(db.prepare('SELECT format_bytes FROM webhook_endpoints ORDER BY id').pluck().all()).toEqual([
+    storedFormatBytes(format),
+    0,
+  ]);
   db.close();
 });
 

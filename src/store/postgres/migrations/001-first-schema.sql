@@ -212,10 +212,13 @@ CREATE TABLE icp_profiles (
   deleted_at bigint,
   name_key text COLLATE "C" NOT NULL DEFAULT '',
   updated_at bigint NOT NULL DEFAULT 0,
-  version bigint NOT NULL DEFAULT 1
+  version bigint NOT NULL DEFAULT 1,
+  -- Number of phrases in the settings.
+  phrase_count bigint NOT NULL DEFAULT 0
 );
 CREATE INDEX icp_profiles_by_tenant ON icp_profiles (tenant_id, created_at);
 CREATE UNIQUE INDEX icp_profiles_by_name ON icp_profiles (tenant_id, name_key) WHERE deleted_at IS NULL;
+CREATE INDEX icp_profiles_phrases ON icp_profiles (tenant_id, id, phrase_count) WHERE deleted_at IS NULL;
 CREATE INDEX icp_profiles_by_version ON icp_profiles (tenant_id, version, deleted_at);
 
 -- What profiles learned from the feedback on their signals. `asked` increases with each rating and each change of the profile;
@@ -635,13 +638,17 @@ CREATE TABLE webhook_endpoints (
   alarm text COLLATE "C" NOT NULL DEFAULT 'none',
   ordered boolean NOT NULL DEFAULT false,
   backfill_from bigint,
-  backfill_position bigint NOT NULL DEFAULT 0
+  backfill_position bigint NOT NULL DEFAULT 0,
+  -- Size of the payload format as JSON.
+  format_bytes bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 70);
 CREATE INDEX webhook_endpoints_by_tenant ON webhook_endpoints (tenant_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX webhook_endpoints_paused ON webhook_endpoints (paused_at) WHERE status = 'paused' AND deleted_at IS NULL;
 CREATE INDEX webhook_endpoints_probed ON webhook_endpoints (next_probe_at) WHERE next_probe_at IS NOT NULL;
 CREATE INDEX webhook_endpoints_deleted ON webhook_endpoints (deleted_at) WHERE deleted_at IS NOT NULL;
 CREATE INDEX webhook_endpoints_live ON webhook_endpoints (tenant_id, id, version) WHERE deleted_at IS NULL;
+CREATE INDEX webhook_endpoints_formats ON webhook_endpoints (tenant_id, format_bytes, id)
+  WHERE format_bytes > 0 AND deleted_at IS NULL;
 CREATE INDEX webhook_endpoints_backfilled ON webhook_endpoints (created_at)
   WHERE backfill_from IS NOT NULL AND deleted_at IS NULL;
 

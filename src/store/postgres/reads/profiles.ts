@@ -12,7 +12,7 @@ const LATER: Partial<IcpProfile> = {
   ...{ offer: '', mutedAuthors: [], mutedSources: [], signalTypes: [], weights: DEFAULT_WEIGHTS },
 };
 
-function toProfile({ settings, nameKey: _, ...own }: ProfileRow): IcpProfile {
+function toProfile({ settings, nameKey: _key, phraseCount: _count, ...own }: ProfileRow): IcpProfile {
   return { ...LATER, ...settings, ...own };
 }
 

@@ -1,4 +1,5 @@
-import type { WebhookInput } from '../../../model/webhook.ts';
+import { storedFormatBytes } from '../../../model/payload-shape.ts';
+import type { Endpoint, WebhookInput } from '../../../model/webhook.ts';
 import type { EndpointStatements } from '../../changes/endpoints.ts';
 import type { Connection } from '../connection.ts';
 import { ENDED_SUBSCRIPTIONS, endpointReads } from '../reads/endpoints.ts';
@@ -15,7 +16,16 @@ interface FailingRow {
   isWatched: number;
 }
 
+/** With the size of its payload format, since settings are only read whole. */
+const STORED = ENDPOINTS.with<{ formatBytes: number }>({ formatBytes: 'plain' });
+
+const toRow = (endpoint: Endpoint) => ({
+  ...endpoint,
+  formatBytes: storedFormatBytes(endpoint.settings.payload_format),
+});
+
 export function endpointsSql(db: Connection): Async<EndpointStatements['endpoints']> {
+  const insert = STORED.insert(db);
   const addFailure = row<[string], FailingRow>(
     db,
     `UPDATE webhook_endpoints SET consecutive_failures = consecutive_failures + 1 WHERE id = ?
@@ -33,7 +43,7 @@ export function endpointsSql(db: Connection): Async<EndpointStatements['endpoint
   const updateEndpoint = changed<Record<string, unknown>[]>(
     db,
     `UPDATE webhook_endpoints
-     SET settings = :settings, secret_box = :secretBox, secret_last4 = :secretLast4,
+     SET settings = :settings, format_bytes = :formatBytes, secret_box = :secretBox, secret_last4 = :secretLast4,
        previous_secret_box = :previousSecretBox, previous_secret_until = :previousSecretUntil,
        headers = :headers, headers_box = :headersBox, ordered = :ordered, version = version + 1
      WHERE id = :id AND tenant_id = :tenantId AND version = :version AND deleted_at IS NULL`,
@@ -152,7 +162,7 @@ export function endpointsSql(db: Connection): Async<EndpointStatements['endpoint
       db,
       "SELECT count(*) FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL AND mode <> 'mcp'",
     ),
-    updateEndpoint: (endpoint) => updateEndpoint(ENDPOINTS.encode(endpoint)),
+    updateEndpoint: (endpoint) => updateEndpoint(STORED.encode(toRow(endpoint))),
     markDeleted: changed(
       db,
       `UPDATE webhook_endpoints SET deleted_at = :now, version = version + 1
@@ -163,7 +173,13 @@ export function endpointsSql(db: Connection): Async<EndpointStatements['endpoint
       `SELECT count(*) FROM webhook_endpoints
        WHERE tenant_id = ? AND deleted_at IS NULL AND status = 'active' AND mode <> 'mcp'`,
     ),
-    insertEndpoint: ENDPOINTS.insert(db),
+    insertEndpoint: (endpoint) => insert(toRow(endpoint)),
+    sumFormats: row(
+      db,
+      `SELECT coalesce(sum(format_bytes), 0)::bigint AS total,
+         coalesce(sum(format_bytes) FILTER (WHERE id = ?), 0)::bigint AS own
+       FROM webhook_endpoints WHERE tenant_id = ? AND format_bytes > 0 AND deleted_at IS NULL`,
+    ),
     selectSubscription: value(db, 'SELECT 1 FROM mcp_subscriptions WHERE id = ?'),
     countSubscriptions: row(
       db,

@@ -6,23 +6,20 @@ import { profileReads } from '../reads/profiles.ts';
 import { PROFILES } from '../tables.ts';
 import { type Async, changed, rows, run, value } from './prepared.ts';
 
-function toRow({ id, tenantId, name, active, createdAt, updatedAt, version, ...settings }: IcpProfile) {
+function toRow(profile: IcpProfile) {
+  const { id, tenantId, name, active, createdAt, updatedAt, version, ...settings } = profile;
   const own = { id, tenantId, name, active, createdAt, updatedAt, version };
-  return { ...own, nameKey: profileNameKey(name), settings };
+  return { ...own, nameKey: profileNameKey(name), phraseCount: phraseCount(profile), settings };
 }
 
 export function profilesSql(db: Connection): Async<ProfileStatements['profiles']> {
   const update = changed<Record<string, unknown>[]>(
     db,
-    `UPDATE icp_profiles SET name = :name, name_key = :nameKey, settings = :settings, active = :active,
+    `UPDATE icp_profiles SET name = :name, name_key = :nameKey, settings = :settings, phrase_count = :phraseCount, active = :active,
        updated_at = :updatedAt, version = :version
      WHERE id = :id AND tenant_id = :tenantId AND version = :version::bigint - 1 AND deleted_at IS NULL`,
   );
   const insert = PROFILES.insert(db);
-  const selectOthers = rows<[string, string], { settings: IcpProfile }>(
-    db,
-    'SELECT settings FROM icp_profiles WHERE tenant_id = ? AND id <> ? AND deleted_at IS NULL',
-  );
   const selectLessons = rows<[], { id: string; lesson: string }>(
     db,
     'SELECT profile_id AS id, lesson FROM profile_lessons WHERE lesson IS NOT NULL AND asked = learned',
@@ -42,10 +39,11 @@ export function profilesSql(db: Connection): Async<ProfileStatements['profiles']
       'SELECT id FROM icp_profiles WHERE tenant_id = ? AND name_key = ? AND deleted_at IS NULL',
     ),
     countProfile: value(db, 'SELECT count(*) FROM icp_profiles WHERE tenant_id = ? AND deleted_at IS NULL'),
-    async countPhrases(tenantId, id) {
-      const others = await selectOthers(tenantId, id);
-      return others.reduce((sum, { settings }) => sum + phraseCount(settings), 0);
-    },
+    countPhrases: value(
+      db,
+      `SELECT coalesce(sum(phrase_count), 0)::bigint FROM icp_profiles
+       WHERE tenant_id = ? AND id <> ? AND deleted_at IS NULL`,
+    ),
     // A lesson also depends on the offer.
     askForLesson: run(db, 'UPDATE profile_lessons SET asked = asked + 1 WHERE profile_id = ?'),
     async renewLessons(model) {

@@ -1,10 +1,29 @@
 import type { Database } from 'better-sqlite3';
+import { storedFormatBytes } from '../../../model/payload-shape.ts';
+import type { Endpoint } from '../../../model/webhook.ts';
 import type { EndpointStatements } from '../../changes/endpoints.ts';
 import { ENDED_SUBSCRIPTIONS, ENDPOINTS, endpointReads, SUBSCRIPTIONS } from '../reads/endpoints.ts';
 import { WAITING } from '../reads/shown-state.ts';
 import { changed, count, encoding, row, run, value, values } from './prepared.ts';
 
+/** With the size of its payload format, since settings are only read whole. */
+const STORED = ENDPOINTS.with<{ formatBytes: number }>({ formatBytes: 'plain' });
+
+const toRow = (endpoint: Endpoint) => ({
+  ...endpoint,
+  formatBytes: storedFormatBytes(endpoint.settings.payload_format),
+});
+
 export function endpointsSql(db: Database): EndpointStatements['endpoints'] {
+  const insert = STORED.insert(db);
+  const update = changed<Record<string, unknown>[]>(
+    db,
+    `UPDATE webhook_endpoints
+     SET settings = :settings, format_bytes = :formatBytes, secret_box = :secretBox, secret_last4 = :secretLast4,
+       previous_secret_box = :previousSecretBox, previous_secret_until = :previousSecretUntil,
+       headers = :headers, headers_box = :headersBox, ordered = :ordered, version = version + 1
+     WHERE id = :id AND tenant_id = :tenantId AND version = :version AND deleted_at IS NULL`,
+  );
   return {
     pause: row(
       db,
@@ -108,17 +127,7 @@ export function endpointsSql(db: Database): EndpointStatements['endpoints'] {
       db,
       "SELECT count(*) FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL AND mode <> 'mcp'",
     ),
-    updateEndpoint: encoding(
-      ENDPOINTS,
-      changed(
-        db,
-        `UPDATE webhook_endpoints
-     SET settings = :settings, secret_box = :secretBox, secret_last4 = :secretLast4,
-       previous_secret_box = :previousSecretBox, previous_secret_until = :previousSecretUntil,
-       headers = :headers, headers_box = :headersBox, ordered = :ordered, version = version + 1
-     WHERE id = :id AND tenant_id = :tenantId AND version = :version AND deleted_at IS NULL`,
-      ),
-    ),
+    updateEndpoint: (endpoint) => update(STORED.encode(toRow(endpoint))),
     markDeleted: changed(
       db,
       `UPDATE webhook_endpoints SET deleted_at = :now, version = version + 1
@@ -129,7 +138,13 @@ export function endpointsSql(db: Database): EndpointStatements['endpoints'] {
       `SELECT count(*) FROM webhook_endpoints
        WHERE tenant_id = ? AND deleted_at IS NULL AND status = 'active' AND mode <> 'mcp'`,
     ),
-    insertEndpoint: ENDPOINTS.insert(db),
+    insertEndpoint: (endpoint) => insert(toRow(endpoint)),
+    sumFormats: row(
+      db,
+      `SELECT ifnull(sum(format_bytes), 0) AS total, ifnull(sum(format_bytes) FILTER (WHERE id = ?), 0) AS own
+     FROM webhook_endpoints INDEXED BY webhook_endpoints_formats
+     WHERE tenant_id = ? AND format_bytes > 0 AND deleted_at IS NULL`,
+    ),
     // READS getEndpoint
     selectSubscription: value(db, 'SELECT 1 FROM mcp_subscriptions WHERE id = ?'),
     countSubscriptions: row(

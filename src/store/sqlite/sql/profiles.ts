@@ -1,24 +1,28 @@
 import type { Database } from 'better-sqlite3';
 import type { IcpProfile } from '../../../model/icp.ts';
-import { profileNameKey } from '../../../rules/words.ts';
+import { phraseCount, profileNameKey } from '../../../rules/words.ts';
 import type { ProfileStatements } from '../../changes/profiles.ts';
 import { PROFILES, type ProfileRow, profileReads } from '../reads/profiles.ts';
 import { changed, count, run, value } from './prepared.ts';
 
-/** With the normalized name, which is unique per tenant. */
-const STORED = PROFILES.with<{ nameKey: string }>({ nameKey: 'plain' });
+/** With the normalized name, which is unique per tenant, and the number of phrases, since settings are only read whole. */
+const STORED = PROFILES.with<StoredColumns>({ nameKey: 'plain', phraseCount: 'plain' });
 
-function toRow(profile: IcpProfile): ProfileRow & { nameKey: string } {
+interface StoredColumns {
+  nameKey: string;
+  phraseCount: number;
+}
+
+function toRow(profile: IcpProfile): ProfileRow & StoredColumns {
   const { id, tenantId, name, active, createdAt, updatedAt, version, ...settings } = profile;
   const own = { id, tenantId, name, active, createdAt, updatedAt, version };
-  return { ...own, nameKey: profileNameKey(name), settings };
+  return { ...own, nameKey: profileNameKey(name), phraseCount: phraseCount(profile), settings };
 }
 
 export function profilesSql(db: Database): ProfileStatements['profiles'] {
-  const length = (list: string) => `json_array_length(settings, '$.${list}')`;
   const update = changed<Record<string, unknown>[]>(
     db,
-    `UPDATE icp_profiles SET name = :name, name_key = :nameKey, settings = :settings, active = :active,
+    `UPDATE icp_profiles SET name = :name, name_key = :nameKey, settings = :settings, phrase_count = :phraseCount, active = :active,
        updated_at = :updatedAt, version = :version
      WHERE id = :id AND tenant_id = :tenantId AND version = :version - 1 AND deleted_at IS NULL`,
   );
@@ -36,8 +40,8 @@ export function profilesSql(db: Database): ProfileStatements['profiles'] {
     countProfile: value(db, 'SELECT count(*) FROM icp_profiles WHERE tenant_id = ? AND deleted_at IS NULL'),
     countPhrases: value(
       db,
-      `SELECT ifnull(sum(${length('phrases')} + ${length('excludedPhrases')} + ${length('competitors')}), 0)
-       FROM icp_profiles WHERE tenant_id = ? AND id <> ? AND deleted_at IS NULL`,
+      `SELECT ifnull(sum(phrase_count), 0) FROM icp_profiles INDEXED BY icp_profiles_phrases
+       WHERE tenant_id = ? AND id <> ? AND deleted_at IS NULL`,
     ),
     // A lesson also depends on the offer.
     askForLesson: run(db, 'UPDATE profile_lessons SET asked = asked + 1 WHERE profile_id = ?'),
