@@ -53,6 +53,18 @@ const takeDuty = prepared(
 const leaveDuty = prepared('DELETE FROM duties WHERE process = ?');
 const readClock = prepared(`SELECT ${NOW}`);
 
+const LOOK_FOR_UNREAD_MS = 5_000;
+/**
+ * Transactions with changes whose node does not read what it asked for: suspended, or unreachable. PostgreSQL has no time limit
+ * for this state, and all nodes wait for their locks. Those already found by the last look are ended.
+ */
+const endUnread = prepared(
+  `SELECT mark, CASE WHEN mark = ANY (?::text[]) THEN pg_terminate_backend(pid) END
+   FROM (SELECT pid, concat(pid, ' ', query_start) AS mark FROM pg_stat_activity
+         WHERE datname = current_database() AND usename = current_user AND backend_xid IS NOT NULL
+           AND wait_event = 'ClientWrite') unread`,
+);
+
 interface NodesDeps {
   config: Parameters<typeof openChannel>[0];
   clock: Clock;
@@ -76,9 +88,11 @@ export function createNodes({ config, clock, db, onDue, onLook }: NodesDeps): No
   let asking: Promise<boolean> | null = null;
   let skew: number | null = null;
   let measuring: Timer | null = null;
+  let looking: Timer | null = null;
 
   const channel: Channel = openChannel(config, clock, CHANNEL, { listening: onLook, message: hear });
   void measure();
+  void lookForUnread([]);
 
   function hear(payload: string): void {
     const message = readMessage(payload);
@@ -145,6 +159,14 @@ export function createNodes({ config, clock, db, onDue, onLook }: NodesDeps): No
     if (!isClosed) measuring = clock.after(MEASURE_EVERY_MS, () => void measure());
   }
 
+  async function lookForUnread(known: readonly unknown[]): Promise<void> {
+    const found = await db.ask(endUnread, [known]).then(
+      ({ rows }) => rows.map(([mark]) => mark),
+      () => [], // the next look finds them
+    );
+    if (!isClosed) looking = clock.after(LOOK_FOR_UNREAD_MS, () => void lookForUnread(found));
+  }
+
   return {
     tell({ due, endpoints, sources }) {
       addAll(
@@ -174,7 +196,7 @@ export function createNodes({ config, clock, db, onDue, onLook }: NodesDeps): No
     clockSkewMs: () => skew,
     async close() {
       isClosed = true;
-      for (const each of [timer, countsTimer, measuring]) each?.cancel();
+      for (const each of [timer, countsTimer, measuring, looking]) each?.cancel();
       if (duty?.isOurs) await db.ask(leaveDuty, [own]).catch(() => {});
       await channel.close();
       await db.close();

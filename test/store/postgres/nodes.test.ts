@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { connect } from '../../../src/store/postgres/connection.ts';
@@ -84,6 +85,28 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
     expect(counts.every(([key, n]) => key === 'key_1' && n % 2 === 0)).toBe(true);
     await expect.poll(() => first.pulse().clockSkewMs).toBeTypeOf('number');
     expect(Math.abs(first.pulse().clockSkewMs ?? 0)).toBeLessThan(1_000);
+  });
+
+  test('end the transaction of a node that does not read what it asked for', async () => {
+    const config = await server.createDatabase();
+    const clock = { ...systemClock, after: (ms: number, fn: () => void) => systemClock.after(ms / 50, fn) };
+    const store = await openPostgresStore({ config, clock });
+    onTestFinished(store.close);
+    await store.createTenant(aTenant('ten_a'));
+    store.onCommitted(() => {});
+    const suspended = new pg.Client(config);
+    const ended = new Promise((resolve) => suspended.on('error', resolve));
+    await suspended.connect();
+    onTestFinished(() => suspended.end());
+    await suspended.query(
+      "BEGIN; SELECT pg_current_xact_id(), pg_advisory_xact_lock(hashtextextended('ten_a', 0))",
+    );
+    const { stream } = (suspended as unknown as { connection: { stream: NodeJS.ReadableStream } }).connection;
+    stream.pause();
+    suspended.query("SELECT repeat('x', 4000000)").catch(() => {});
+    await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_a' }), null);
+    stream.resume();
+    expect(await ended).toBeInstanceOf(Error);
   });
 
   test('a node that takes over an endpoint gets its past attempts, including possible attempts', async () => {
