@@ -15,7 +15,7 @@ import { createWriter } from '../writer.ts';
 import { dropAttemptDays, makeAttemptDays } from './attempt-days.ts';
 import { createCommitter } from './commit.ts';
 import { type Connection, type ConnectionConfig, connect, connectLater } from './connection.ts';
-import { connectionRefusalOf, faultOfPostgres, isConnectionLost } from './faults.ts';
+import { codeOf, connectionRefusalOf, faultOfPostgres, isConnectionLost } from './faults.ts';
 import { migrate } from './migrate.ts';
 import { createNodes, type Nodes } from './nodes.ts';
 import { createReceiverCache } from './reads/endpoints.ts';
@@ -101,7 +101,7 @@ function createPostgresStore(
   const storage = onStorageChange === undefined ? null : createStorageWatch(clock, onStorageChange);
   const writer = createWriter(commit, () => db.close(), { meter: createCommitMeter(clock), storage });
   const receivers = createReceiverCache();
-  const pool = createReadPool(limited(config, READ_LIMIT_MS), (reader) => ({
+  const pool = createReadPool(limited(config, READ_LIMIT_MS), clock, (reader) => ({
     ...createReads(reader, receivers),
     ...storageReads(reader),
     newestStored: createNewestStored(reader),
@@ -294,6 +294,9 @@ type Reads = Record<string, (...args: any[]) => Promise<unknown>>;
 
 /** The maximum number of connections that reads share. A further one is opened only if all others are busy. */
 const MOST_CONNECTIONS = 8;
+/** How long no further connection is opened after the server refused one because it has too many. */
+const ENOUGH_MS = 10_000;
+const TOO_MANY = '53300';
 
 interface Line {
   db: Connection;
@@ -309,13 +312,16 @@ interface ReadPool<R> {
 
 /**
  * Runs each read on the least busy connection. A read whose connection is lost is retried, at most once per possible
- * connection: a restart of the server closes all idle ones. A server that refuses connections ends the retries.
+ * connection: a restart of the server closes all idle ones. A server that refuses connections ends the retries, except if
+ * it has too many: the read then shares one of the others.
  */
 function createReadPool<R extends object>(
   config: ConnectionConfig,
+  clock: Clock,
   createReads: (db: Connection) => R,
 ): ReadPool<R> {
-  const lines: Line[] = [addLine()];
+  let lines: Line[] = [addLine()];
+  let enoughUntil = Number.NEGATIVE_INFINITY;
 
   function addLine(): Line {
     const db = connectLater(config);
@@ -324,7 +330,8 @@ function createReadPool<R extends object>(
 
   function leastBusy(): Line {
     const least = lines.reduce((best, line) => (line.busy < best.busy ? line : best));
-    if (least.busy === 0 || lines.length === MOST_CONNECTIONS) return least;
+    const isEnough = lines.length === MOST_CONNECTIONS || clock.monotonic() < enoughUntil;
+    if (least.busy === 0 || isEnough) return least;
     const added = addLine();
     lines.push(added);
     return added;
@@ -335,9 +342,21 @@ function createReadPool<R extends object>(
     line.busy++;
     try {
       return await line.reads[name]?.(...args);
+    } catch (error) {
+      if (codeOf(error) !== TOO_MANY || !giveUp(line)) throw error;
     } finally {
       line.busy--;
     }
+    return ask(name, args);
+  }
+
+  /** Goes on without a connection that the server refuses; returns false if there is no other. */
+  function giveUp(refused: Line): boolean {
+    const others = lines.filter((line) => line !== refused);
+    if (others.length === 0) return false;
+    lines = others;
+    enoughUntil = clock.monotonic() + ENOUGH_MS;
+    return true;
   }
 
   async function read(name: string, args: unknown[]): Promise<unknown> {

@@ -70,6 +70,24 @@ describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
     expect(await store.createKey(aKey('ten_a', { id: 'key_1' }), 9)).toBe(true);
   });
 
+  test('shares the connections it has for its reads if the server refuses further ones', async () => {
+    const config = { ...(await server.createDatabase()), user: 'limited' };
+    const db = await connect({ ...config, user: 'signalpost' });
+    onTestFinished(db.close);
+    await db.execute(`CREATE ROLE limited LOGIN; ALTER DATABASE ${config.database} OWNER TO limited`);
+    const store = await open(config);
+    await store.createTenant(aTenant('ten_a'));
+    const readAtOnce = (count: number) =>
+      Promise.all(Array.from({ length: count }, () => store.getTenant('ten_a')));
+    await readAtOnce(2);
+    // One for changes, and two for reads.
+    await db.execute('ALTER ROLE limited CONNECTION LIMIT 3');
+    for (const tenant of await readAtOnce(20)) expect(tenant).toMatchObject({ id: 'ten_a' });
+    await endConnections({ ...config, user: 'signalpost' });
+    await db.execute('ALTER ROLE limited CONNECTION LIMIT 1');
+    for (const tenant of await readAtOnce(20)) expect(tenant).toMatchObject({ id: 'ten_a' });
+  });
+
   test('rejects a node with another master key', async () => {
     const config = await server.createDatabase();
     const proofOf = (byte: number) => createKeyProof(Buffer.alloc(32, byte), `key ${byte}`);
