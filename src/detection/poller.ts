@@ -1,8 +1,9 @@
-import { LRUCache } from 'lru-cache';
 import { type Timer, watchSteps } from '../lib/clock.ts';
+import { smallestOf } from '../lib/lists.ts';
 import { storageFaultOf } from '../model/errors.ts';
 import type { ClaimedSource, DueSource } from '../store/source-store.ts';
 import { type RunDeps, runClaimed } from './run.ts';
+import { createUsage, type Usage } from './usage.ts';
 
 /** Maximum number of concurrent runs, each on a different host. */
 const MAX_RUNS = 32;
@@ -12,8 +13,15 @@ const MAX_RUNS_A_TENANT = 8;
 const FIRST_RUNS = 8;
 /** Longer than a run takes (`RUN_LIMIT_MS`), including matching and storing its items. */
 const LEASE_MS = 15 * 60_000;
-/** Maximum number of tenants whose last turn is remembered. */
-const MAX_TENANTS_KNOWN = 10_000;
+/**
+ * Time after which a run gives its slot to a tenant that has used slots less, if none is free: hosts that respond slowly
+ * can keep a run for five minutes, and forty tenants with one such source each kept all slots.
+ */
+const KEPT_MS = 10_000;
+/** What a tenant used counts half as much after this time. */
+const USAGE_HALF_LIFE_MS = 5 * 60_000;
+/** What a run counts in addition to its time, so that tenants with short runs take turns. */
+const RUN_COST_MS = 100;
 /** Interval of checks for sources made due by another process. */
 const SAFETY_NET_MS = 30_000;
 
@@ -34,9 +42,9 @@ export function createPoller(deps: RunDeps): Poller {
   });
   /** False at startup: the clock may have been set while the process was not running. */
   let replanned = false;
-  const running = new Map<Promise<void>, DueSource>();
-  const lastTurn = new LRUCache<string, number>({ max: MAX_TENANTS_KNOWN });
-  let turn = 0;
+  const running = new Map<Promise<void>, RunInProgress>();
+  /** How long the runs of each tenant had slots recently. */
+  const usage = createUsage(clock, USAGE_HALF_LIFE_MS);
   let state: 'new' | 'running' | 'stopped' = 'new';
   let timer: Timer | null = null;
   let looking: Promise<void> | null = null;
@@ -66,19 +74,47 @@ export function createPoller(deps: RunDeps): Poller {
   }
 
   async function claimDue(): Promise<void> {
-    const places = MAX_RUNS - running.size;
-    if (places <= 0) return; // the next run to end looks again
+    const free = MAX_RUNS - running.size;
+    if (free + endingRuns() + longRuns().length <= 0) return; // the next run to end looks again
     const now = clock.now();
     await store.recoverSources({ own: false, now });
     await replan(now);
     const due = await store.dueSources(now);
-    const chosen = new Map(chooseRuns(due, turnsNow(places)).map((source) => [source.id, source]));
-    if (chosen.size === 0) return; // most looks find nothing, and a claim is a write
-    const token = deps.newId('run');
-    // One by one: the state of a job board takes megabytes, and 32 of them at once held up every other change for seconds.
-    for (const [id, source] of chosen) {
-      const [claimed] = await store.claimSources({ now, leaseUntil: now + LEASE_MS, ids: [id], token });
-      if (claimed !== undefined) begin(claimed, source);
+    const chosen = chooseRuns(due, stateOf(free + endingRuns() + longRuns().length));
+    for (const source of chosen.slice(0, free)) await claim(source, now);
+    giveWay(chosen.slice(free));
+  }
+
+  /** One by one: the state of a job board takes megabytes, and 32 of them at once held up every other change for seconds. */
+  async function claim(source: DueSource, now: number): Promise<void> {
+    const lease = { now, leaseUntil: now + LEASE_MS, ids: [source.id], token: deps.newId('run') };
+    const [claimed] = await store.claimSources(lease);
+    if (claimed !== undefined) begin(claimed, source);
+  }
+
+  /** Runs that have had their slot for so long that they may lose it, except those that have already lost it. */
+  function longRuns(): RunInProgress[] {
+    const before = clock.monotonic() - KEPT_MS;
+    return [...running.values()].filter(({ since, end }) => since <= before && !end.signal.aborted);
+  }
+
+  function endingRuns(): number {
+    return [...running.values()].filter(({ end }) => end.signal.aborted).length;
+  }
+
+  /**
+   * Ends a long run for each waiting source whose tenant has used less, beyond the runs that are ending: the one of the
+   * tenant that has used most.
+   */
+  function giveWay(waiting: readonly DueSource[]): void {
+    const used = usedNow();
+    const runs = longRuns().sort(
+      (a, b) => used.get(b.source.tenantId) - used.get(a.source.tenantId) || a.since - b.since,
+    );
+    for (const [i, { tenantId }] of waiting.slice(endingRuns()).entries()) {
+      const run = runs[i];
+      if (run === undefined || used.get(run.source.tenantId) <= used.get(tenantId)) return;
+      run.end.abort();
     }
   }
 
@@ -94,35 +130,57 @@ export function createPoller(deps: RunDeps): Poller {
       log.warn({ sources }, 'the clock was set back; sources scheduled by the later time are read now');
   }
 
-  function turnsNow(places: number) {
-    const runs = [...running.values()];
+  /** With the time of the runs in progress. */
+  function usedNow(): Pick<Usage, 'get'> {
+    const now = clock.monotonic();
+    const current = new Map<string, number>();
+    for (const { source, since } of running.values())
+      current.set(source.tenantId, (current.get(source.tenantId) ?? 0) + now - since);
+    return { get: (tenantId) => usage.get(tenantId) + (current.get(tenantId) ?? 0) };
+  }
+
+  function stateOf(places: number): RunState {
+    const sources = [...running.values()].map(({ source }) => source);
     const byTenant = new Map<string, number>();
-    for (const { tenantId } of runs) byTenant.set(tenantId, (byTenant.get(tenantId) ?? 0) + 1);
-    const busy = new Set(runs.map(({ host }) => host));
-    return { busy, running: byTenant, lastTurn, places, share: MAX_RUNS_A_TENANT };
+    for (const { tenantId } of sources) byTenant.set(tenantId, (byTenant.get(tenantId) ?? 0) + 1);
+    const busy = new Set(sources.map(({ host }) => host));
+    return { busy, running: byTenant, used: usedNow(), places, share: MAX_RUNS_A_TENANT };
   }
 
   function begin(claimed: ClaimedSource, source: DueSource): void {
-    lastTurn.set(source.tenantId, ++turn);
-    const run = runClaimed(deps, claimed).catch((error: unknown) => {
+    const { tenantId } = source;
+    usage.add(tenantId, RUN_COST_MS);
+    const started: RunInProgress = { source, since: clock.monotonic(), end: new AbortController() };
+    const run = runClaimed(deps, claimed, started.end.signal).catch((error: unknown) => {
       log[levelOf(error)](
         { err: error, source_id: claimed.source.id },
         'a run could not be stored; it will be repeated',
       );
     });
-    running.set(run, source);
+    running.set(run, started);
     void run.finally(() => {
       running.delete(run);
+      usage.add(tenantId, clock.monotonic() - started.since);
       wake();
     });
   }
 
   async function waitMs(): Promise<number> {
-    if (running.size >= MAX_RUNS) return SAFETY_NET_MS;
+    if (running.size >= MAX_RUNS) return untilLongMs();
     // A source that is already due waits for a run to end, which looks again.
     const now = clock.now();
     const next = await store.nextSourceDue(now);
     return next === null ? SAFETY_NET_MS : Math.min(SAFETY_NET_MS, Math.max(0, next - now));
+  }
+
+  /** Until the next run may lose its slot. */
+  function untilLongMs(): number {
+    const now = clock.monotonic();
+    const rests = [...running.values()].map(({ since }) => since + KEPT_MS - now);
+    return smallestOf(
+      rests.filter((ms) => ms > 0),
+      SAFETY_NET_MS,
+    );
   }
 
   function arm(ms: number): void {
@@ -155,14 +213,22 @@ function levelOf(error: unknown): 'error' | 'warn' {
   return storageFaultOf(error) === null ? 'error' : 'warn';
 }
 
-/** Runs in progress, and each tenant's last turn. */
+interface RunInProgress {
+  source: DueSource;
+  /** In monotonic time. */
+  since: number;
+  /** Aborted when the run loses its slot. */
+  end: AbortController;
+}
+
+/** Runs in progress, and what each tenant has used. */
 export interface RunState {
   /** Hosts with a request in progress. */
   busy: ReadonlySet<string>;
   /** Number of runs per tenant. */
   running: ReadonlyMap<string, number>;
-  /** The sequence number of each tenant's last turn; larger is later. */
-  lastTurn: Pick<ReadonlyMap<string, number>, 'get'>;
+  /** How long the runs of each tenant had slots recently. */
+  used: { get(tenantId: string): number | undefined };
   places: number;
   /** Maximum number of slots per tenant. */
   share: number;
@@ -170,7 +236,7 @@ export interface RunState {
 
 /**
  * Selects the due sources to read now: one per host, for the tenant with the fewest runs, then for the one
- * whose last turn is oldest, then the source that has been due longest. Waiting for a host takes no slot.
+ * that has used slots least, then the source that has been due longest. Waiting for a host takes no slot.
  */
 export function chooseRuns(due: readonly DueSource[], state: RunState): DueSource[] {
   const busy = new Set(state.busy);
@@ -179,7 +245,7 @@ export function chooseRuns(due: readonly DueSource[], state: RunState): DueSourc
   const chosen: DueSource[] = [];
   const runsOf = (tenantId: string) => running.get(tenantId) ?? 0;
   const order = (a: string, b: string) =>
-    runsOf(a) - runsOf(b) || (state.lastTurn.get(a) ?? 0) - (state.lastTurn.get(b) ?? 0);
+    runsOf(a) - runsOf(b) || (state.used.get(a) ?? 0) - (state.used.get(b) ?? 0);
 
   while (chosen.length < state.places && waiting.size > 0) {
     const tenantId = [...waiting.keys()].reduce((best, next) => (order(next, best) < 0 ? next : best));

@@ -50,7 +50,7 @@ export function createSourcePreviews(
 
 async function preview(deps: Omit<RunDeps, 'log'>, source: Source): Promise<SourcePreview> {
   const position = { etag: null, lastModified: null, newestAt: null, seen: [], cursor: null };
-  const { items } = await readInTime(deps, { source, position }, PATIENCE_MS);
+  const { items } = await readInTime(deps, { source, position }, { limitMs: PATIENCE_MS });
   const since = deps.clock.now() - DAY_MS;
   const recent = items.filter(({ postedAt }) => postedAt === null || postedAt >= since).slice(0, MOST_POSTS);
   const posts = await toPosts(recent, createYielder(deps.clock));

@@ -67,11 +67,12 @@ export interface RunDeps extends IntakeDeps {
 
 /**
  * Runs a source once and stores the result: the last signals and the position in one commit, or the error. If
- * storing fails, everything stays as it was, and the source is due again when its lease expires.
+ * storing fails, everything stays as it was, and the source is due again when its lease expires. `giveWay` ends a run
+ * that others wait for: what it is reading fails, and of what it has read, the rest is left to the next run.
  */
-export async function runClaimed(deps: RunDeps, claimed: ClaimedSource): Promise<void> {
+export async function runClaimed(deps: RunDeps, claimed: ClaimedSource, giveWay: AbortSignal): Promise<void> {
   const { source } = claimed;
-  const run = await read(deps, claimed);
+  const run = await read(deps, claimed, giveWay);
   if (run === null || run instanceof PutOff) {
     // Null: the process is stopping, and the source stays due; or the source no longer belongs to this run.
     const unread = { sourceId: source.id, token: claimed.token, claimedPollAt: source.nextPollAt };
@@ -85,12 +86,16 @@ export async function runClaimed(deps: RunDeps, claimed: ClaimedSource): Promise
   else deps.log.warn({ ...fields, code: run.error.code }, 'source not read');
 }
 
-async function read(deps: RunDeps, claimed: ClaimedSource): Promise<SourceRun | PutOff | null> {
+async function read(
+  deps: RunDeps,
+  claimed: ClaimedSource,
+  giveWay: AbortSignal,
+): Promise<SourceRun | PutOff | null> {
   const { clock } = deps;
   const { position } = claimed;
   const startedAt = clock.now();
   try {
-    const reading = await readInTime(deps, claimed);
+    const reading = await readInTime(deps, claimed, { giveWay });
     const oldest = oldestOf(claimed.source, startedAt);
     const marks = marksOf(claimed);
     const nextTurn = createYielder(clock);
@@ -101,25 +106,26 @@ async function read(deps: RunDeps, claimed: ClaimedSource): Promise<SourceRun | 
     const taken = fresh.slice(0, MAX_ITEMS);
     if (taken.length > 0) await needRoom(deps, claimed.source.tenantId);
     const isKnown = ({ mark }: MarkedItem) => marks.has(keyOfMark(mark));
-    const edited = taken.filter(isKnown).map(({ item }) => item);
-    const added = taken.filter((one) => !isKnown(one)).map(({ item }) => item);
+    const edited = taken.filter(isKnown);
+    const added = taken.filter((one) => !isKnown(one));
     // Before the position: if the process ends in between, they are found again.
-    await storeEditedPosts(deps, claimed.source.tenantId, await toPosts(edited, nextTurn));
-    const matched = await matchInParts(deps, claimed, added);
+    await storeEditedPosts(deps, claimed.source.tenantId, await toPosts(itemsOf(edited), nextTurn));
+    const matched = await matchInParts(deps, claimed, { items: itemsOf(added), giveWay });
     // An edited post may match further profiles.
-    const again = matched && (await matchInParts(deps, claimed, edited));
+    const again = matched && (await matchInParts(deps, claimed, { items: itemsOf(edited), giveWay }));
     if (matched === null || again === null) return null;
+    const compared = [...added.slice(0, matched.compared), ...edited.slice(0, again.compared)];
     const now = clock.now();
     const run = runOf(claimed, { startedAt, now });
-    const cut = taken.length < fresh.length;
+    const cut = compared.length < fresh.length;
     const more = cut || reading.more === true;
     return {
       ...run,
       nextPollAt: more ? Math.min(run.nextPollAt, now + MORE_AFTER_MS) : run.nextPollAt,
       notBefore: reading.notBefore ?? 0,
-      position: cut ? partOf(position, shown, taken) : advanced(position, reading, shown),
-      itemsSeen: taken.length - edited.length,
-      itemsMatched: matched.items,
+      position: cut ? partOf(position, shown, compared) : advanced(position, reading, shown),
+      itemsSeen: matched.compared,
+      itemsMatched: matched.matched,
       signals: [...matched.signals, ...again.signals],
       signalsAdded: matched.added + again.added,
       quota: reading.quota ?? null,
@@ -132,6 +138,10 @@ async function read(deps: RunDeps, claimed: ClaimedSource): Promise<SourceRun | 
   }
 }
 
+function itemsOf(marked: readonly MarkedItem[]): SourceItem[] {
+  return marked.map(({ item }) => item);
+}
+
 function oldestOf({ maxAgeDays }: Source, now: number): number {
   return now - maxAgeDays * DAY_MS;
 }
@@ -140,14 +150,18 @@ function oldestOf({ maxAgeDays }: Source, now: number): number {
 export async function readInTime(
   deps: Pick<RunDeps, 'clock' | 'sites' | 'web' | 'documents' | 'secretBox'>,
   { source, position }: Pick<ClaimedSource, 'source' | 'position'>,
-  limitMs = RUN_LIMIT_MS,
+  { limitMs = RUN_LIMIT_MS, giveWay = null }: { limitMs?: number; giveWay?: AbortSignal | null } = {},
 ): Promise<Reading> {
   const { clock, sites } = deps;
   const now = clock.now();
   const known = new Set(position.seen.map(keyOfMark));
   const over = new AbortController();
-  const fault = new SourceFault('timeout', `The run was cancelled after ${limitMs / 60_000} minutes.`);
-  const timer = clock.after(limitMs, () => over.abort(fault));
+  const end = (message: string) => over.abort(new SourceFault('timeout', message));
+  const timer = clock.after(limitMs, () => end(`The run was cancelled after ${limitMs / 60_000} minutes.`));
+  const makeWay = () =>
+    end('The host took long to respond, and the run was cancelled because other sources were waiting.');
+  giveWay?.addEventListener('abort', makeWay, { once: true });
+  if (giveWay?.aborted) makeWay();
   const journey = { owner: source.tenantId, signal: over.signal, asked: 0 };
   const web: Pages = {
     read: (address, options) => deps.web.read(address, options, journey),
@@ -171,27 +185,32 @@ export async function readInTime(
       isNew: (id) => !known.has(itemKey({ id })),
     });
   } catch (error) {
-    throw over.signal.aborted ? fault : error;
+    throw over.signal.aborted ? over.signal.reason : error;
   } finally {
     timer.cancel();
+    giveWay?.removeEventListener('abort', makeWay);
   }
 }
 
 /**
  * Matches items and stores all signals except the last ones, in small commits, so that a long feed does not
- * block others. Returns null if the source no longer belongs to this run. `items` is the number of items that
- * matched, `added` the number of signals stored.
+ * block others. Returns null if the source no longer belongs to this run. `compared` is the number of items
+ * matched with profiles, all unless it had to give way; `matched` the number that matched, `added` the number of signals
+ * stored.
  */
 async function matchInParts(
   deps: RunDeps,
   { source, token }: ClaimedSource,
-  items: readonly SourceItem[],
-): Promise<{ signals: NewSignal[]; items: number; added: number } | null> {
+  { items, giveWay }: { items: readonly SourceItem[]; giveWay: AbortSignal },
+): Promise<{ signals: NewSignal[]; compared: number; matched: number; added: number } | null> {
   let waiting: NewSignal[] = [];
+  let compared = 0;
   let matched = 0;
   let added = 0;
-  for (let from = 0; from < items.length; from += ITEMS_AT_ONCE) {
-    for (const signals of await match(deps, source, items.slice(from, from + ITEMS_AT_ONCE))) {
+  while (compared < items.length && !(compared > 0 && giveWay.aborted)) {
+    const part = items.slice(compared, compared + ITEMS_AT_ONCE);
+    compared += part.length;
+    for (const signals of await match(deps, source, part)) {
       if (signals.length > 0) matched++;
       waiting = waiting.concat(signals);
     }
@@ -204,7 +223,7 @@ async function matchInParts(
       deps.intakeTally?.countSignals('source', made);
     }
   }
-  return { signals: waiting, items: matched, added };
+  return { signals: waiting, compared, matched, added };
 }
 
 /** The first signals, as many as fit into one commit. */

@@ -9,7 +9,7 @@ const due = (...names: string[]) =>
 const turns = (over: Partial<RunState> = {}): RunState => ({
   busy: new Set(),
   running: new Map(),
-  lastTurn: new Map(),
+  used: new Map(),
   places: 32,
   share: 8,
   ...over,
@@ -44,7 +44,7 @@ test('one source per host is read at a time, and waiting for a host occupies no 
   expect(idsOf(all, turns({ places: 2, busy: new Set(['busy']) }))).toEqual(['a@x', 'c@y']);
 });
 
-test('among tenants with a source on the same host, the one that has waited longest is next', () => {
-  const lastTurn = new Map([['a', 7], ['b', 3]]); // biome-ignore format: one line
-  expect(idsOf(due('a@x', 'b@x'), turns({ lastTurn }))).toEqual(['b@x']);
+test('among tenants with a source on the same host, the one that has used slots least is next', () => {
+  const used = new Map([['a', 7], ['b', 3]]); // biome-ignore format: one line
+  expect(idsOf(due('a@x', 'b@x'), turns({ used }))).toEqual(['b@x']);
 });

@@ -1,8 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { MAX_ITEMS, RUN_LIMIT_MS } from '../../src/detection/run.ts';
-import { hang, startReceiver, status } from '../support/receiver.ts';
-import { T0 } from '../support/store.ts';
-import { createHarness, rss, settings, wanting } from './harness.ts';
+import type { Source } from '../../src/model/source.ts';
+import { hang, type Receiver, startReceiver, status } from '../support/receiver.ts';
+import { aTenant, T0 } from '../support/store.ts';
+import { createHarness, type Harness, rss, settings, wanting } from './harness.ts';
 
 const FEED = rss([['1', wanting('CRM')]]);
 
@@ -17,6 +18,88 @@ test('an unresponsive host delays nobody else, regardless of how many of its sou
   await h.poller.start();
   await h.ended(1); // the clock has not moved, so none of the slow ones can have ended
   expect(await h.source(quick)).toMatchObject({ lastSuccessAt: T0, signalsMade: 1 });
+});
+
+/** A host that never responds, and forty tenants with two sources each that read it under addresses of their own. */
+async function withSlowTenants(h: Harness): Promise<Receiver> {
+  const dead = await startReceiver(hang, undefined, { host: '0.0.0.0', port: 0 });
+  onTestFinished(() => dead.close());
+  for (let n = 0; n < 40; n++) {
+    const tenantId = `ten_slow${n}`;
+    await h.store.createTenant(aTenant(tenantId));
+    for (const i of [0, 1]) {
+      const url = `http://127.0.${i + 1}.${n + 1}:${dead.port}/feed`;
+      await h.add({ id: `src_${n}_${i}`, tenantId, settings: settings({ url }), nextPollAt: T0 });
+    }
+  }
+  return dead;
+}
+
+/** The source, once it has been read. */
+async function lastRunOf(h: Harness, id: string): Promise<Source> {
+  for (let runs = 1; runs < 100; runs++) {
+    await h.ended(runs);
+    const source = await h.source(id);
+    if (source.lastRunAt !== null) return source;
+  }
+  throw new Error('it was never read');
+}
+
+test('forty tenants with unresponsive hosts leave a slot to another one within ten seconds', async () => {
+  const h = await createHarness();
+  const dead = await withSlowTenants(h);
+  await h.poller.start();
+  await dead.received(32);
+  h.pages['/feed'] = status(200, {}, FEED);
+  const quick = await h.add({ id: 'src_quick', nextPollAt: h.clock.now() });
+  await h.pass(10_000);
+  await lastRunOf(h, quick);
+  expect(await h.source(quick)).toMatchObject({ lastSuccessAt: T0 + 10_000, signalsMade: 1 });
+  const ended = await h.store.pageSourceRuns('src_0_0', { limit: 1, after: null });
+  expect(ended.rows[0]?.error).toMatchObject({
+    code: 'timeout',
+    message: expect.stringContaining('other sources were waiting'),
+  });
+});
+
+test('a run that gives its slot to others leaves what it has not compared to the next one', async () => {
+  const reached = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const h = await createHarness({
+    wrap: (store) => ({
+      ...store,
+      async addRunSignals(run, signals) {
+        reached.resolve();
+        await goOn.promise;
+        return store.addRunSignals(run, signals);
+      },
+    }),
+  });
+  const many = Array.from({ length: 120 }, (_, n): [string, string] => [`g${n}`, wanting(`CRM number ${n}`)]);
+  h.pages['/feed'] = status(200, {}, rss(many));
+  const id = await h.add({ nextPollAt: T0 - 1 });
+  const dead = await withSlowTenants(h);
+  await h.poller.start();
+  await Promise.all([reached.promise, dead.received(31)]);
+  await h.pass(10_000);
+  goOn.resolve();
+  const inPart = await lastRunOf(h, id);
+  expect(inPart.itemsSeen).toBeGreaterThanOrEqual(50);
+  expect(inPart.itemsSeen).toBeLessThan(120);
+  expect(inPart).toMatchObject({ lastError: null, nextPollAt: T0 + 70_000 });
+  dead.answer = status(404);
+  dead.cut();
+  await h.poller.stop();
+  h.clock.advance(60_000);
+  const position = (
+    await h.store.claimSources({
+      now: h.clock.now(),
+      leaseUntil: h.clock.now(),
+      ids: [id],
+      token: 'run',
+    })
+  )[0]?.position;
+  expect(position?.seen).toHaveLength(inPart.itemsSeen);
 });
 
 test('a run ends when its time is up, regardless of its pages', async () => {
