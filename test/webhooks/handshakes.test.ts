@@ -131,16 +131,21 @@ describe('turns of handshakes', () => {
     };
     const handshakeOf = createHandshakes({ monotonic: () => now, after });
     const passed: string[] = [];
+    const open = (owner: string, n: number, ms: number) => {
+      const tcp = Object.assign(new Duplex({ read() {} }), { remoteAddress: `127.0.0.${n}` });
+      const stream = handshakeOf(tcp as unknown as Socket, owner);
+      stream.on('data', () => {
+        passed.push(`${owner}${n}`);
+        now += ms;
+      });
+      return { tcp, stream };
+    };
     return {
       passed,
+      open,
       receive(owner: string, n: number, ms: number, { isGood = false, pieces = 1 } = {}) {
-        const tcp = Object.assign(new Duplex({ read() {} }), { remoteAddress: `127.0.0.${n}` });
-        const stream = handshakeOf(tcp as unknown as Socket, owner);
-        stream.on('data', () => {
-          passed.push(`${owner}${n}`);
-          now += ms;
-          if (isGood) stream.secured();
-        });
+        const { tcp, stream } = open(owner, n, ms);
+        if (isGood) stream.on('data', () => stream.secured());
         for (let piece = 0; piece < pieces; piece++) setImmediate(() => tcp.push('bytes'));
       },
       /** Lets everything that waits have its turn. */
@@ -186,6 +191,21 @@ describe('turns of handshakes', () => {
     receive('a', 1, 1, { isGood: true });
     await run();
     expect(passed.slice(1, 3)).toContain('a1');
+  });
+
+  it('are not for the response: held behind session tickets, it may be longer than a handshake', async () => {
+    const { open, run, passed } = stage();
+    const { tcp, stream } = open('a', 1, 50);
+    stream.on('error', (error) => passed.push(error.message));
+    tcp.push('certificates');
+    await nextTurn();
+    await nextTurn(); // They took long: what follows waits for a pause.
+    tcp.push('tickets');
+    await nextTurn();
+    stream.secured();
+    tcp.push(Buffer.alloc(15_000, 'r'));
+    await run();
+    expect(passed).toEqual(['a1', 'a1', 'a1']);
   });
 
   it('are few: what arrives meanwhile is passed on together', async () => {
