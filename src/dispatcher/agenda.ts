@@ -71,7 +71,7 @@ export function createAgenda(deps: { clock: Clock; slots: Slots; wakeUp: WakeUp 
 
   function consider(lane: Lane, now = clock.monotonic(), wallNow = clock.now()): void {
     const { health } = lane;
-    if (lane.maySend(now, slots.perEndpoint(health))) toSend[health].add(lane);
+    if (lane.maySend(now, slots.perEndpoint(health, lane.tenantId))) toSend[health].add(lane);
     if (lane.wantsClaim(now, wallNow)) toClaim.add(lane);
     const lookAt = lane.nextLookAt(now, wallNow);
     alarms.set(lane.alarm, lookAt);

@@ -51,6 +51,7 @@ export interface FlightTerms {
 export class Flight extends Exchange {
   readonly #deps: FlightDeps;
   readonly #terms: FlightTerms;
+  readonly tenantId: string;
   readonly #slot: number;
   readonly #id: string;
   #startedAt = 0;
@@ -61,12 +62,9 @@ export class Flight extends Exchange {
     super(deps);
     this.#deps = deps;
     this.#terms = terms;
-    this.#slot = deps.slots.take(terms.health);
+    this.tenantId = terms.lane.tenantId;
+    this.#slot = deps.slots.take(terms.health, this.tenantId);
     this.#id = deps.newId('att');
-  }
-
-  get tenantId(): string {
-    return this.#terms.lane.tenantId;
   }
 
   /**
@@ -163,7 +161,7 @@ export class Flight extends Exchange {
   }
 
   #freePlace(): void {
-    this.#deps.slots.release(this.#terms.health, this.#slot);
+    this.#deps.slots.release(this.#terms.health, this.tenantId, this.#slot);
     this.#deps.wakeUp.soon();
   }
 

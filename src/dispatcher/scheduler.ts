@@ -76,7 +76,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     for (const health of HEALTH_LEVELS) {
       const turns = agenda.toSend[health];
       while (turns.size > 0 && recorder.waiting < MAX_UNCOMMITTED && !slots.full(health)) {
-        const lane = turns.next();
+        const lane = turns.next(slots.hasRoomFor);
         if (lane === null) break;
         // A lane whose health has changed is queued again.
         if (lane.health === health) {
@@ -95,7 +95,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   /** Returns the number of bytes of the body that was sent. */
   function sendOne(lane: Lane, health: Health, now: number): number {
     const { target } = lane;
-    if (target === null || !lane.maySend(now, slots.perEndpoint(health))) return 0;
+    if (target === null || !lane.maySend(now, slots.perEndpoint(health, lane.tenantId))) return 0;
     const delivery = lane.depart(now);
     if (delivery === null) return 0;
     new Flight(flights, { lane, target, delivery, kind: 'queued', health, onOver: null }).depart();

@@ -28,15 +28,17 @@ const MAX_BRISK: Record<Health, number> = { proven: 200, first: 128, further: 64
 /** The slots of all requests in flight. */
 export interface Slots {
   /** Takes a slot; returns the generation to pass to {@link release}. */
-  take(health: Health): number;
-  release(health: Health, generation: number): void;
+  take(health: Health, tenantId: string): number;
+  release(health: Health, tenantId: string, generation: number): void;
   /**
    * Whether no further request of this health may start now; the caller is woken when slots are freed by
    * ageing.
    */
   full(health: Health): boolean;
-  /** Maximum number of requests in flight to one endpoint, for now. */
-  perEndpoint(health: Health): number;
+  /** Whether more slots are free than the tenant has: only then may it take another. */
+  hasRoomFor(tenantId: string): boolean;
+  /** Maximum number of requests in flight to one endpoint of the tenant, for now. */
+  perEndpoint(health: Health, tenantId: string): number;
   readonly taken: number;
 }
 
@@ -45,9 +47,14 @@ export interface Slots {
  * a request that has been in flight for one or two generations while others wait no longer counts, so an
  * endpoint that starts to stall loses its share within half a second. Generations only advance while slots
  * are short, so counting is free otherwise.
+ *
+ * A tenant takes no more than half of what the others leave: five thousand unresponsive endpoints of one tenant took all
+ * slots, and deliveries of others waited for 12 s until the first of these requests timed out.
  */
 export function createSlots(clock: Clock, onFree: () => void): Slots {
   const shares = { proven: newShare(), first: newShare(), further: newShare() };
+  /** Slots taken by each tenant. */
+  const byTenant = new Map<string, number>();
   let taken = 0;
   let generation = 0;
   let aging: Timer | null = null;
@@ -63,17 +70,23 @@ export function createSlots(clock: Clock, onFree: () => void): Slots {
     onFree();
   }
 
+  const takenBy = (tenantId: string) => byTenant.get(tenantId) ?? 0;
+
   return {
     get taken() {
       return taken;
     },
-    take(health) {
+    take(health, tenantId) {
       taken++;
+      byTenant.set(tenantId, takenBy(tenantId) + 1);
       shares[health].current++;
       return generation;
     },
-    release(health, born) {
+    release(health, tenantId, born) {
       taken--;
+      const left = takenBy(tenantId) - 1;
+      if (left > 0) byTenant.set(tenantId, left);
+      else byTenant.delete(tenantId);
       if (born === generation) shares[health].current--;
       else if (born === generation - 1) shares[health].previous--;
     },
@@ -84,13 +97,17 @@ export function createSlots(clock: Clock, onFree: () => void): Slots {
       if (aging === null) aging = clock.after(GENERATION_MS, age);
       return true;
     },
+    hasRoomFor: (tenantId) => takenBy(tenantId) < MAX_IN_FLIGHT - taken,
     /**
-     * Lower for endpoints that do not respond while very many requests are in flight, which takes more than a
-     * hundred such endpoints: they share three quarters of all slots, and the rest is left to the others.
+     * Lower for endpoints that do not respond while very many requests are in flight, which takes dozens of such
+     * endpoints: they share three quarters of all slots, or of the tenant's, and the rest is left to the others.
      */
-    perEndpoint(health) {
-      if (health === 'proven' || taken < MAX_IN_FLIGHT / 2) return IN_FLIGHT_PER_ENDPOINT;
-      return taken < MAX_IN_FLIGHT * 0.75 ? 5 : 1;
+    perEndpoint(health, tenantId) {
+      if (health === 'proven') return IN_FLIGHT_PER_ENDPOINT;
+      const own = takenBy(tenantId);
+      const used = Math.max(taken / MAX_IN_FLIGHT, (2 * own) / (own + MAX_IN_FLIGHT - taken));
+      if (used < 0.5) return IN_FLIGHT_PER_ENDPOINT;
+      return used < 0.75 ? 5 : 1;
     },
   };
 }
@@ -110,8 +127,8 @@ export interface Waiter {
 export interface FairQueue<W extends Waiter> {
   /** Appends to the queue of its tenant; a waiter is queued once, however often it is added. */
   add(waiter: W): void;
-  /** Takes the next waiter; null if none is waiting. */
-  next(): W | null;
+  /** Takes the next waiter of a tenant that may go; null if none is waiting. */
+  next(mayGo?: (tenantId: string) => boolean): W | null;
   /** Number of waiters. */
   readonly size: number;
 }
@@ -124,6 +141,16 @@ export function createFairQueue<W extends Waiter>(): FairQueue<W> {
   const tenants = createFifo<string>();
   const queues = new Map<string, Fifo<W>>();
   const waiting = new Set<W>();
+
+  function nextTenant(mayGo: (tenantId: string) => boolean): string | undefined {
+    for (let left = tenants.size; left > 0; left--) {
+      const tenantId = tenants.shift();
+      if (tenantId === undefined || mayGo(tenantId)) return tenantId;
+      tenants.push(tenantId);
+    }
+    return undefined;
+  }
+
   return {
     get size() {
       return waiting.size;
@@ -139,8 +166,8 @@ export function createFairQueue<W extends Waiter>(): FairQueue<W> {
       }
       queue.push(waiter);
     },
-    next() {
-      const tenantId = tenants.shift();
+    next(mayGo = () => true) {
+      const tenantId = nextTenant(mayGo);
       if (tenantId === undefined) return null;
       const queue = queues.get(tenantId);
       const waiter = queue?.shift() ?? null;

@@ -18,6 +18,14 @@ describe('turns', () => {
     expect(order).toEqual(['a1', 'b1', 'a2', 'b1', 'a3', 'b1', 'a1', 'b1']);
   });
 
+  it('go to the next tenant if one may not go, which then waits', () => {
+    const turns = createFairQueue();
+    for (const id of ['a', 'b']) turns.add(waiter(id, `${id}1`));
+    const isNotA = (tenantId: string) => tenantId !== 'a';
+    expect([turns.next(isNotA)?.endpointId, turns.next(isNotA), turns.size]).toEqual(['b1', null, 1]);
+    expect(turns.next()?.endpointId).toBe('a1');
+  });
+
   it('are given once, however often they are requested', () => {
     const turns = createFairQueue();
     const only = waiter('a', 'a1');

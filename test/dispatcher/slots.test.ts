@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { createSlots, type Health, type Slots } from '../../src/dispatcher/slots.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
-/** Takes slots until none are left, and returns their number. */
-function fill(slots: Slots, health: Health): number {
+/** Takes slots until none are left, one for each of `tenants` in turn; returns their number. */
+function fill(slots: Slots, health: Health, tenants: readonly string[] = ['a']): number {
   const before = slots.taken;
-  while (!slots.full(health)) slots.take(health);
+  for (let n = 0; !slots.full(health); n++) slots.take(health, tenants[n % tenants.length] ?? '');
   return slots.taken - before;
 }
 
@@ -25,13 +25,13 @@ describe('the slots of requests in flight', () => {
   it('are released when a request ends, but not twice if it already counted as stalled', () => {
     const clock = createManualClock();
     const slots = createSlots(clock, () => {});
-    const stalled = slots.take('proven');
+    const stalled = slots.take('proven', 'a');
     fill(slots, 'proven');
     clock.advance(250);
     slots.full('proven');
     clock.advance(250);
     const free = fill(slots, 'proven');
-    slots.release('proven', stalled);
+    slots.release('proven', 'a', stalled);
     expect(slots.full('proven')).toBe(true);
     expect(free).toBeGreaterThan(0);
   });
@@ -48,11 +48,40 @@ describe('the slots of requests in flight', () => {
     const limits = new Set<number>();
     for (let round = 0; round < 200; round++) {
       fill(slots, 'further');
-      limits.add(slots.perEndpoint('further'));
-      expect(slots.perEndpoint('proven')).toBe(20);
+      limits.add(slots.perEndpoint('further', 'another'));
+      expect(slots.perEndpoint('proven', 'another')).toBe(20);
       clock.advance(250);
     }
     expect([...limits]).toEqual([20, 5, 1]);
     expect(slots.taken).toBe(4_096);
+  });
+
+  it('are left to other tenants: one takes another only while more are free than it has', () => {
+    const clock = createManualClock();
+    const slots = createSlots(clock, () => {});
+    const taken = (tenantId: string) => {
+      let count = 0;
+      for (; slots.hasRoomFor(tenantId); count++) slots.take('first', tenantId);
+      return count;
+    };
+    expect([taken('a'), taken('b'), taken('c')]).toEqual([2_048, 1_024, 512]);
+    slots.release('first', 'a', 0);
+    expect([slots.hasRoomFor('a'), slots.hasRoomFor('d')]).toEqual([false, true]);
+  });
+
+  it('are left by a tenant to its own endpoints that respond, too', () => {
+    const slots = createSlots(createManualClock(), () => {});
+    const limits: [number, number][] = [];
+    for (let count = 1; slots.hasRoomFor('a'); count++) {
+      slots.take('further', 'a');
+      const limit = slots.perEndpoint('further', 'a');
+      if (limits.at(-1)?.[1] !== limit) limits.push([count, limit]);
+    }
+    expect(limits).toEqual([
+      [1, 20],
+      [1_024, 5],
+      [1_536, 1],
+    ]);
+    expect([slots.perEndpoint('proven', 'a'), slots.perEndpoint('first', 'b')]).toEqual([20, 5]);
   });
 });
