@@ -33,8 +33,8 @@ export interface FlightTerms {
    * the rate limit.
    */
   kind: 'queued' | 'probe' | 'test';
-  /** The health that its slot is taken for. */
-  health: Health;
+  /** The health that its slot is taken for; null for tests, which do not wait for a slot. */
+  health: Health | null;
   /** Called when the attempt is over and the outcome of its delivery is stored. */
   onOver: ((record: AttemptRecord) => void) | null;
 }

@@ -27,9 +27,9 @@ const MAX_BRISK: Record<Health, number> = { proven: 200, first: 128, further: 64
 
 /** The slots of all requests in flight. */
 export interface Slots {
-  /** Takes a slot; returns the generation to pass to {@link release}. */
-  take(health: Health, tenantId: string): number;
-  release(health: Health, tenantId: string, generation: number): void;
+  /** Takes a slot, for null outside the shares; returns the generation to pass to {@link release}. */
+  take(health: Health | null, tenantId: string): number;
+  release(health: Health | null, tenantId: string, generation: number): void;
   /**
    * Whether no further request of this health may start now; the caller is woken when slots are freed by
    * ageing.
@@ -79,7 +79,7 @@ export function createSlots(clock: Clock, onFree: () => void): Slots {
     take(health, tenantId) {
       taken++;
       byTenant.set(tenantId, takenBy(tenantId) + 1);
-      shares[health].current++;
+      if (health !== null) shares[health].current++;
       return generation;
     },
     release(health, tenantId, born) {
@@ -87,6 +87,7 @@ export function createSlots(clock: Clock, onFree: () => void): Slots {
       const left = takenBy(tenantId) - 1;
       if (left > 0) byTenant.set(tenantId, left);
       else byTenant.delete(tenantId);
+      if (health === null) return;
       if (born === generation) shares[health].current--;
       else if (born === generation - 1) shares[health].previous--;
     },

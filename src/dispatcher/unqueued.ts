@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { AttemptRecord, ClaimedDelivery } from '../model/delivery.ts';
 import { toBodyBytes } from '../model/delivery.ts';
+import { DomainError } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 import type { Agenda } from './agenda.ts';
@@ -92,9 +93,13 @@ export interface TestSendDeps {
   flights: FlightDeps;
 }
 
-/** Sends tests immediately, within the rate limit and outside the queue of the endpoint. */
+/**
+ * Sends tests immediately, within the rate limit and outside the queue of the endpoint. They take no slots of a health:
+ * tests of unresponsive endpoints, hundreds a second, would leave none for the first deliveries to other endpoints.
+ */
 export function createSendTest({ store, clock, agenda, prepare, flights }: TestSendDeps): SendTest {
   return async ({ endpoint, deliveryId, body, eventType = 'webhook.test' }) => {
+    if (!flights.slots.hasRoomFor(endpoint.tenantId)) throw busy();
     const lane = agenda.lane(endpoint.id, endpoint.tenantId);
     const now = clock.monotonic();
     lane.throttle.setLimit(endpoint.settings.rate_limit_per_minute);
@@ -105,7 +110,7 @@ export function createSendTest({ store, clock, agenda, prepare, flights }: TestS
       ...{ id: deliveryId, ...toBodyBytes(body), attempt: 1, attemptsInCycle: 0, eventType },
     };
     const target = prepare(endpoint);
-    const terms = { lane, target, delivery, kind: 'test', health: 'first', onOver: resolve } as const;
+    const terms = { lane, target, delivery, kind: 'test', health: null, onOver: resolve } as const;
     const flight = new Flight(flights, terms);
     try {
       // Stored first, so that it counts towards the rate limit after a restart, too: it may have been sent.
@@ -117,4 +122,9 @@ export function createSendTest({ store, clock, agenda, prepare, flights }: TestS
     flight.depart();
     return { kind: 'sent', record: await promise };
   };
+}
+
+function busy(): DomainError {
+  const detail = 'Too many requests to your endpoints are in progress. Nothing was sent.';
+  return new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: 1 });
 }

@@ -42,6 +42,15 @@ describe('the slots of requests in flight', () => {
     expect([slots.full('further'), slots.full('first'), slots.full('proven')]).toEqual([true, true, false]);
   });
 
+  it('of tests take none from deliveries, however many there are, but count for the tenant', () => {
+    const slots = createSlots(createManualClock(), () => {});
+    const generations = Array.from({ length: 2_048 }, () => slots.take(null, 'a'));
+    expect([slots.full('first'), slots.taken, slots.hasRoomFor('a')]).toEqual([false, 2_048, false]);
+    for (const generation of generations) slots.release(null, 'a', generation);
+    const deliveries = fill(slots, 'first');
+    expect([slots.taken, slots.hasRoomFor('a')]).toEqual([deliveries, true]);
+  });
+
   it('become scarce only for endpoints that do not respond when thousands of requests are stalled', () => {
     const clock = createManualClock();
     const slots = createSlots(clock, () => {});
