@@ -4,7 +4,8 @@ import { smallestOf } from '../../lib/lists.ts';
 import { withoutTrailingSlashes } from '../../lib/text.ts';
 import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { htmlToText } from '../html-text.ts';
-import { demandSuccess, holdsEnough, type Reader, type ReadingTask } from '../reader.ts';
+import { type ListPage, readNewestFirst } from '../newest-first.ts';
+import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import { readTime, type SourceItem } from '../source-item.ts';
 
 const MAX_PAGES = 10;
@@ -112,34 +113,31 @@ export const discourseFound = jsonParser('discourse_found', foundSchema, (found,
 export const readDiscourse: Reader = async (task) => {
   const { query, url } = task.source.settings;
   const base = withoutTrailingSlashes(url ?? '');
-  let items: SourceItem[] = [];
-  let before: number | null = null;
-  for (let page = 1; page <= MAX_PAGES; page++) {
-    const { items: shown, more } =
-      query === null ? await latest(task, base, before) : await search(task, base, query, page);
-    items = items.concat(shown);
-    before = smallestOf(shown.map(({ id }) => Number(id)));
-    const continues = shown.every(
-      ({ id, postedAt }) => task.isNew(id) && (postedAt ?? task.oldest) >= task.oldest,
-    );
-    if (shown.length === 0 || !more || !continues || holdsEnough(items)) break;
-  }
-  return { items, position: {} };
+  return readNewestFirst(task, MAX_PAGES, (at) =>
+    query === null ? latest(task, base, at) : search(task, { base, query, page: Number(at ?? 1) }),
+  );
 };
 
 /** A page of all posts, newest first, before an ID. */
-async function latest({ web, parse }: ReadingTask, base: string, before: number | null) {
+async function latest({ web, parse }: ReadingTask, base: string, before: string | null): Promise<ListPage> {
   const address = `${base}/posts.json${before === null ? '' : `?before=${before}`}`;
   const answer = demandSuccess(await web.read(address, { accept: 'application/json' }));
-  return { items: await parse(discourseLatest, answer, { base }), more: true };
+  const items = await parse(discourseLatest, answer, { base });
+  const next = String(smallestOf(items.map(({ id }) => Number(id))));
+  return { items, next: next === before ? null : next };
 }
 
-async function search({ web, parse, oldest }: ReadingTask, base: string, query: string, page: number) {
+/** A page of a search, which has ten. */
+async function search(
+  { web, parse, oldest }: ReadingTask,
+  { base, query, page }: { base: string; query: string; page: number },
+): Promise<ListPage> {
   const address = new URL(`${base}/search.json`);
   const q = `${query} after:${toIso(oldest).slice(0, 10)} order:latest`;
   address.search = new URLSearchParams({ q, page: String(page) }).toString();
   const answer = demandSuccess(await web.read(address.href, { accept: 'application/json' }));
-  return parse(discourseFound, answer, { base });
+  const { items, more } = await parse(discourseFound, answer, { base });
+  return { items, next: more && page < MAX_PAGES ? String(page + 1) : null };
 }
 
 function toItem(post: DiscoursePost, base: string): SourceItem {

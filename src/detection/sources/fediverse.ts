@@ -2,10 +2,13 @@ import { z } from 'zod';
 import { withoutTrailingSlashes } from '../../lib/text.ts';
 import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { htmlToText } from '../html-text.ts';
-import { demandSuccess, holdsEnough, type Reader } from '../reader.ts';
+import { isRestLost, readNewestFirst } from '../newest-first.ts';
+import { demandSuccess, holdsEnough, type Reader, type ReadingTask } from '../reader.ts';
 import { readTime, type SourceItem } from '../source-item.ts';
 
 const MASTODON_PAGE = 40;
+/** Instances may return fewer statuses per page than requested: some at most 20, others leave hidden ones out. */
+const SMALLEST_PAGE = 15;
 const MAX_PAGES = 10;
 
 const statusSchema = z.object({
@@ -27,32 +30,61 @@ export const mastodonStatuses = jsonParser('mastodon_statuses', listOf(statusSch
   count: statuses.length,
 }));
 
+/** What a run left unread: statuses after `since`, below `below`. When it is done, reading continues after `newest`. */
+const restSchema = z.object({ since: z.string(), below: z.string(), newest: z.string() });
+
+/** Where reading starts: at the rest of the previous run, or after the newest status that was read. */
+function startOf({ source, position: { cursor } }: ReadingTask) {
+  const rest = restOf(cursor);
+  if (rest !== null && !isRestLost(source)) return rest;
+  const newest = rest?.newest ?? cursor;
+  return { since: newest, below: null, newest };
+}
+
+/** Null if the cursor is the ID of a status, which an instance may choose as it likes. */
+function restOf(cursor: string | null): z.infer<typeof restSchema> | null {
+  try {
+    return restSchema.safeParse(JSON.parse(cursor ?? '')).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
 /**
  * Reads public posts with a tag, as an instance sees them
  * (https://docs.joinmastodon.org/methods/timelines/#tag).
  */
-export const readMastodon: Reader = async ({ source, position, web, parse, oldest }) => {
+export const readMastodon: Reader = async (task) => {
+  const { source, web, parse, oldest } = task;
   const { url, tag } = source.settings;
   const base = withoutTrailingSlashes(url ?? '');
+  const start = startOf(task);
+  let { newest } = start;
+  let below: string | null = start.below;
   let items: SourceItem[] = [];
-  let newest = position.cursor ?? null;
-  let below: string | null = null;
-  for (let page = 0; page < MAX_PAGES; page++) {
+  let pages = 0;
+  do {
     const address = new URL(`${base}/api/v1/timelines/tag/${encodeURIComponent(tag ?? '')}`);
     address.search = new URLSearchParams({
       limit: String(MASTODON_PAGE),
-      ...(position.cursor ? { since_id: position.cursor } : {}),
+      ...(start.since ? { since_id: start.since } : {}),
       ...(below === null ? {} : { max_id: below }),
     }).toString();
     const answer = demandSuccess(await web.read(address.href, { accept: 'application/json' }));
     const shown = await parse(mastodonStatuses, answer, null);
     items = items.concat(shown.items);
-    if (page === 0) newest = shown.newest ?? newest;
-    below = shown.oldest;
-    const continues = shown.items.every(({ postedAt }) => (postedAt ?? oldest) >= oldest);
-    if (shown.count < MASTODON_PAGE || below === null || !continues || holdsEnough(items)) break;
-  }
-  return { items, position: { cursor: newest } };
+    if (below === null) newest = shown.newest ?? newest;
+    const isLast = shown.count < SMALLEST_PAGE || shown.oldest === below;
+    const isOld = shown.items.some(({ postedAt }) => (postedAt ?? oldest) < oldest);
+    below = isLast || isOld ? null : shown.oldest;
+    pages++;
+  } while (below !== null && pages < MAX_PAGES && !holdsEnough(items));
+  // Of a timeline that was never read before, no more than these pages.
+  const since = start.since ?? (pages < MAX_PAGES ? '0' : null);
+  const isDone = !items.some(({ id }) => task.isNew(id));
+  if (below === null || newest === null || since === null || isDone)
+    return { items, position: { cursor: newest } };
+  return { items, position: { cursor: JSON.stringify({ since, below, newest }) }, more: true };
 };
 
 function toItem(status: z.infer<typeof statusSchema>): SourceItem {
@@ -101,11 +133,12 @@ export const lemmyPosts = jsonParser('lemmy_posts', answerSchema, ({ posts }, { 
 );
 
 /** Reads the newest posts of a Lemmy instance, or those that contain the words of a query. */
-export const readLemmy: Reader = async ({ source, web, parse, oldest, isNew }) => {
+export const readLemmy: Reader = async (task) => {
+  const { source, web, parse } = task;
   const { url, query } = source.settings;
   const base = withoutTrailingSlashes(url ?? '');
-  let items: SourceItem[] = [];
-  for (let page = 1; page <= MAX_PAGES; page++) {
+  return readNewestFirst(task, MAX_PAGES, async (at) => {
+    const page = Number(at ?? 1);
     const address = new URL(`${base}/api/v3/${query === null ? 'post/list' : 'search'}`);
     address.search = new URLSearchParams({
       ...(query === null ? {} : { q: query }),
@@ -116,10 +149,7 @@ export const readLemmy: Reader = async ({ source, web, parse, oldest, isNew }) =
       page: String(page),
     }).toString();
     const answer = demandSuccess(await web.read(address.href, { accept: 'application/json' }));
-    const posts = await parse(lemmyPosts, answer, { base });
-    items = items.concat(posts);
-    const continues = posts.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
-    if (posts.length < LEMMY_PAGE || !continues || holdsEnough(items)) break;
-  }
-  return { items, position: {} };
+    const items = await parse(lemmyPosts, answer, { base });
+    return { items, next: items.length < LEMMY_PAGE ? null : String(page + 1) };
+  });
 };

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { htmlToText } from '../html-text.ts';
-import { demandSuccess, holdsEnough, type Reader } from '../reader.ts';
+import { readNewestFirst } from '../newest-first.ts';
+import { demandSuccess, type Reader } from '../reader.ts';
 import { readTime, type SourceItem } from '../source-item.ts';
 
-/** Maximum number of pages with 25 stories each, read until a story is known or too old. */
+/** Maximum number of pages per run, with 25 stories each. */
 const MAX_PAGES = 8;
 
 const storySchema = z.object({
@@ -29,20 +30,18 @@ export const lobstersStories = jsonParser(
 /**
  * Reads the newest stories of Lobsters, or those with a tag. The URL of an item is that of the discussion.
  */
-export const readLobsters: Reader = async ({ source, web, parse, sites, oldest, isNew }) => {
+export const readLobsters: Reader = async (task) => {
+  const { source, web, parse, sites } = task;
   const { tag } = source.settings;
   const path = tag === null ? '/newest' : `/t/${encodeURIComponent(tag)}`;
-  let items: SourceItem[] = [];
-  for (let page = 1; page <= MAX_PAGES; page++) {
+  return readNewestFirst(task, MAX_PAGES, async (at) => {
+    const page = Number(at ?? 1);
     const address = `${sites.lobsters}${path}${page === 1 ? '' : `/page/${page}`}.json`;
     const answer = await web.read(address, { accept: 'application/json' });
-    if (page > 1 && answer.status === 404) break;
-    const stories = await parse(lobstersStories, demandSuccess(answer), { site: sites.lobsters });
-    items = items.concat(stories);
-    const continues = stories.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
-    if (stories.length === 0 || !continues || holdsEnough(items)) break;
-  }
-  return { items, position: {} };
+    if (page > 1 && answer.status === 404) return { items: [], next: null };
+    const items = await parse(lobstersStories, demandSuccess(answer), { site: sites.lobsters });
+    return { items, next: String(page + 1) };
+  });
 };
 
 function toItem(story: z.infer<typeof storySchema>, site: string): SourceItem {

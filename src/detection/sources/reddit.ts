@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import type { SourceQuota } from '../../model/source.ts';
 import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
-import { demandSuccess, holdsEnough, type Reader, type ReadingTask } from '../reader.ts';
+import { readNewestFirst } from '../newest-first.ts';
+import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import { SourceFault, type SourceItem } from '../source-item.ts';
 import type { FetchedPage } from '../web.ts';
 
@@ -38,33 +40,27 @@ export const redditPosts = jsonParser('reddit_posts', listingSchema, ({ data: { 
  * (https://www.reddit.com/dev/api).
  */
 export const readReddit: Reader = async (task) => {
-  const { source, web, parse, sites, oldest, now, isNew } = task;
+  const { source, web, parse, sites, now } = task;
   const { subreddit, query } = source.settings;
   const path = `/r/${encodeURIComponent(subreddit ?? '')}/${query === null ? 'new' : 'search'}`;
   const headers = { authorization: `Bearer ${await logIn(task)}` };
-  let items: SourceItem[] = [];
-  let after = '';
-  let quota = null;
-  for (let page = 0; page < MAX_PAGES; page++) {
+  let quota: SourceQuota | null = null;
+  const reading = await readNewestFirst(task, MAX_PAGES, async (at) => {
     const address = new URL(`${sites.reddit}${path}`);
     address.search = new URLSearchParams({
       ...(query === null ? {} : { q: query, restrict_sr: '1', sort: 'new' }),
       limit: String(PAGE),
       raw_json: '1',
-      ...(after === '' ? {} : { after }),
+      ...(at === null ? {} : { after: at }),
     }).toString();
     const answer = demandSuccess(
       await web.read(address.href, { accept: 'application/json', headers, scopes: [appOf(task)] }),
     );
     quota = quotaOf(answer, now) ?? quota;
-    const listing = await parse(redditPosts, answer, null);
-    const posts = listing.items;
-    items = items.concat(posts);
-    after = listing.after;
-    const continues = posts.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
-    if (after === '' || posts.length === 0 || !continues || holdsEnough(items)) break;
-  }
-  return { items, position: {}, quota };
+    const { items, after } = await parse(redditPosts, answer, null);
+    return { items, next: after || null };
+  });
+  return { ...reading, quota };
 };
 
 async function logIn(task: ReadingTask): Promise<string> {
