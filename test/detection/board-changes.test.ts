@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { boundedItem, toolsNamed } from '../../src/detection/documents/parser.ts';
 import { type SourceItem, toPost } from '../../src/detection/source-item.ts';
-import { boardChanges } from '../../src/detection/sources/job-boards.ts';
+import { boardChanges } from '../../src/detection/sources/board-changes.ts';
 import { createHarness, settings, wanting } from './harness.ts';
 
 const AT = { now: 1_000, platform: 'lever', company: 'acme' };
@@ -80,18 +80,28 @@ test('the text of a job lists the tools it names in their official spelling', ()
   expect(toPost(boundedItem(post))?.text).not.toContain('Tools:');
 });
 
-test('remembers at most two million characters of a board, and compares the jobs that fit', () => {
+test('remembers all jobs of a board, those with long URLs and titles in less detail', () => {
   const jobs = Array.from({ length: 2_900 }, (_, n) =>
-    job(`${n}-${'x'.repeat(250)}`, { url: 'u'.repeat(1_500) }),
+    job(`${n}-${'x'.repeat(250)}`, { title: `${n} ${'t'.repeat(280)}`, url: 'u'.repeat(1_500) }),
   );
   const first = boardChanges(null, jobs, AT);
   expect(first.cursor.length).toBeLessThanOrEqual(2 * 1024 * 1024);
+  const changed = jobs.map((each) => ({ ...each, title: 'Head of Sales' }));
+  expect(boardChanges(first.cursor, changed, AT).items).toHaveLength(2_900);
   // The next run has other jobs: those that are missing are remembered, too.
   const others = jobs.map((each) => ({ ...each, id: `other ${each.id}` }));
   const second = boardChanges(first.cursor, others, AT);
   expect(second.cursor.length).toBeLessThanOrEqual(2 * 1024 * 1024);
   expect(second.items).toEqual([]);
-  const changed = jobs.map((each) => ({ ...each, title: 'Head of Sales' }));
-  const known = Object.keys(JSON.parse(first.cursor) as object).length;
-  expect(boardChanges(first.cursor, changed, AT).items).toHaveLength(known);
+  const third = boardChanges(second.cursor, others, AT);
+  expect(third.items).toHaveLength(2_900);
+  expect(third.items[2_899]?.title).toMatch(/^Closed: 2899 t+$/);
+});
+
+test('jobs with long IDs that an earlier version remembered are not closed', () => {
+  const id = 'x'.repeat(100);
+  const first = boardChanges(null, [job('1')], AT);
+  const known: object = JSON.parse(first.cursor);
+  const earlier = JSON.stringify({ [id]: Object.values(known)[0] });
+  expect(boardChanges(earlier, [job(id)], AT).isUnsure).toBe(false);
 });
