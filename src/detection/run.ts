@@ -10,7 +10,7 @@ import { type IntakeDeps, planPosts } from '../signals/plan-posts.ts';
 import { openSecrets } from '../signals/source-management.ts';
 import type { CommittedSignal, NewSignal } from '../store/signal-store.ts';
 import type { ClaimedSource, SourceRun } from '../store/source-store.ts';
-import { deliveryCount, MOST_DELIVERIES_A_COMMIT } from '../webhooks/fan-out.ts';
+import { inCommits } from '../webhooks/fan-out.ts';
 import { type Documents, TOO_COSTLY } from './documents/documents.ts';
 import { orAborted } from './host-gate.ts';
 import { advanced, type MarkedItem, markItems, marksOf, partOf, unseen } from './memory.ts';
@@ -214,8 +214,9 @@ async function matchInParts(
       if (signals.length > 0) matched++;
       waiting = waiting.concat(signals);
     }
-    for (let part = partOfCommit(waiting); part.length < waiting.length; part = partOfCommit(waiting)) {
-      waiting = waiting.slice(part.length);
+    const parts = inCommits(waiting, SIGNALS_AT_ONCE);
+    waiting = parts.pop() ?? [];
+    for (const part of parts) {
       const committed = await deps.store.addRunSignals({ sourceId: source.id, token }, part);
       if (committed === null) return null;
       const made = newOf(part, committed);
@@ -224,16 +225,6 @@ async function matchInParts(
     }
   }
   return { signals: waiting, compared, matched, added };
-}
-
-/** The first signals, as many as fit into one commit. */
-function partOfCommit(signals: readonly NewSignal[]): NewSignal[] {
-  let deliveries = 0;
-  const end = signals.slice(0, SIGNALS_AT_ONCE).findIndex((signal, i) => {
-    deliveries += deliveryCount([signal]);
-    return i > 0 && deliveries > MOST_DELIVERIES_A_COMMIT;
-  });
-  return signals.slice(0, end === -1 ? SIGNALS_AT_ONCE : end);
 }
 
 function newOf(signals: readonly NewSignal[], committed: readonly CommittedSignal[] | null): NewSignal[] {

@@ -2,22 +2,22 @@ import { createHash } from 'node:crypto';
 import { requireRoom } from '../accounts/plans.ts';
 import { DAY_MS, toIso } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
+import { addAll } from '../lib/lists.ts';
 import type { SeededRandom } from '../lib/secret-box.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { DomainError, type Fault, storageFaultOf } from '../model/errors.ts';
 import { JOB_MS, type Job, type JobResult } from '../model/job.ts';
 import type { Explanation, ObservedPost, Signal } from '../model/signal.ts';
 import { editedSignal } from '../rules/signals.ts';
-import type { CommittedSignal, NewSignal, OutdatedSignal, SignalEdit } from '../store/signal-store.ts';
+import type {
+  CommittedSignal,
+  EditedSignal,
+  NewSignal,
+  OutdatedSignal,
+  SignalEdit,
+} from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
-import {
-  deliveryCount,
-  listReceivers,
-  MOST_DELIVERIES_A_COMMIT,
-  newHotEvents,
-  reserveNothing,
-  storeSignals,
-} from '../webhooks/fan-out.ts';
+import { inCommits, listReceivers, newHotEvents, reserveNothing, storeSignals } from '../webhooks/fan-out.ts';
 import type { Encoding } from './encoder/encoder.ts';
 import {
   EVERY_POST,
@@ -45,12 +45,9 @@ export type ObservedResult =
     }
   | { status: 'rejected'; errors: Fault[] };
 
-/** A post may match a thousand profiles: 25 such posts in one commit blocked the process for 1.3 s. */
-const MOST_SIGNALS_A_COMMIT = 250;
-
 /**
- * Scores posts and stores their signals with all resulting events and deliveries before it returns, those of
- * one post in one commit. A post creates a signal for each active profile that it matches (warm or better),
+ * Scores posts and stores their signals with all resulting events and deliveries before it returns, each signal
+ * with its own in one commit. A post creates a signal for each active profile that it matches (warm or better),
  * and at least one, for the best profile.
  * @throws DomainError `PLAN_REQUIRED` if the plan's quota is used up, `UNAVAILABLE` if the posts would wait
  * too long for the encoder; in both cases, nothing is stored
@@ -90,36 +87,9 @@ async function observeInPieces(
       planning.catch(() => {}); // rethrown in turn, unless the previous piece failed
     }
     const via = posts.length > 1 ? 'batch' : 'post';
-    for (const part of commitsOf(pieces[place] ?? [], planned)) {
-      results.push(await storePlanned(deps, tenantId, { ...part, via }));
-    }
+    results.push(await storePlanned(deps, tenantId, { posts: pieces[place] ?? [], planned, via }));
   }
   return results.flat();
-}
-
-/** Groups posts into commits: each of their signals is copied to the writer, 2 to 4 KB. */
-function commitsOf(posts: readonly ObservedPost[], planned: readonly PlannedPost[]) {
-  const commits: { posts: ObservedPost[]; planned: PlannedPost[] }[] = [];
-  let filled = 0;
-  for (const [place, post] of posts.entries()) {
-    const plan = planned[place] ?? { signals: [], errors: [] };
-    const share = shareOfCommit(plan);
-    filled += share;
-    const last = commits.at(-1);
-    if (last !== undefined && filled <= 1) {
-      last.posts.push(post);
-      last.planned.push(plan);
-    } else {
-      commits.push({ posts: [post], planned: [plan] });
-      filled = share;
-    }
-  }
-  return commits;
-}
-
-/** The part of a commit that the signals of a post fill. */
-function shareOfCommit({ signals }: PlannedPost): number {
-  return Math.max(signals.length / MOST_SIGNALS_A_COMMIT, deliveryCount(signals) / MOST_DELIVERIES_A_COMMIT);
 }
 
 async function storePlanned(
@@ -127,16 +97,20 @@ async function storePlanned(
   tenantId: string,
   { posts, planned, via }: { posts: readonly ObservedPost[]; planned: readonly PlannedPost[]; via: WayIn },
 ): Promise<ObservedResult[]> {
-  const signals = planned.flatMap((plan) => plan.signals);
   const { store, reserve = reserveNothing } = deps;
-  const committed = await storeSignals({ store, reserve }, signals);
-  // Counted per commit, not once per batch: the last signals of a large batch are stored seconds later.
-  const made = signals.filter((_, i) => committed[i]?.status === 'created');
-  deps.intakeTally?.countSignals(via, made);
+  const committed: CommittedSignal[] = [];
+  for (const signals of inCommits(planned.flatMap((plan) => plan.signals))) {
+    const some = await storeSignals({ store, reserve }, signals);
+    // Counted per commit, not once per batch: the last signals of a large batch are stored seconds later.
+    deps.intakeTally?.countSignals(
+      via,
+      signals.filter((_, i) => some[i]?.status === 'created'),
+    );
+    addAll(committed, some);
+  }
 
-  const results = [...committed];
-  const stored = planned.map(({ signals }) => results.splice(0, signals.length));
-  const edited = await storeEdits(deps, tenantId, editsOf(posts, planned, stored));
+  const stored = planned.map(({ signals }) => committed.splice(0, signals.length));
+  const edited = await storeEdits(deps, tenantId, await editsOf(deps, tenantId, { posts, planned, stored }));
   return planned.map(({ errors }, place): ObservedResult => {
     if (errors.length > 0) return { status: 'rejected', errors };
     const own = stored[place] ?? [];
@@ -164,21 +138,40 @@ interface Edit {
  * The stored signals that the posts change. If a batch contains several texts of one post, the last one
  * counts.
  */
-function editsOf(
-  posts: readonly ObservedPost[],
-  planned: readonly PlannedPost[],
-  stored: readonly CommittedSignal[][],
-): Edit[] {
+async function editsOf(
+  deps: IntakeDeps,
+  tenantId: string,
+  {
+    posts,
+    planned,
+    stored,
+  }: {
+    posts: readonly ObservedPost[];
+    planned: readonly PlannedPost[];
+    stored: readonly CommittedSignal[][];
+  },
+): Promise<Edit[]> {
   const edits = new Map<string, Edit>();
   for (const [place, post] of posts.entries()) {
-    for (const { id, outdated = [] } of stored[place] ?? []) {
-      edits.delete(id); // its stored text is that of this post, unless it is listed as outdated
-      for (const each of outdated) {
-        edits.set(each.id, { place, post, scored: planned[place]?.signals ?? [], outdated: each });
-      }
-    }
+    const own = stored[place] ?? [];
+    for (const { id } of own) edits.delete(id); // its stored text is that of this post, unless it is outdated
+    if (!own.some(({ isEdited }) => isEdited)) continue;
+    for (const outdated of await outdatedBy(deps, tenantId, post))
+      edits.set(outdated.id, { place, post, scored: planned[place]?.signals ?? [], outdated });
   }
   return [...edits.values()];
+}
+
+/** The stored signals of a post, for any profile, whose text differs from the current one. */
+async function outdatedBy(
+  { store }: IntakeDeps,
+  tenantId: string,
+  post: ScopedPost,
+): Promise<OutdatedSignal[]> {
+  const { platform, external_id: shownId = '', text } = post;
+  if (shownId === '') return [];
+  const externalId = storedIdOf(post) ?? shownId;
+  return await store.findOutdatedSignals({ tenantId, platform: platform.name, shownId, externalId, text });
 }
 
 /** Updates the signals of posts that were stored with a different text; all others stay as they are. */
@@ -190,23 +183,14 @@ export async function storeEditedPosts(
   const nextTurn = createYielder(deps.clock);
   for (const post of posts) {
     await nextTurn(); // a lookup in SQLite does not yield: two thousand posts took a tenth of a second
-    const { platform, external_id: shownId = '', text } = post;
-    if (shownId === '') continue;
-    const stored = {
-      tenantId,
-      platform: platform.name,
-      shownId,
-      externalId: storedIdOf(post) ?? shownId,
-      text,
-    };
-    const outdated = await deps.store.findOutdatedSignals(stored);
+    const outdated = await outdatedBy(deps, tenantId, post);
     const edits = outdated.map((each): Edit => ({ place: 0, post, scored: [], outdated: each }));
     await storeEdits(deps, tenantId, edits);
   }
 }
 
 /**
- * Updates stored signals with the current text of their posts, in one commit. If a signal's profile does not
+ * Updates stored signals with the current text of their posts. If a signal's profile does not
  * match the new text, the text is scored for that profile, too. Signals of inactive profiles stay as they
  * are.
  */
@@ -219,8 +203,10 @@ async function storeEdits(
   const { store, clock, newId, trace = null } = deps;
   const receivers = await listReceivers(deps, tenantId);
   const now = clock.now();
+  const nextTurn = createYielder(clock);
   const changes: (SignalEdit & { place: number })[] = [];
   for (const { place, post, scored, outdated } of edits) {
+    await nextTurn();
     const { id, profileId } = outdated;
     const edit =
       scored.find((signal) => signal.profileId === profileId) ??
@@ -232,7 +218,13 @@ async function storeEdits(
     const events = newHotEvents(after, { tenantId, now, newId, receivers, trace, story });
     changes.push({ place, now, signal: { ...edit, id, wire: JSON.stringify(after), events } });
   }
-  const edited = await store.editSignals(changes.map(({ place: _, ...change }) => change));
+  const edited: EditedSignal[] = [];
+  let next = 0;
+  for (const { length } of inCommits(changes.map(({ signal }) => signal))) {
+    const some = changes.slice(next, next + length).map(({ place: _, ...change }) => change);
+    addAll(edited, await store.editSignals(some));
+    next += length;
+  }
   return changes.flatMap(({ place }, i) => {
     const { id, wire, isChanged } = edited[i] ?? { id: '', wire: null, isChanged: false };
     return isChanged && wire !== null ? [{ place, id, wire }] : [];

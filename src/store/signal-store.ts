@@ -42,8 +42,8 @@ export interface CommittedSignal {
   status: 'created' | 'duplicate';
   id: string;
   wire: string;
-  /** Stored signals of the same post, by external id, with a different text; omitted if there are none. */
-  outdated?: OutdatedSignal[];
+  /** True if there are stored signals of the same post, by external id, with a different text; otherwise omitted. */
+  isEdited?: true;
 }
 
 /** A stored signal whose post was edited. */

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
+import { defaultProfile } from '../../src/model/icp.ts';
 import { type ObservedPost, observedPostSchema, signalSchema } from '../../src/model/signal.ts';
 import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
 import { observePosts } from '../../src/signals/intake.ts';
@@ -224,4 +225,72 @@ test('posts to many endpoints share a commit with few others', async () => {
   }));
   await observe(...posts);
   expect(commits).toEqual([2, 2, 1]);
+});
+
+/** A post with a text of that length, and its profiles, which it is cold for. */
+async function postForMany(profiles: number, chars: number) {
+  for (let n = 0; n < profiles; n++) {
+    const profile = {
+      ...defaultProfile(`icp_${n}`, 'ten_a', 0),
+      name: `P${n}`,
+      thresholds: { hot: 99, warm: 1 },
+    };
+    await store.createProfile(profile, 1_000, 1_000);
+  }
+  return { text: `${HOT} `.padEnd(chars, 'and more '), external_id: 'x1' };
+}
+
+test('a long post for many profiles is stored in several commits, and so is its edit', async () => {
+  const post = await postForMany(29, 20_000);
+  const [first] = await observe(post);
+  expect(first?.status).toBe('created');
+  expect(commits).toEqual([5, 5, 5, 5, 5, 4]);
+  const edits: number[] = [];
+  const { editSignals } = store;
+  store.editSignals = (some) => {
+    edits.push(some.length);
+    return editSignals(some);
+  };
+  const [edited] = await observe({ ...post, text: `Edit. ${post.text}`.slice(0, 20_000) });
+  expect(edited).toMatchObject({ status: 'duplicate', isUpdated: true, signals: { length: 29 } });
+  expect(edits).toEqual([5, 5, 5, 5, 5, 4]);
+});
+
+test('an edit of a post with many signals lists them once, not once for each of them', async () => {
+  const post = await postForMany(60, 500);
+  await observe(post);
+  let bytes = 0;
+  const { commitSignals, findOutdatedSignals } = store;
+  store.commitSignals = async (signals) => {
+    const stored = await commitSignals(signals);
+    bytes += JSON.stringify(stored).length;
+    return stored;
+  };
+  const lists: number[] = [];
+  store.findOutdatedSignals = async (of) => {
+    const outdated = await findOutdatedSignals(of);
+    lists.push(outdated.length);
+    return outdated;
+  };
+  const [edited] = await observe({ ...post, text: `Edit. ${post.text}` });
+  expect(edited).toMatchObject({ isUpdated: true, signals: { length: 61 } });
+  expect(lists).toEqual([61]);
+  expect(bytes).toBeLessThan(61 * 4_000);
+  expect(await store.findOutdatedSignals({ ...EDITED, text: `Edit. ${post.text}` })).toEqual([]);
+});
+
+const EDITED = { tenantId: 'ten_a', platform: 'reddit', shownId: 'x1', externalId: 'x1' };
+
+test('of several texts of a post in one batch, the last one is stored', async () => {
+  await observe({ text: HOT, external_id: 'x1' });
+  const texts = [`Edit 1. ${HOT}`, HOT, `Edit 2. ${HOT}`];
+  const results = await observe(...texts.map((text) => ({ text, external_id: 'x1' })));
+  expect(results.map((result) => result.status === 'duplicate' && result.isUpdated)).toEqual([
+    false,
+    false,
+    true,
+  ]);
+  expect(await store.findOutdatedSignals({ ...EDITED, text: `Edit 2. ${HOT}` })).toEqual([]);
+  await observe({ text: `Edit 3. ${HOT}`, external_id: 'x1' }, { text: `Edit 2. ${HOT}`, external_id: 'x1' });
+  expect(await store.findOutdatedSignals({ ...EDITED, text: `Edit 2. ${HOT}` })).toEqual([]);
 });
