@@ -1,6 +1,5 @@
 import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
 import type { KeyProof } from '../../lib/secret-box.ts';
-import { translateFault } from '../commit-batch.ts';
 import { createCommitMeter } from '../commit-meter.ts';
 import { StoreOpenError } from '../errors.ts';
 import { createMethods } from '../methods.ts';
@@ -15,9 +14,10 @@ import { createWriter } from '../writer.ts';
 import { dropAttemptDays, makeAttemptDays } from './attempt-days.ts';
 import { createCommitter } from './commit.ts';
 import { type Connection, type ConnectionConfig, connect, connectLater } from './connection.ts';
-import { codeOf, connectionRefusalOf, faultOfPostgres, isConnectionLost } from './faults.ts';
+import { connectionRefusalOf, faultOfPostgres } from './faults.ts';
 import { migrate } from './migrate.ts';
 import { createNodes, type Nodes } from './nodes.ts';
+import { createReadPool } from './read-pool.ts';
 import { createReceiverCache } from './reads/endpoints.ts';
 import { createNewestStored } from './reads/events.ts';
 import { createReads } from './reads.ts';
@@ -287,94 +287,4 @@ function explained(error: unknown, address = 'DATABASE_URL'): unknown {
     `The PostgreSQL server cannot be reached${code === '' ? '' : ` (${code})`}. Start it, or correct host and port in ${address}.`,
     error,
   );
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: a read takes what its own type says
-type Reads = Record<string, (...args: any[]) => Promise<unknown>>;
-
-/** The maximum number of connections that reads share. A further one is opened only if all others are busy. */
-const MOST_CONNECTIONS = 8;
-/** How long no further connection is opened after the server refused one because it has too many. */
-const ENOUGH_MS = 10_000;
-const TOO_MANY = '53300';
-
-interface Line {
-  db: Connection;
-  reads: Reads;
-  busy: number;
-}
-
-/** Reads over several connections. */
-interface ReadPool<R> {
-  reads: R;
-  close(): Promise<void>;
-}
-
-/**
- * Runs each read on the least busy connection. A read whose connection is lost is retried, at most once per possible
- * connection: a restart of the server closes all idle ones. A server that refuses connections ends the retries, except if
- * it has too many: the read then shares one of the others.
- */
-function createReadPool<R extends object>(
-  config: ConnectionConfig,
-  clock: Clock,
-  createReads: (db: Connection) => R,
-): ReadPool<R> {
-  let lines: Line[] = [addLine()];
-  let enoughUntil = Number.NEGATIVE_INFINITY;
-
-  function addLine(): Line {
-    const db = connectLater(config);
-    return { db, reads: createReads(db) as Reads, busy: 0 };
-  }
-
-  function leastBusy(): Line {
-    const least = lines.reduce((best, line) => (line.busy < best.busy ? line : best));
-    const isEnough = lines.length === MOST_CONNECTIONS || clock.monotonic() < enoughUntil;
-    if (least.busy === 0 || isEnough) return least;
-    const added = addLine();
-    lines.push(added);
-    return added;
-  }
-
-  async function ask(name: string, args: unknown[]): Promise<unknown> {
-    const line = leastBusy();
-    line.busy++;
-    try {
-      return await line.reads[name]?.(...args);
-    } catch (error) {
-      if (codeOf(error) !== TOO_MANY || !giveUp(line)) throw error;
-    } finally {
-      line.busy--;
-    }
-    return ask(name, args);
-  }
-
-  /** Goes on without a connection that the server refuses; returns false if there is no other. */
-  function giveUp(refused: Line): boolean {
-    const others = lines.filter((line) => line !== refused);
-    if (others.length === 0) return false;
-    lines = others;
-    enoughUntil = clock.monotonic() + ENOUGH_MS;
-    return true;
-  }
-
-  async function read(name: string, args: unknown[]): Promise<unknown> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await ask(name, args);
-      } catch (error) {
-        if (!isConnectionLost(error) || tries > MOST_CONNECTIONS)
-          throw translateFault(error, faultOfPostgres);
-      }
-    }
-  }
-
-  const names = Object.keys(lines[0]?.reads ?? {});
-  return {
-    reads: Object.fromEntries(
-      names.map((name) => [name, (...args: unknown[]) => read(name, args)]),
-    ) as unknown as R,
-    close: async () => void (await Promise.all(lines.map(({ db }) => db.close()))),
-  };
 }
