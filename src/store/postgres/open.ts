@@ -121,6 +121,8 @@ function createPostgresStore(
   };
   let daysKeptUntil = 0;
   let nodes: Nodes | null = null;
+  let isLookAsked = false;
+  let isLooking = false;
   /** Joins the other nodes with the first listener: commands have none, and do not join. */
   const joined = () => {
     nodes ??= createNodes({
@@ -133,14 +135,25 @@ function createPostgresStore(
     return nodes;
   };
 
-  /** Polls for what other nodes made due, in case a message was lost. */
+  /** Polls for what other nodes made due, in case a message was lost. One poll at a time: each reads all endpoints. */
   function lookAround(): void {
-    const now = clock.now();
-    store.listDueLanes().then(
-      (lanes) =>
-        tellAll({ due: lanes.filter(({ nextDueAt }) => nextDueAt <= now), endpoints: [], sources: true }),
-      () => {}, // the next poll finds it
-    );
+    isLookAsked = true;
+    if (isLooking) return;
+    isLooking = true;
+    void look().finally(() => {
+      isLooking = false;
+    });
+  }
+
+  async function look(): Promise<void> {
+    while (isLookAsked) {
+      isLookAsked = false;
+      const now = clock.now();
+      // If it fails, the next poll finds it.
+      const lanes = await store.listDueLanes().catch(() => null);
+      if (lanes === null) return;
+      tellAll({ due: lanes.filter(({ nextDueAt }) => nextDueAt <= now), endpoints: [], sources: true });
+    }
   }
 
   /** On a connection for the purpose, as it is once an hour. */

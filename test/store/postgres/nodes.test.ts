@@ -70,6 +70,22 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
       ]);
   });
 
+  test('poll once for all messages that arrive while they poll', async () => {
+    const [, second, execute] = await twoNodes();
+    let polls = 0;
+    second.onCommitted(({ sources }) => {
+      if (sources) polls++;
+    });
+    await expect.poll(() => polls).toBe(1);
+    const message = { from: 'another', due: [], endpoints: [], sources: false, counts: [], more: true };
+    await execute(
+      `SELECT pg_notify('signalpost', '${JSON.stringify(message)}' || repeat(' ', n)) FROM generate_series(1, 100) n`,
+    );
+    await expect.poll(() => polls).toBeGreaterThan(1);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(polls).toBeLessThan(20);
+  });
+
   test('share their counts, and only one of them has the duty', async () => {
     const [first, second] = await twoNodes();
     const counts: [string, number][] = [];
