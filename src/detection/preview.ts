@@ -5,6 +5,7 @@ import { NEVER_READ, type Source } from '../model/source.ts';
 import type { Place } from '../signals/places.ts';
 import { planPosts } from '../signals/plan-posts.ts';
 import type { SourcePreview } from '../signals/source-management.ts';
+import { createAdmission } from './admission.ts';
 import { type RunDeps, readInTime } from './run.ts';
 import { PutOff, SourceFault, toPosts } from './source-item.ts';
 
@@ -22,16 +23,11 @@ const MOST_OF_A_TENANT = 4;
 export function createSourcePreviews(
   deps: Omit<RunDeps, 'log'>,
 ): (tenantId: string, profileId: string, place: Pick<Place, 'kind' | 'settings'>) => Promise<SourcePreview> {
-  const running = new Map<string, number>();
-  let total = 0;
+  const admit = createAdmission(MOST_AT_ONCE, MOST_OF_A_TENANT);
   return async (tenantId, profileId, place) => {
     if (place.kind === 'bluesky') return { fault: 'Bluesky is read in real time, so there is no preview.' };
-    const own = running.get(tenantId) ?? 0;
-    // As many places as a tenant takes remain free for others.
-    if (own >= Math.min(MOST_OF_A_TENANT, MOST_AT_ONCE - total))
-      return { fault: 'Too many previews are in progress. Try again in a moment.' };
-    running.set(tenantId, own + 1);
-    total++;
+    const release = admit(tenantId);
+    if (release === null) return { fault: 'Too many previews are in progress. Try again in a moment.' };
     try {
       return await preview(deps, asSource(tenantId, profileId, place, deps.clock.now()));
     } catch (error) {
@@ -40,10 +36,7 @@ export function createSourcePreviews(
       if (error instanceof SourceFault) return { fault: error.message };
       throw error;
     } finally {
-      total--;
-      const left = (running.get(tenantId) ?? 0) - 1;
-      if (left > 0) running.set(tenantId, left);
-      else running.delete(tenantId);
+      release();
     }
   };
 }

@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { type Clock, DAY_MS } from '../lib/clock.ts';
 import type { Documents } from './documents/documents.ts';
+import { orAborted } from './host-gate.ts';
 import type { HostResponse } from './request.ts';
 import { MAX_ROBOTS_BYTES, NO_RULES, type RobotsRules, robotsDocument, rulesOf } from './robots-rules.ts';
-import { SourceFault, STOPPED } from './source-item.ts';
+import { SourceFault, STOPPED, stoppedFault } from './source-item.ts';
 
 /** RFC 9309, section 2.4: not longer than this. */
 const KEPT_MS = DAY_MS;
@@ -21,10 +22,11 @@ export const ROBOT_NAME = 'Signalpost';
 /** What sites allow robots to read (RFC 9309). */
 export interface Robots {
   /**
-   * The first tenant to need a site's rules is the `owner` of the document.
+   * The first tenant to need a site's rules is the `owner` of the document. Reading it ends when the signals of all that
+   * wait for it are aborted.
    * @throws SourceFault if the URL is not allowed, or if that cannot be determined
    */
-  demand(url: URL, owner: string): Promise<void>;
+  demand(url: URL, owner: string, signal: AbortSignal | null): Promise<void>;
 }
 
 interface CachedRules {
@@ -33,11 +35,18 @@ interface CachedRules {
   until: number;
 }
 
+/** Rules that are being read. */
+interface RulesInProgress {
+  rules: Promise<RobotsRules>;
+  waiting: number;
+  end: AbortController;
+}
+
 interface RobotsDeps {
   clock: Clock;
   documents: Documents;
   /** Follows redirects, and returns any status. */
-  get(url: URL, owner: string): Promise<HostResponse>;
+  get(url: URL, owner: string, signal: AbortSignal): Promise<HostResponse>;
   /** Sets the minimum time between two requests to a host. */
   pace(host: string, delayMs: number): void;
 }
@@ -46,7 +55,7 @@ export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robot
   // In order of last use: the first entry is evicted first.
   const cache = new Map<string, CachedRules>();
   const refused = new LRUCache<string, { fault: SourceFault; until: number }>({ max: MAX_REFUSED });
-  const fetching = new Map<string, Promise<RobotsRules>>();
+  const fetching = new Map<string, RulesInProgress>();
   let bytes = 0;
 
   function keep(origin: string, entry: CachedRules): void {
@@ -60,7 +69,7 @@ export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robot
     }
   }
 
-  async function rulesFor(origin: string, owner: string): Promise<RobotsRules> {
+  async function rulesFor(origin: string, owner: string, signal: AbortSignal | null): Promise<RobotsRules> {
     const known = cache.get(origin);
     if (known !== undefined && known.until > clock.monotonic()) {
       keep(origin, known);
@@ -68,19 +77,36 @@ export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robot
     }
     const down = refused.get(origin);
     if (down !== undefined && down.until > clock.monotonic()) throw down.fault;
-    const running = fetching.get(origin);
-    if (running !== undefined) return running;
-    const mine = refresh(origin, { known, owner }).finally(() => fetching.delete(origin));
-    fetching.set(origin, mine);
-    return mine;
+    const running = fetching.get(origin) ?? start(origin, { known, owner });
+    running.waiting++;
+    try {
+      return await (signal === null ? running.rules : orAborted(running.rules, signal));
+    } finally {
+      running.waiting--;
+      if (running.waiting === 0) end(origin, running);
+    }
+  }
+
+  function start(origin: string, given: { known: CachedRules | undefined; owner: string }): RulesInProgress {
+    const end = new AbortController();
+    const running = { rules: refresh(origin, given, end.signal), waiting: 0, end };
+    fetching.set(origin, running);
+    return running;
+  }
+
+  /** Has no effect on rules that have been read; otherwise nobody waits for them any more. */
+  function end(origin: string, running: RulesInProgress): void {
+    if (fetching.get(origin) === running) fetching.delete(origin);
+    running.end.abort(stoppedFault());
   }
 
   async function refresh(
     origin: string,
     { known, owner }: { known: CachedRules | undefined; owner: string },
+    signal: AbortSignal,
   ): Promise<RobotsRules> {
     try {
-      const rules = await fetchRules(origin, owner);
+      const rules = await fetchRules(origin, owner, signal);
       refused.delete(origin);
       keep(origin, { rules, until: clock.monotonic() + KEPT_MS });
       pace(new URL(origin).host, rules.delayMs);
@@ -98,9 +124,9 @@ export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robot
     }
   }
 
-  async function fetchRules(origin: string, owner: string): Promise<RobotsRules> {
+  async function fetchRules(origin: string, owner: string, signal: AbortSignal): Promise<RobotsRules> {
     const url = new URL('/robots.txt', origin);
-    const { status, body } = await get(url, owner).catch(orNone);
+    const { status, body } = await get(url, owner, signal).catch(orNone);
     // Section 2.3.1.3: without a file, everything is allowed.
     if (status >= 300 && status < 500) return NO_RULES;
     if (status >= 200 && status < 300) {
@@ -111,8 +137,8 @@ export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robot
   }
 
   return {
-    async demand(url, owner) {
-      const rules = await rulesFor(url.origin, owner);
+    async demand(url, owner, signal) {
+      const rules = await rulesFor(url.origin, owner, signal);
       if (rules.allows(url.pathname + url.search)) return;
       const detail = `The robots.txt of ${url.host} does not allow ${ROBOT_NAME} to read this address.`;
       throw new SourceFault('robots_disallowed', detail);

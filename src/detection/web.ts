@@ -4,8 +4,9 @@ import type { HostHold } from '../store/source-store.ts';
 import { createConnect } from '../webhooks/connect.ts';
 import { createLookup } from '../webhooks/target-lookup.ts';
 import { checkSite, type Lookup } from '../webhooks/targets.ts';
+import { createAdmission } from './admission.ts';
 import type { Documents } from './documents/documents.ts';
-import { createHostGate, orAborted } from './host-gate.ts';
+import { createHostGate } from './host-gate.ts';
 import { createRequests, type HostResponse, listenTo } from './request.ts';
 import { createRobots, ROBOT_NAME } from './robots.ts';
 import { MAX_ROBOTS_BYTES } from './robots-rules.ts';
@@ -112,11 +113,10 @@ export function createWeb(deps: WebDeps): Web {
     clock,
     documents: deps.documents,
     pace: gate.pace,
-    // Several runs may wait for it, so no single run's deadline applies.
-    get: (url, owner) =>
+    get: (url, owner, signal) =>
       follow(url, {
         headers: { accept: 'text/plain, */*;q=0.1' },
-        journey: { owner, signal: null, asked: 1 },
+        journey: { owner, signal, asked: 1 },
         permit: async () => {},
         cutAt: MAX_ROBOTS_BYTES,
       }),
@@ -187,10 +187,7 @@ export function createWeb(deps: WebDeps): Web {
   }
 
   function permitFor({ owner, signal }: Journey) {
-    return (url: URL) => {
-      const known = robots.demand(url, owner);
-      return signal === null ? known : orAborted(known, signal);
-    };
+    return (url: URL) => robots.demand(url, owner, signal);
   }
 
   return {
@@ -260,6 +257,8 @@ function resetOf(given: string | undefined, now: number): number | null {
 
 /** Maximum wait for robots.txt when a source is created; otherwise the first run checks it. */
 const PATIENCE_MS = 5_000;
+/** Maximum number of concurrent checks in the process, and of a tenant. */
+const [MOST_CHECKS, MOST_CHECKS_OF_A_TENANT] = [32, 4];
 
 /** Alternatives, by host. */
 const WAYS: [host: RegExp, way: string][] = [
@@ -269,12 +268,18 @@ const WAYS: [host: RegExp, way: string][] = [
   [/(^|\.)ycombinator\.com$/, 'Create a source of kind "hackernews".'],
 ];
 
-/** Why robots.txt disallows a URL, and the alternative; null if it is allowed, or unknown in time. */
+/**
+ * Why robots.txt disallows a URL, and the alternative; null if it is allowed, or unknown in time, or if too many are being
+ * checked.
+ */
 export function createRefusals(
   clock: Clock,
   web: Pick<Web, 'demand'>,
 ): (tenantId: string, address: string) => Promise<string | null> {
+  const admit = createAdmission(MOST_CHECKS, MOST_CHECKS_OF_A_TENANT);
   return async (owner, address) => {
+    const release = admit(owner);
+    if (release === null) return null;
     const patience = new AbortController();
     const timer = clock.after(PATIENCE_MS, () =>
       patience.abort(new SourceFault('timeout', 'Not known in time.')),
@@ -287,6 +292,7 @@ export function createRefusals(
       return `${error.message} ${wayFor(address)}`;
     } finally {
       timer.cancel();
+      release();
     }
   };
 }

@@ -139,3 +139,19 @@ test('rejects a URL disallowed by robots.txt with an alternative, unless the rul
   expect(await answer(new SourceFault('timeout', 'x'))('ten_a', 'https://x.example.com/')).toBeNull();
   expect(await answer(null)('ten_a', 'https://x.example.com/')).toBeNull();
 });
+
+test('checks four robots.txt files of a tenant at a time; further URLs are checked by the first run', async () => {
+  const h = await createHarness();
+  let asked = 0;
+  const refusalOf = createRefusals(h.clock, {
+    demand: (_, { signal }) => {
+      asked++;
+      return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    },
+  });
+  const checks = Array.from({ length: 10 }, () => refusalOf('ten_a', 'https://x.example.com/'));
+  const other = refusalOf('ten_b', 'https://x.example.com/');
+  expect(asked).toBe(5);
+  h.clock.advance(5_000);
+  expect(new Set(await Promise.all([...checks, other]))).toEqual(new Set([null]));
+});

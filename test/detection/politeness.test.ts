@@ -219,8 +219,36 @@ test('a robots.txt is read and parsed for the tenant that needs it first, so tha
       close: async () => {},
     },
   });
-  await expect(robots.demand(new URL('https://a.example.com/'), 'ten_a')).rejects.toThrow('too long');
-  await expect(robots.demand(new URL('https://b.example.com/'), 'ten_b')).rejects.toThrow('too long');
+  await expect(robots.demand(new URL('https://a.example.com/'), 'ten_a', null)).rejects.toThrow('too long');
+  await expect(robots.demand(new URL('https://b.example.com/'), 'ten_b', null)).rejects.toThrow('too long');
   expect(readers).toEqual(['ten_a', 'ten_b']);
   expect(owners).toEqual(['ten_a', 'ten_b']);
+});
+
+test('reading a robots.txt ends when nobody waits for it any more, and says nothing about the site', async () => {
+  const signals: AbortSignal[] = [];
+  const robots = createRobots({
+    clock: createManualClock(T0),
+    get: (_url, _owner, signal) => {
+      signals.push(signal);
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    },
+    pace: () => {},
+    documents: { parse: () => Promise.reject(new Error('not read')), close: async () => {} },
+  });
+  const url = new URL('https://a.example.com/');
+  const ends = [new AbortController(), new AbortController()];
+  const waits = ends.map((end) => robots.demand(url, 'ten_a', end.signal));
+  const [first, second] = waits.map((wait) => wait.catch((error: unknown) => error));
+  ends[0]?.abort(new SourceFault('timeout', 'first'));
+  expect(await first).toMatchObject({ message: 'first' });
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  ends[1]?.abort(new SourceFault('timeout', 'second'));
+  expect(await second).toMatchObject({ message: 'second' });
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  const again = new AbortController();
+  const third = robots.demand(url, 'ten_a', again.signal).catch(() => {});
+  expect(signals).toHaveLength(2);
+  again.abort(new SourceFault('timeout', 'third'));
+  await third;
 });
