@@ -92,7 +92,7 @@ export function addMe(routesOf: RoutesOf): void {
       const included = planLimits(plan);
       const [keys, endpoints, profiles, sources, stored] = await Promise.all([
         store.listKeys(tenant.id),
-        store.listEndpoints(tenant.id),
+        store.countEndpoints(tenant.id),
         store.listProfiles(tenant.id),
         store.pageSources(tenant.id, { limit: MOST_SOURCES, after: null }),
         store.countStored(tenant.id),
@@ -122,7 +122,7 @@ export function addMe(routesOf: RoutesOf): void {
         },
         usage: {
           keys: keys.filter((other) => other.revokedAt === null).length,
-          webhook_endpoints: endpoints.length,
+          webhook_endpoints: endpoints,
           icp_profiles: profiles.length,
           sources: sources.rows.length,
           signals: stored.signals,

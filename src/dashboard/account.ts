@@ -110,7 +110,7 @@ export function addAccountScreens(
     const limits = planLimits(plan);
     const [keys, endpoints, profiles, sources, stored] = await Promise.all([
       store.listKeys(tenant.id),
-      store.listEndpoints(tenant.id),
+      store.countEndpoints(tenant.id),
       store.listProfiles(tenant.id),
       store.pageSources(tenant.id, { limit: MOST_SOURCES, after: null }),
       store.countStored(tenant.id),
@@ -123,7 +123,7 @@ export function addAccountScreens(
       trialEndsAt: tenant.trialEndsAt,
       requestsPerMinute: limits.requestsPerMinute,
       usage: [
-        { name: 'Webhooks', used: endpoints.length, limit: limits.endpoints },
+        { name: 'Webhooks', used: endpoints, limit: limits.endpoints },
         { name: 'API keys', used: keys.filter((key) => key.revokedAt === null).length, limit: limits.keys },
         { name: 'Profiles', used: profiles.length, limit: limits.profiles },
         { name: 'Sources', used: sources.rows.length, limit: limits.sources },

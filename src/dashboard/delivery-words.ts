@@ -3,7 +3,7 @@ import type { AttemptErrorCode, DeliveryStatus } from '../model/delivery.ts';
 import type { AttemptResource } from '../model/delivery-resource.ts';
 import { EVENT_TYPES, type EventType } from '../model/event.ts';
 import type { OutcomeReason } from '../model/event-resource.ts';
-import type { Endpoint, PausedReason } from '../model/webhook.ts';
+import type { ListedEndpoint, PausedReason } from '../model/webhook.ts';
 import { type AttemptSummary, summaryOf } from '../rules/deliveries.ts';
 import type { AttemptTally } from '../store/delivery-log-store.ts';
 import { endpointResource } from '../webhooks/endpoints.ts';
@@ -126,7 +126,7 @@ export const DAYS_SHOWN = 30;
 const FEED = 'Pull feed';
 
 /** An endpoint as screens show it, always with a name. */
-export function shownEndpoint(endpoint: Endpoint) {
+export function shownEndpoint(endpoint: ListedEndpoint) {
   const { url, ...resource } = endpointResource(endpoint);
   return { ...resource, url: url ?? FEED };
 }
@@ -146,10 +146,17 @@ export async function attemptsOf(
   const [lately, month] = await Promise.all(
     [now - DAY_MS, firstDay(now)].map((since) => store.tallyAttempts(tenantId, { endpointId, since })),
   );
-  const ids = new Set(month?.map((each) => each.endpointId));
-  const of = (tally: readonly AttemptTally[] = [], id: string) =>
-    summaryOf(tally.filter((each) => each.endpointId === id));
-  return new Map([...ids].map((id) => [id, { lately: of(lately, id), month: of(month, id) }]));
+  const recent = byEndpoint(lately);
+  return new Map(
+    [...byEndpoint(month)].map(([id, counts]) => [
+      id,
+      { lately: summaryOf(recent.get(id) ?? []), month: summaryOf(counts) },
+    ]),
+  );
+}
+
+function byEndpoint(tally: readonly AttemptTally[] = []): Map<string, AttemptTally[]> {
+  return Map.groupBy(tally, ({ endpointId }) => endpointId);
 }
 
 /** The first of the thirty days shown, including today; UTC. */

@@ -29,7 +29,7 @@ export function addStart(app: FastifyInstance, deps: DashboardDeps, show: Show):
         ...{ limit: MOST_SAMPLES, after: null, explain: true },
       }),
       store.listProfiles(tenant.id),
-      store.listEndpoints(tenant.id),
+      store.countEndpoints(tenant.id),
       store.listKeys(tenant.id),
     ]);
     const signals = signalCards(page.json);
@@ -40,7 +40,7 @@ export function addStart(app: FastifyInstance, deps: DashboardDeps, show: Show):
       title: 'How your profile scores',
       profile: profile === undefined ? null : icpResource(profile),
       examples: signals.map((signal, at) => ({ signal, said: said[at] ?? null })),
-      hasWebhook: endpoints.length > 0,
+      hasWebhook: endpoints > 0,
       hasKey: keys.some(({ lastUsedAt }) => lastUsedAt !== null),
     });
   });

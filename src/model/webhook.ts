@@ -290,24 +290,29 @@ export type WebhookResource = z.infer<typeof webhookResourceSchema>;
 /**
  * An endpoint as stored. `version` is incremented by each change, so the dispatcher can detect a stale copy.
  */
-export interface Endpoint {
+export interface Endpoint extends ListedEndpoint {
+  /** The secret, encrypted with AES-256-GCM and bound to the endpoint's ID. */
+  secretBox: Uint8Array;
+  /**
+   * The previous secret; `webhook-signature` also contains a signature with it until `previousSecretUntil`.
+   */
+  previousSecretBox: Uint8Array | null;
+  /** Its own headers, encrypted (as JSON); null if it has none. */
+  headersBox: Uint8Array | null;
+}
+
+/** An endpoint in a list, without what is encrypted. */
+export interface ListedEndpoint {
   id: string;
   tenantId: string;
   mode: EndpointMode;
   /** `url` is empty with `mode: pull`. */
   settings: WebhookInput;
-  /** The secret, encrypted with AES-256-GCM and bound to the endpoint's ID. */
-  secretBox: Uint8Array;
   secretLast4: string;
-  /**
-   * The previous secret, and until when (Unix milliseconds) `webhook-signature` also contains a signature
-   * with it.
-   */
-  previousSecretBox: Uint8Array | null;
+  /** Unix milliseconds. */
   previousSecretUntil: number | null;
-  /** Its own headers, masked and encrypted (as JSON); null if it has none. */
+  /** Its own headers, masked. */
   headers: Record<string, string>;
-  headersBox: Uint8Array | null;
   ordered: boolean;
   /** Start of the backfill that is still to be created, Unix milliseconds; null if there is none. */
   backfillFrom: number | null;

@@ -1,7 +1,7 @@
 import type { Page, PageRequest } from '../model/filters.ts';
 import type { McpSubscription } from '../model/mcp.ts';
 import type { PayloadShape } from '../model/payload-shape.ts';
-import type { Endpoint } from '../model/webhook.ts';
+import type { Endpoint, ListedEndpoint } from '../model/webhook.ts';
 
 /** An endpoint, prepared for routing events. `shape` null: the standard payload. */
 export interface Receiver extends Pick<Endpoint, 'id' | 'mode' | 'settings'> {
@@ -27,12 +27,15 @@ export interface EndpointStore {
     limit: number | null,
     formatsLimit?: number,
   ): Promise<'created' | 'full' | 'formats_full'>;
+  countEndpoints(tenantId: string): Promise<number>;
   /** All of them, oldest first. */
-  listEndpoints(tenantId: string): Promise<Endpoint[]>;
+  listEndpoints(tenantId: string): Promise<ListedEndpoint[]>;
+  /** Changes if one is created, deleted, or has another version. */
+  endpointStamp(tenantId: string): Promise<string>;
   /** All of them prepared for routing, in the order of their ids; cached between calls. */
   listReceivers(tenantId: string): Promise<Receiver[]>;
   /** Oldest first. */
-  pageEndpoints(tenantId: string, page: PageRequest): Promise<Page<Endpoint>>;
+  pageEndpoints(tenantId: string, page: PageRequest): Promise<Page<ListedEndpoint>>;
   getEndpoint(tenantId: string, id: string): Promise<Endpoint | null>;
   /**
    * Stores settings and secret; `stale`: the stored version is no longer `endpoint.version`, or it was deleted. `auto_resume`

@@ -125,7 +125,7 @@ export function eventsAPage(limit: number, endpoints: number): number {
  */
 export function eventResource(
   event: RecordedEvent,
-  endpoints: readonly Endpoint[],
+  endpoints: readonly Pick<Endpoint, 'id'>[],
   now: number,
 ): EventResource {
   const outcomes = [

@@ -11,6 +11,7 @@ import type { Plan, Tenant } from '../model/tenant.ts';
 import {
   type Endpoint,
   type EndpointHeaders,
+  type ListedEndpoint,
   shownHeaders,
   type WebhookCreate,
   type WebhookInput,
@@ -110,7 +111,7 @@ export function noEndpoint(id: string): DomainError {
 }
 
 /** Converts an endpoint to its representation in every API, without its secret. */
-export function endpointResource(endpoint: Endpoint): WebhookResource {
+export function endpointResource(endpoint: ListedEndpoint): WebhookResource {
   const { previousSecretUntil } = endpoint;
   const { url, label, ...settings } = endpoint.settings;
   return {

@@ -4,8 +4,8 @@ import { createCommitMeter } from '../commit-meter.ts';
 import { StoreOpenError } from '../errors.ts';
 import { createMethods } from '../methods.ts';
 import type { MigrationResult } from '../migrations.ts';
+import { createEndpointList, createProfileList, pageProfilesInParts } from '../paged-list.ts';
 import { createPresence } from '../presence.ts';
-import { createProfileList } from '../profile-list.ts';
 import { createStorageWatch, type StorageChange } from '../storage-watch.ts';
 import type { MadeDue, OpenedStore } from '../store.ts';
 import { createStoredWaits } from '../stored-waits.ts';
@@ -172,6 +172,8 @@ function createPostgresStore(
   const store: OpenedStore = {
     ...reads,
     listProfiles: createProfileList(reads),
+    pageProfiles: pageProfilesInParts(reads.pageProfiles),
+    listEndpoints: createEndpointList(reads),
     ...methods,
     async pruneAttempts(before, limit) {
       await keepAttemptDays(before);

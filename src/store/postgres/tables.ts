@@ -7,7 +7,7 @@ import type { McpSubscription } from '../../model/mcp.ts';
 import type { SignalView } from '../../model/signal.ts';
 import type { Source } from '../../model/source.ts';
 import type { Owner, Session, Tenant, User } from '../../model/tenant.ts';
-import type { Endpoint } from '../../model/webhook.ts';
+import type { Endpoint, ListedEndpoint } from '../../model/webhook.ts';
 import type { ProfileColumn } from '../profile-store.ts';
 import type { Connection } from './connection.ts';
 import { changed, rows } from './sql/prepared.ts';
@@ -134,10 +134,10 @@ export const PROFILES = new Table<ProfileRow>('icp_profiles', {
   ...{ active: 'plain', createdAt: 'plain', updatedAt: 'plain', version: 'plain' },
 });
 
-export const ENDPOINTS = new Table<Endpoint>('webhook_endpoints', {
-  ...{ id: 'plain', tenantId: 'plain', mode: 'plain', settings: 'json', secretBox: 'plain' },
-  ...{ secretLast4: 'plain', previousSecretBox: 'plain', previousSecretUntil: 'plain', headers: 'json' },
-  ...{ headersBox: 'plain', ordered: 'plain', backfillFrom: 'plain', status: 'plain', pausedReason: 'plain' },
+export const LISTED_ENDPOINTS = new Table<ListedEndpoint>('webhook_endpoints', {
+  ...{ id: 'plain', tenantId: 'plain', mode: 'plain', settings: 'json', secretLast4: 'plain' },
+  ...{ previousSecretUntil: 'plain', headers: 'json', ordered: 'plain', backfillFrom: 'plain' },
+  ...{ status: 'plain', pausedReason: 'plain' },
   ...{
     pausedAt: 'plain',
     consecutiveFailures: 'plain',
@@ -145,6 +145,10 @@ export const ENDPOINTS = new Table<Endpoint>('webhook_endpoints', {
     version: 'plain',
     createdAt: 'plain',
   },
+});
+
+export const ENDPOINTS = LISTED_ENDPOINTS.with<Omit<Endpoint, keyof ListedEndpoint>>({
+  ...{ secretBox: 'plain', previousSecretBox: 'plain', headersBox: 'plain' },
 });
 
 export const SUBSCRIPTIONS = new Table<McpSubscription>('mcp_subscriptions', {

@@ -2,8 +2,8 @@ import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../lib/clock.ts';
 import { translateFault } from '../commit-batch.ts';
 import { createMethods } from '../methods.ts';
+import { createEndpointList, createProfileList, pageProfilesInParts } from '../paged-list.ts';
 import { ALONE, createPresence } from '../presence.ts';
-import { createProfileList } from '../profile-list.ts';
 import type { OpenedStore } from '../store.ts';
 import { createStoredWaits } from '../stored-waits.ts';
 import { ownerOf } from '../weights.ts';
@@ -77,6 +77,8 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
       return found ?? (await reads.listSignals(tenantId, query));
     },
     listProfiles: createProfileList(reads),
+    pageProfiles: pageProfilesInParts(reads.pageProfiles),
+    listEndpoints: createEndpointList(reads),
     ...methods,
     // Two servers on one file see each other's leases, and have separate limits.
     epoch: () => 0,

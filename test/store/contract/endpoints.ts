@@ -53,6 +53,39 @@ export function describeEndpoints(open: OpenStore): void {
       expect(await set('whk_2', '1234567890', 3)).toBe('updated');
     });
 
+    test('lists and counts all endpoints, without what is encrypted', async () => {
+      const { store } = await openWithTenants(open);
+      const boxes = { headers: { 'X-Team': 'orth' }, headersBox: new Uint8Array(41_000) };
+      for (let n = 0; n < 60; n++) {
+        await store.createEndpoint(
+          anEndpoint('ten_a', { id: `whk_n${n}`, createdAt: T0 + n, ...boxes }),
+          null,
+        );
+      }
+      const listed = await store.listEndpoints('ten_a');
+      expect(listed).toHaveLength(61);
+      expect(await store.countEndpoints('ten_a')).toBe(61);
+      expect(listed.at(-1)).toMatchObject({ id: 'whk_n59', headers: { 'X-Team': 'orth' } });
+      expect(listed.filter((endpoint) => 'secretBox' in endpoint || 'headersBox' in endpoint)).toEqual([]);
+    });
+
+    test('their stamp changes with every change of one', async () => {
+      const { store } = await openWithTenants(open);
+      const stamps = new Set([await store.endpointStamp('ten_a')]);
+      const add = () => store.endpointStamp('ten_a').then((stamp) => stamps.add(stamp));
+      await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_y' }), null);
+      await add();
+      await store.pauseEndpoint('ten_a', 'whk_y', T0);
+      await add();
+      await store.deleteEndpoint('ten_a', 'whk_y', T0);
+      await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_z' }), null);
+      await store.pauseEndpoint('ten_a', 'whk_z', T0);
+      await add();
+      expect(stamps.size).toBe(4);
+      await store.createEndpoint(anEndpoint('ten_b'), null);
+      expect(stamps.size).toBe((await add()).size);
+    });
+
     test('a deleted endpoint is gone, and no longer counts towards the limit', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.deleteEndpoint('ten_b', 'whk_a', T0)).toBe(false);

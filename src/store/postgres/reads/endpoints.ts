@@ -7,15 +7,21 @@ import type { EndpointStore, Receiver, SubscriptionStore } from '../../endpoint-
 import type { Backfill, BackfillStore, NoticeStore } from '../../event-store.ts';
 import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
 import type { Connection } from '../connection.ts';
-import { rows, values } from '../sql/prepared.ts';
-import { ENDPOINTS, SUBSCRIPTIONS, Table } from '../tables.ts';
+import { rows, value, values } from '../sql/prepared.ts';
+import { ENDPOINTS, LISTED_ENDPOINTS, SUBSCRIPTIONS, Table } from '../tables.ts';
 
 export function endpointReads(db: Connection) {
-  const selectOfTenant = ENDPOINTS.select<[string]>(
+  const count = value<[string], number>(
     db,
-    "WHERE tenant_id = ? AND deleted_at IS NULL AND mode <> 'mcp' ORDER BY created_at, id",
+    "SELECT count(*) FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL AND mode <> 'mcp'",
   );
-  const selectPage = ENDPOINTS.select<[{ tenantId: string } & CreationPage]>(
+  // IDs increase, so that one that replaces another is noticed.
+  const selectStamp = value<[string], string>(
+    db,
+    `SELECT count(*) || '-' || coalesce(sum(version), 0) || '-' || coalesce(max(id), '')
+     FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL`,
+  );
+  const selectPage = LISTED_ENDPOINTS.select<[{ tenantId: string } & CreationPage]>(
     db,
     `WHERE tenant_id = :tenantId AND deleted_at IS NULL AND mode <> 'mcp' AND (created_at, id) > (:createdAt, :id)
      ORDER BY created_at, id LIMIT :limit`,
@@ -26,7 +32,8 @@ export function endpointReads(db: Connection) {
   );
 
   return {
-    listEndpoints: selectOfTenant.all,
+    countEndpoints: async (tenantId) => (await count(tenantId)) ?? 0,
+    endpointStamp: async (tenantId) => (await selectStamp(tenantId)) ?? '',
     pageEndpoints: async (tenantId, page) =>
       pageByCreation(page, await selectPage.all({ tenantId, ...creationPage(page) })),
     getEndpoint: (tenantId, id) => selectOne.get(id, tenantId),

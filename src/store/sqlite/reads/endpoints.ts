@@ -3,23 +3,20 @@ import { MCP_EVENT_SCOPES } from '../../../model/constants.ts';
 import type { EndpointNotice } from '../../../model/event.ts';
 import type { McpSubscription } from '../../../model/mcp.ts';
 import { shapeOf } from '../../../model/payload-shape.ts';
-import type { Endpoint, EndpointMode, WebhookInput } from '../../../model/webhook.ts';
+import type { Endpoint, EndpointMode, ListedEndpoint, WebhookInput } from '../../../model/webhook.ts';
 import type { EndpointStore, Receiver, SubscriptionStore } from '../../endpoint-store.ts';
 import type { Backfill, BackfillStore, NoticeStore } from '../../event-store.ts';
 import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
 
-export const ENDPOINTS = new Table<Endpoint>('webhook_endpoints', {
+const LISTED = new Table<ListedEndpoint>('webhook_endpoints', {
   id: 'plain',
   tenantId: 'plain',
   mode: 'plain',
   settings: 'json',
-  secretBox: 'bytes',
   secretLast4: 'plain',
-  previousSecretBox: 'bytes',
   previousSecretUntil: 'plain',
   headers: 'json',
-  headersBox: 'bytes',
   ordered: 'flag',
   backfillFrom: 'plain',
   status: 'plain',
@@ -31,12 +28,26 @@ export const ENDPOINTS = new Table<Endpoint>('webhook_endpoints', {
   createdAt: 'plain',
 });
 
+export const ENDPOINTS = LISTED.with<Omit<Endpoint, keyof ListedEndpoint>>({
+  secretBox: 'bytes',
+  previousSecretBox: 'bytes',
+  headersBox: 'bytes',
+});
+
 export function endpointReads(db: Database) {
-  const selectOfTenant = ENDPOINTS.select<[string]>(
-    db,
-    "WHERE tenant_id = +? AND deleted_at IS NULL AND mode <> 'mcp' ORDER BY created_at, id",
-  );
-  const selectPage = ENDPOINTS.select<[{ tenantId: string } & CreationPage]>(
+  const count = db
+    .prepare<[string], number>(
+      "SELECT count(*) FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL AND mode <> 'mcp'",
+    )
+    .pluck();
+  // IDs increase, so that one that replaces another is noticed.
+  const selectStamp = db
+    .prepare<[string], string>(
+      `SELECT count(*) || '-' || ifnull(sum(version), 0) || '-' || ifnull(max(id), '')
+       FROM webhook_endpoints INDEXED BY webhook_endpoints_live WHERE tenant_id = +? AND deleted_at IS NULL`,
+    )
+    .pluck();
+  const selectPage = LISTED.select<[{ tenantId: string } & CreationPage]>(
     db,
     `WHERE tenant_id = :tenantId AND deleted_at IS NULL AND mode <> 'mcp' AND (created_at, id) > (:createdAt, :id)
      ORDER BY created_at, id LIMIT :limit`,
@@ -47,7 +58,8 @@ export function endpointReads(db: Database) {
   );
 
   return {
-    listEndpoints: (tenantId) => selectOfTenant.all(tenantId),
+    countEndpoints: (tenantId) => count.get(tenantId) ?? 0,
+    endpointStamp: (tenantId) => selectStamp.get(tenantId) ?? '',
     pageEndpoints: (tenantId, page) =>
       pageByCreation(page, selectPage.all({ tenantId, ...creationPage(page) })),
     getEndpoint: (tenantId, id) => selectOne.get(id, tenantId),

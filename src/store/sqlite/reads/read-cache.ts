@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { LRUCache } from 'lru-cache';
 import type { AccountStore } from '../../account-store.ts';
-import type { EndpointStore } from '../../endpoint-store.ts';
 import type { ProfileStore } from '../../profile-store.ts';
 import type { Part } from '../table.ts';
 
@@ -24,7 +23,7 @@ export interface ReadCache {
 }
 
 /**
- * A request looks up key, tenant, profiles and endpoints, nearly always with the same result. The database counts
+ * A request looks up key, tenant and profiles, nearly always with the same result. The database counts
  * their changes (`tenants.revision`, by triggers): each look-up reads only that number, and a revoked key is refused
  * as soon as its change is committed. The number is read before the data, so that a commit in between makes the data
  * newer than the number, never older. The least recently used tenants are evicted.
@@ -76,8 +75,7 @@ export function createReadCache(db: Database, maxChars = MAX_CHARS): ReadCache {
 
 /** The look-ups of every request. */
 type TenantReads = Pick<Required<Part<AccountStore>>, 'findKey' | 'getTenant'> &
-  Pick<Required<Part<ProfileStore>>, 'profileStamp'> &
-  Pick<Required<Part<EndpointStore>>, 'listEndpoints'>;
+  Pick<Required<Part<ProfileStore>>, 'profileStamp'>;
 
 /** Hashes of keys with a cached tenant; unknown keys are not cached. */
 const MAX_OWNERS = 100_000;
@@ -103,6 +101,5 @@ export function cachedTenantReads(cache: ReadCache, reads: TenantReads): TenantR
     },
     getTenant: (id) => cache.of(id, 'tenant', () => reads.getTenant(id)),
     profileStamp: (tenantId) => cache.of(tenantId, 'profiles', () => reads.profileStamp(tenantId)),
-    listEndpoints: (tenantId) => cache.of(tenantId, 'endpoints', () => reads.listEndpoints(tenantId)),
   };
 }

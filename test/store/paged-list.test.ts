@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
+import { createProfileList, pageProfilesInParts } from '../../src/store/paged-list.ts';
 import { pageByCreation } from '../../src/store/pages.ts';
-import { createProfileList } from '../../src/store/profile-list.ts';
 import { T0 } from '../support/store.ts';
 
 const PROFILES = Array.from({ length: 25 }, (_, n) => defaultProfile(`icp_${n}`, 'ten_a', T0 + n));
@@ -34,6 +34,9 @@ function reads() {
   };
 }
 
+/** Short tasks share a turn, so one that is still in line would give its turn to the next ones. */
+const afterTheOthers = () => new Promise((resolve) => setTimeout(resolve, 5));
+
 test('all profiles are listed, oldest first, and the event loop turns between pages', async () => {
   const store = reads();
   expect(await createProfileList(store)('ten_a')).toEqual(PROFILES);
@@ -51,4 +54,16 @@ test('concurrent calls share a list, unless a profile changed in between', async
   expect(second).toBe(first);
   expect(third).toEqual(first);
   expect(store.pages).toHaveLength(6);
+});
+
+test('a large page is read in parts, with turns of the event loop between them', async () => {
+  await afterTheOthers();
+  const store = reads();
+  const read = pageProfilesInParts(store.pageProfiles);
+  const page = await read('ten_a', { limit: 22, after: null });
+  expect(page.rows).toEqual(PROFILES.slice(0, 22));
+  expect(store.pages).toHaveLength(3);
+  expect(store.pages[2]).toBeGreaterThan(store.pages[0] ?? expect.fail());
+  const rest = await read('ten_a', { limit: 22, after: page.last });
+  expect(rest).toEqual({ rows: PROFILES.slice(22), last: null });
 });
