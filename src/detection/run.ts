@@ -214,7 +214,7 @@ async function matchInParts(
       if (signals.length > 0) matched++;
       waiting = waiting.concat(signals);
     }
-    const parts = inCommits(waiting, SIGNALS_AT_ONCE);
+    const parts = inCommits(waiting, { most: SIGNALS_AT_ONCE });
     waiting = parts.pop() ?? [];
     for (const part of parts) {
       const committed = await deps.store.addRunSignals({ sourceId: source.id, token }, part);

@@ -220,7 +220,10 @@ async function storeEdits(
   }
   const edited: EditedSignal[] = [];
   let next = 0;
-  for (const { length } of inCommits(changes.map(({ signal }) => signal))) {
+  for (const { length } of inCommits(
+    changes.map(({ signal }) => signal),
+    { isEdit: true },
+  )) {
     const some = changes.slice(next, next + length).map(({ place: _, ...change }) => change);
     addAll(edited, await store.editSignals(some));
     next += length;

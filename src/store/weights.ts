@@ -13,6 +13,8 @@ const CLAIMED_US = 12;
 const SIGNAL_US = 500;
 const DELIVERY_US = 20;
 const CHARACTER_US = 0.5;
+/** Its old words are removed from the index, word by word. */
+const EDITED_CHARACTER_US = 5;
 const LEAD_US = 1_500;
 const OTHER_US = 200;
 const ERASURE_US = 15_000;
@@ -91,7 +93,10 @@ export function costOf(call: AnyChange): number {
     case 'finishSourceRun':
       return OTHER_US + signalsCost(runSignals(name, args) ?? []);
     case 'editSignals':
-      return signalsCost((first as SignalEdit[]).map(({ signal }) => signal));
+      return signalsCost(
+        (first as SignalEdit[]).map(({ signal }) => signal),
+        EDITED_CHARACTER_US,
+      );
     case 'commitLead':
       return LEAD_US + signalsCost((first as LeadChange).newSignals);
     case 'continueErasure':
@@ -105,9 +110,9 @@ function claimCost({ lanes }: StoredClaim): number {
   return lanes.reduce((sum, { limit }) => sum + CLAIM_US + limit * CLAIMED_US, 0);
 }
 
-function signalsCost(signals: readonly NewSignal[]): number {
+function signalsCost(signals: readonly NewSignal[], characterUs = CHARACTER_US): number {
   return signals.reduce((sum, { text, events }) => {
     const deliveries = events.reduce((count, routed) => count + countDeliveries(routed), 0);
-    return sum + SIGNAL_US + text.length * CHARACTER_US + deliveries * DELIVERY_US;
+    return sum + SIGNAL_US + text.length * characterUs + deliveries * DELIVERY_US;
   }, 0);
 }

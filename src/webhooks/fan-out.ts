@@ -325,14 +325,27 @@ export const MOST_DELIVERIES_A_COMMIT = 2_000;
 const MOST_SIGNALS_A_COMMIT = 250;
 const MOST_INDEXED_A_COMMIT = 100_000;
 
-/** Splits signals into commits, during which other changes wait; there is at least one signal in each. */
-export function inCommits(signals: readonly NewSignal[], most = MOST_SIGNALS_A_COMMIT): NewSignal[][] {
+/**
+ * Removing the words of a text from the index and entering others takes that many times as long: the index is searched for
+ * each word, so that nothing of the text remains.
+ */
+const REINDEXED = 10;
+
+/**
+ * Splits signals into commits, during which other changes wait; there is at least one signal in each.
+ *
+ * @param isEdit whether they replace stored ones
+ */
+export function inCommits(
+  signals: readonly NewSignal[],
+  { most = MOST_SIGNALS_A_COMMIT, isEdit = false }: { most?: number; isEdit?: boolean } = {},
+): NewSignal[][] {
   const commits: NewSignal[][] = [];
   let filled = 1;
   for (const signal of signals) {
     const share = Math.max(
       1 / most,
-      signal.text.length / MOST_INDEXED_A_COMMIT,
+      (signal.text.length * (isEdit ? REINDEXED : 1)) / MOST_INDEXED_A_COMMIT,
       deliveryCount([signal]) / MOST_DELIVERIES_A_COMMIT,
     );
     const last = commits.at(-1);
