@@ -91,6 +91,51 @@ test('a small request does not wait for a large one', async () => {
   expect(order).toEqual(['/small', '/large']);
 });
 
+/** A server that counts the requests begun and the bytes that arrived in chunks. */
+async function listenForChunks(clock: { monotonic(): number }) {
+  const seen = { begun: 0, chunked: 0, chunkedAtLastHead: 0 };
+  const server = await listen((request, response) => {
+    seen.begun++;
+    seen.chunkedAtLastHead = seen.chunked;
+    request.on('data', (bytes: Buffer) => {
+      if (request.headers['transfer-encoding'] !== undefined) seen.chunked += bytes.length;
+    });
+    request.on('end', () => response.end());
+  }, clock);
+  /** Connections that each send a request with `count` chunks of a byte at once. */
+  const flood = async (connections: number, count: number) => {
+    const sockets = await Promise.all(Array.from({ length: connections }, () => dial(server)));
+    const open = () => new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
+    await expect.poll(open).toBeGreaterThanOrEqual(connections);
+    const head = 'POST / HTTP/1.1\r\nhost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+    return () => sockets.map((socket) => socket.resume().write(head + '1\r\n \r\n'.repeat(count)));
+  };
+  return { server, seen, flood };
+}
+
+test('many small chunks are parsed after the heads of requests', async () => {
+  let ms = 0;
+  const { seen, flood } = await listenForChunks({ monotonic: () => (ms += 0.05) });
+  const send = await flood(40, 300);
+  send();
+  await expect.poll(() => seen.begun).toBe(40);
+  expect(seen.chunkedAtLastHead).toBeLessThan((40 * 300) / 2);
+  await expect.poll(() => seen.chunked).toBe(40 * 300);
+});
+
+test('a body of known length does not wait for bodies in small chunks', async () => {
+  const { server, seen, flood } = await listenForChunks(tickingClock());
+  const [send, socket] = await Promise.all([flood(40, 2_000), dial(server)]);
+  send();
+  const ended = readAll(socket);
+  socket.write(
+    `POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 30000\r\n\r\n${'a'.repeat(30_000)}`,
+  );
+  expect(await ended).toContain('200 OK');
+  expect(seen.chunked).toBeLessThan(30_000);
+  await expect.poll(() => seen.chunked, { timeout: 20_000 }).toBe(40 * 2_000);
+});
+
 test('a body that is read slowly arrives complete, and so does the next request', async () => {
   const body = Buffer.from(Array.from({ length: 700_000 }, (_, n) => n % 251));
   const hashes: string[] = [];
