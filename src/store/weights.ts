@@ -1,6 +1,9 @@
+import type { RoutedEvent } from '../model/event.ts';
+import type { NewCampaignEvent } from './campaign-store.ts';
 import type { StoredClaim } from './changes/claims.ts';
 import { countDeliveries } from './changes/events.ts';
 import type { DoneCall, KeptCall } from './changes/requests.ts';
+import type { BackfillStep, NoticeChange } from './event-store.ts';
 import type { LeadChange } from './lead-store.ts';
 import type { AnyChange } from './script.ts';
 import type { NewSignal, SignalEdit } from './signal-store.ts';
@@ -16,6 +19,11 @@ const CHARACTER_US = 0.5;
 /** Its old words are removed from the index, word by word. */
 const EDITED_CHARACTER_US = 5;
 const LEAD_US = 1_500;
+const CAMPAIGN_EVENT_US = 50;
+/** A delivery that is made due or discarded. */
+const MOVED_US = 10;
+/** The most that the deletion of an endpoint discards at once. */
+const DISCARDED = 1_000;
 const OTHER_US = 200;
 const ERASURE_US = 15_000;
 
@@ -97,8 +105,30 @@ export function costOf(call: AnyChange): number {
         (first as SignalEdit[]).map(({ signal }) => signal),
         EDITED_CHARACTER_US,
       );
-    case 'commitLead':
-      return LEAD_US + signalsCost((first as LeadChange).newSignals);
+    case 'commitLead': {
+      const { newSignals, events } = first as LeadChange;
+      return LEAD_US + signalsCost(newSignals) + eventsCost(events);
+    }
+    case 'commitNotices':
+      return OTHER_US + eventsCost((first as NoticeChange).events);
+    case 'createCampaign':
+      return OTHER_US + eventsCost(args[1] as RoutedEvent[]);
+    case 'updateCampaign':
+      return OTHER_US + eventsCost(args[2] as RoutedEvent[]);
+    case 'recordCampaignEvents':
+      return (args[1] as NewCampaignEvent[]).reduce(
+        (sum, { events }) => sum + CAMPAIGN_EVENT_US + eventsCost(events),
+        OTHER_US,
+      );
+    case 'commitBackfill':
+      return OTHER_US + (first as BackfillStep).items.length * 2 * DELIVERY_US;
+    case 'resumeEndpoint':
+    case 'replayRange':
+      return OTHER_US + (first as { limit: number }).limit * MOVED_US;
+    case 'replayList':
+      return OTHER_US + (first as { ids: string[] }).ids.length * DELIVERY_US;
+    case 'deleteEndpoint':
+      return OTHER_US + DISCARDED * MOVED_US;
     case 'continueErasure':
       return ERASURE_US;
     default:
@@ -111,8 +141,12 @@ function claimCost({ lanes }: StoredClaim): number {
 }
 
 function signalsCost(signals: readonly NewSignal[], characterUs = CHARACTER_US): number {
-  return signals.reduce((sum, { text, events }) => {
-    const deliveries = events.reduce((count, routed) => count + countDeliveries(routed), 0);
-    return sum + SIGNAL_US + text.length * characterUs + deliveries * DELIVERY_US;
-  }, 0);
+  return signals.reduce(
+    (sum, { text, events }) => sum + SIGNAL_US + text.length * characterUs + eventsCost(events),
+    0,
+  );
+}
+
+function eventsCost(events: readonly RoutedEvent[]): number {
+  return events.reduce((sum, routed) => sum + countDeliveries(routed) * DELIVERY_US, 0);
 }

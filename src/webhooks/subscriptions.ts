@@ -75,7 +75,8 @@ const CHALLENGE_SECONDS = 10;
 const SECRET_GRACE_MS = DAY_MS;
 /** After 30, 60 and 120 seconds. */
 const RETRIES = { max_retries: 3, retry_interval_seconds: 30, backoff: 'exponential' } as const;
-const ENDED_AT_ONCE = 100;
+/** A thousand deliveries may be discarded with each. */
+const ENDED_AT_ONCE = 5;
 
 /**
  * Subscribes a key to an event, or renews an existing subscription to the same event, arguments and URL. For

@@ -168,6 +168,31 @@ describe('the writer under many tenants', () => {
     expect(wide).toBeGreaterThan((0.8 * 5_000) / (one + few));
   });
 
+  test.each<[string, (deliveries: unknown[]) => Change]>([
+    [
+      'a post',
+      (deliveries) => ['commitSignals', [[{ tenantId: 'ten_1', text: '', events: [{ deliveries }] }]]],
+    ],
+    [
+      'a lead',
+      (deliveries) => ['commitLead', [{ tenantId: 'ten_1', newSignals: [], events: [{ deliveries }] }]],
+    ],
+    ['notices', (deliveries) => ['commitNotices', [{ tenantId: 'ten_1', events: [{ deliveries }] }]]],
+    ['a new campaign', (deliveries) => ['createCampaign', [{}, [{ deliveries }]]]],
+    ['a campaign', (deliveries) => ['updateCampaign', [{}, 1, [{ deliveries }]]]],
+    [
+      'replies',
+      (deliveries) => ['recordCampaignEvents', [{}, [{ events: [] }, { events: [{ deliveries }] }]]],
+    ],
+    ['a backfill', (items) => ['commitBackfill', [{ tenantId: 'ten_1', items }]]],
+    ['a replay', ({ length: limit }) => ['replayRange', [{ limit }]]],
+    ['a replay of a list', (ids) => ['replayList', [{ ids }]]],
+    ['a resumption', ({ length: limit }) => ['resumeEndpoint', [{ limit }]]],
+  ])('%s costs more, the more deliveries it stores or makes due', (_, change) => {
+    const costWith = (length: number) => costOf(change(Array.from({ length }, () => '')));
+    expect(costWith(2_000) - costWith(0)).toBeGreaterThanOrEqual(20_000);
+  });
+
   test.each<[string, Change, string]>([
     ['a post', aPost('ten_1', 1), 'ten_1'],
     [
