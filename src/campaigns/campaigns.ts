@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { requireRoom } from '../accounts/plans.ts';
 import { type Clock, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
+import { addAll } from '../lib/lists.ts';
 import {
   type Campaign,
   type CampaignEventInput,
@@ -21,7 +22,13 @@ import type {
   NewCampaignEvent,
 } from '../store/campaign-store.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
-import { type RouteDeps, routeChanges, type StateChange } from '../webhooks/fan-out.ts';
+import {
+  listReceivers,
+  MOST_DELIVERIES_A_COMMIT,
+  type RouteDeps,
+  routeChanges,
+  type StateChange,
+} from '../webhooks/fan-out.ts';
 
 /**
  * Statuses of a campaign:
@@ -183,16 +190,32 @@ function statusEvents(deps: CampaignDeps, before: Campaign, after: Campaign) {
   return routeChanges(deps, after.tenantId, [change]);
 }
 
-/** Records campaign events in one commit, with a `reply.classified` event for each classified reply. Returns the result of each. */
+/** Records campaign events, with a `reply.classified` event for each classified reply. Returns the result of each. */
 export async function recordEvents(
   deps: CampaignDeps,
   campaign: Campaign,
   inputs: readonly CampaignEventInput[],
 ): Promise<CampaignEventResult[]> {
   if (inputs.length === 0) return [];
-  await requireRoom(deps, campaign.tenantId, 'campaignEvents');
-  const events = await withReplyEvents(deps, campaign, inputs.map(toNewEvent), inputs);
-  return await deps.store.recordCampaignEvents(campaign, events);
+  const { tenantId } = campaign;
+  await requireRoom(deps, tenantId, 'campaignEvents');
+  const receivers = await listReceivers(deps, tenantId);
+  const mostReplies = Math.ceil(MOST_DELIVERIES_A_COMMIT / (receivers.length + 1));
+  const results: CampaignEventResult[] = [];
+  // A repeated request gets the results of its first run, whose commits may have been larger or smaller.
+  while (results.length < inputs.length) {
+    const part = firstOf(inputs.slice(results.length), mostReplies);
+    const events = await withReplyEvents(deps, campaign, part.map(toNewEvent), part);
+    addAll(results, await deps.store.recordCampaignEvents(campaign, events));
+  }
+  return results;
+}
+
+/** Up to `mostReplies` classified replies, which are routed to all endpoints, and the events between them. */
+function firstOf(inputs: readonly CampaignEventInput[], mostReplies: number): readonly CampaignEventInput[] {
+  let replies = 0;
+  const end = inputs.findIndex((input) => input.reply_class != null && ++replies > mostReplies);
+  return end === -1 ? inputs : inputs.slice(0, end);
 }
 
 function toNewEvent(input: CampaignEventInput): NewCampaignEvent {

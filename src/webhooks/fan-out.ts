@@ -1,6 +1,7 @@
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
+import { createYielder } from '../lib/yielding.ts';
 import { MAX_BODY_BYTES } from '../model/delivery.ts';
 import type { EventRow, EventType, NewDelivery, RoutedEvent, SkipReason } from '../model/event.ts';
 import type { McpEventArguments } from '../model/mcp.ts';
@@ -224,6 +225,7 @@ export async function routeChanges(
   if (changes.length === 0) return [];
   const receivers = await listReceivers({ store, clock }, tenantId);
   const createdAt = clock.now();
+  const nextTurn = createYielder(clock);
   const routed: RoutedEvent[] = [];
   for (const change of changes) {
     const { type, subjectId, data, notTo = null, notice } = change;
@@ -238,6 +240,7 @@ export async function routeChanges(
     };
     const fitting = await fittingReceivers(receivers, change);
     routed.push(fanOut(event, createEnvelopes(event, notice), fitting, newId, null, { notTo }));
+    await nextTurn();
   }
   return routed;
 }
