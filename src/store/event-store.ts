@@ -60,8 +60,10 @@ export interface NoticeChange {
 
 /** Notices about endpoints and deliveries that wait to become events. */
 export interface NoticeStore {
-  /** Oldest first. */
-  listNotices(limit: number): Promise<EndpointNotice[]>;
+  /** The tenants that have any. */
+  listNoticeTenants(): Promise<string[]>;
+  /** The oldest of a tenant, oldest first. */
+  listNotices(tenantId: string, limit: number): Promise<EndpointNotice[]>;
   /** Replaces the notices with events in one commit; false, and no change, if one of them is gone. */
   commitNotices(change: NoticeChange): Promise<boolean>;
 }

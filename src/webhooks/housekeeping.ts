@@ -140,33 +140,36 @@ interface NoticeDeps extends Omit<RouteDeps, 'store'> {
   store: RouteDeps['store'] & NoticeStore & EndpointStore;
 }
 
-/** Notices read at once; a commit has fewer if they go to many endpoints. */
-const NOTICES_AT_ONCE = 200;
+/** Maximum number of notices in a commit; fewer if they go to many endpoints. */
+const NOTICES_A_COMMIT = 200;
 
 /**
  * Creates events for everything that happened to endpoints and deliveries since the last run, each exactly
- * once.
+ * once. Tenants take turns, one commit each: thousands of dead letters of one do not delay the notices of others.
  */
 export async function announceNotices(
   deps: NoticeDeps,
   isStopping: () => boolean = () => false,
 ): Promise<void> {
-  const { store } = deps;
-  let notices: EndpointNotice[];
+  let tenants: string[];
   do {
-    notices = await store.listNotices(NOTICES_AT_ONCE);
-    for (const [tenantId, own] of Map.groupBy(notices, (notice) => notice.tenantId)) {
+    tenants = await deps.store.listNoticeTenants();
+    for (const tenantId of tenants) {
       if (isStopping()) return;
-      const endpoints = new Map((await store.listReceivers(tenantId)).map((each) => [each.id, each]));
-      const inCommit = Math.ceil(MOST_DELIVERIES_A_COMMIT / (endpoints.size + 1));
-      for (let at = 0; at < own.length; at += inCommit) {
-        const some = own.slice(at, at + inCommit);
-        const changes = some.map((notice) => changeOf(notice, endpoints.get(notice.endpointId)));
-        const events = await routeChanges(deps, tenantId, changes);
-        await store.commitNotices({ tenantId, ids: some.map(({ id }) => id), events });
-      }
+      await announceSome(deps, tenantId);
     }
-  } while (notices.length === NOTICES_AT_ONCE && !isStopping());
+  } while (tenants.length > 0);
+}
+
+async function announceSome(deps: NoticeDeps, tenantId: string): Promise<void> {
+  const { store } = deps;
+  const endpoints = new Map((await store.listReceivers(tenantId)).map((each) => [each.id, each]));
+  const limit = Math.ceil(MOST_DELIVERIES_A_COMMIT / (endpoints.size + 1));
+  const notices = await store.listNotices(tenantId, Math.min(limit, NOTICES_A_COMMIT));
+  if (notices.length === 0) return; // another process was faster
+  const changes = notices.map((notice) => changeOf(notice, endpoints.get(notice.endpointId)));
+  const events = await routeChanges(deps, tenantId, changes);
+  await store.commitNotices({ tenantId, ids: notices.map(({ id }) => id), events });
 }
 
 /** `endpoint` is undefined if it was deleted meanwhile. */

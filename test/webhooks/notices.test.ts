@@ -2,7 +2,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import type { DeliveryNext } from '../../src/model/delivery.ts';
+import type { EndpointNotice } from '../../src/model/event.ts';
 import { EVENT_DATA, envelopeSchema } from '../../src/model/event-resource.ts';
+import type { Store } from '../../src/store/store.ts';
 import { announceNotices } from '../../src/webhooks/housekeeping.ts';
 import { anEndpoint, aRoutedEvent } from '../support/store.ts';
 import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
@@ -157,13 +159,13 @@ test('reports deliveries held for too long', async () => {
 
 test('two processes create one event of each notice', async () => {
   await fail(10);
-  const [notice] = await t.store.listNotices(10);
+  const [notice] = await t.store.listNotices(t.tenant.id, 10);
   const ids = [notice?.id ?? 0];
   const change = { tenantId: t.tenant.id, ids, events: [] };
   expect(await t.store.commitNotices({ ...change, tenantId: 'ten_other' })).toBe(false);
   expect(await t.store.commitNotices(change)).toBe(true);
   expect(await t.store.commitNotices(change)).toBe(false);
-  expect(await t.store.listNotices(10)).toEqual([]);
+  expect(await t.store.listNotices(t.tenant.id, 10)).toEqual([]);
 });
 
 test('endpoints of MCP subscriptions cause no notices and no mail', async () => {
@@ -180,17 +182,48 @@ test('endpoints of MCP subscriptions cause no notices and no mail', async () => 
 test('notices to many endpoints are committed in several parts', async () => {
   await fail(20);
   const [receiver] = await t.store.listReceivers(t.tenant.id);
-  const [notice] = await t.store.listNotices(1);
+  const [notice] = await t.store.listNotices(t.tenant.id, 1);
   if (receiver === undefined || notice === undefined) throw new Error('nothing to announce');
   const many = Array.from({ length: 1_500 }, (_, i) => ({ ...receiver, id: `${receiver.id}${i}` }));
-  const waiting = Array.from({ length: 20 }, (_, i) => ({ ...notice, id: notice.id + i }));
-  const committed: number[] = [];
-  const store = {
+  const committed = await commitsOf({ [t.tenant.id]: 20 }, { notice, listReceivers: async () => many });
+  expect(committed.map(({ count }) => count)).toEqual(Array.from({ length: 10 }, () => 2));
+});
+
+test('tenants take turns: many notices of one do not delay those of another', async () => {
+  await fail(20);
+  const [notice] = await t.store.listNotices(t.tenant.id, 1);
+  if (notice === undefined) throw new Error('nothing to announce');
+  const committed = await commitsOf({ ten_a: 1_000, ten_b: 1, ten_c: 300 }, { notice });
+  expect(committed.slice(0, 3).map(({ tenantId }) => tenantId)).toEqual(['ten_a', 'ten_b', 'ten_c']);
+  const all = Map.groupBy(committed, ({ tenantId }) => tenantId);
+  const sums = [...all].map(([, commits]) => commits.reduce((sum, { count }) => sum + count, 0));
+  expect(sums).toEqual([1_000, 1, 300]);
+});
+
+/** Announces this many copies of a notice for each tenant; returns the number in each commit. */
+async function commitsOf(
+  counts: Record<string, number>,
+  {
+    notice,
+    listReceivers = t.store.listReceivers,
+  }: { notice: EndpointNotice } & Partial<Pick<Store, 'listReceivers'>>,
+): Promise<{ tenantId: string; count: number }[]> {
+  const waiting = new Map(Object.entries(counts));
+  const committed: { tenantId: string; count: number }[] = [];
+  const store: Store = {
     ...t.store,
-    listReceivers: async () => many,
-    listNotices: async () => waiting.splice(0),
-    commitNotices: async ({ ids }: { ids: readonly unknown[] }) => committed.push(ids.length) > 0,
+    listReceivers,
+    listNoticeTenants: async () => [...waiting.keys()],
+    listNotices: async (tenantId, limit) =>
+      Array.from({ length: Math.min(limit, waiting.get(tenantId) ?? 0) }, () => ({ ...notice, tenantId })),
+    commitNotices: async ({ tenantId, ids }) => {
+      committed.push({ tenantId, count: ids.length });
+      const left = (waiting.get(tenantId) ?? 0) - ids.length;
+      if (left > 0) waiting.set(tenantId, left);
+      else waiting.delete(tenantId);
+      return true;
+    },
   };
   await announceNotices({ store, clock: t.clock, newId: createIds(t.clock, systemRandom) });
-  expect(committed).toEqual(Array.from({ length: 10 }, () => 2));
-});
+  return committed;
+}

@@ -94,7 +94,7 @@ export function describeSubscriptions(open: OpenStore): void {
       const found = await store.findSubscription('ten_a', 'sub_1');
       expect(found?.endpoint).toMatchObject({ status: 'paused', pausedReason: 'gone', alarm: 'none' });
       expect(await store.listMail('ten_a', 10)).toEqual([]);
-      expect(await store.listNotices(10)).toEqual([]);
+      expect(await store.listNoticeTenants()).toEqual([]);
     });
 
     test('end with their expiry, key or receiver, while others stay', async () => {

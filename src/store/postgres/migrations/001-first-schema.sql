@@ -671,6 +671,8 @@ CREATE TABLE endpoint_notices (
   -- JSON: the event's data, except for the endpoint.
   facts json NOT NULL
 );
+-- Notices become events in turns of the tenants, one of whom may have a hundred thousand.
+CREATE INDEX endpoint_notices_by_tenant ON endpoint_notices (tenant_id, id);
 
 CREATE TABLE test_sends (
   id text COLLATE "C" PRIMARY KEY,

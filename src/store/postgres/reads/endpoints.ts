@@ -134,7 +134,17 @@ const NOTICES = new Table<EndpointNotice>('endpoint_notices', {
 
 export function noticeReads(db: Connection) {
   return {
-    listNotices: NOTICES.select<[number]>(db, 'ORDER BY id LIMIT ?').all,
+    // From tenant to tenant in the index: DISTINCT would read all of their rows.
+    listNoticeTenants: values<[], string>(
+      db,
+      `WITH RECURSIVE waiting (tenant) AS (
+         SELECT min(tenant_id) FROM endpoint_notices
+         UNION ALL
+         SELECT (SELECT min(tenant_id) FROM endpoint_notices WHERE tenant_id > tenant) FROM waiting WHERE tenant IS NOT NULL
+       )
+       SELECT tenant FROM waiting WHERE tenant IS NOT NULL`,
+    ),
+    listNotices: NOTICES.select<[string, number]>(db, 'WHERE tenant_id = ? ORDER BY id LIMIT ?').all,
   } satisfies Partial<NoticeStore>;
 }
 

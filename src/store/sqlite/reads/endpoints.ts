@@ -172,8 +172,22 @@ const NOTICES = new Table<EndpointNotice>('endpoint_notices', {
 });
 
 export function noticeReads(db: Database) {
-  const selectOldest = NOTICES.select<[number]>(db, 'ORDER BY id LIMIT ?');
-  return { listNotices: (limit) => selectOldest.all(limit) } satisfies Part<NoticeStore>;
+  const selectOldest = NOTICES.select<[string, number]>(db, 'WHERE tenant_id = ? ORDER BY id LIMIT ?');
+  // From tenant to tenant in the index: DISTINCT would read all of their rows.
+  const selectTenants = db
+    .prepare<[], string>(
+      `WITH RECURSIVE waiting (tenant) AS (
+         SELECT min(tenant_id) FROM endpoint_notices
+         UNION ALL
+         SELECT (SELECT min(tenant_id) FROM endpoint_notices WHERE tenant_id > tenant) FROM waiting WHERE tenant IS NOT NULL
+       )
+       SELECT tenant FROM waiting WHERE tenant IS NOT NULL`,
+    )
+    .pluck();
+  return {
+    listNoticeTenants: () => selectTenants.all(),
+    listNotices: (tenantId, limit) => selectOldest.all(tenantId, limit),
+  } satisfies Part<NoticeStore>;
 }
 
 export function backfillReads(db: Database) {
