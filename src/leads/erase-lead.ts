@@ -1,5 +1,6 @@
 import { addAll } from '../lib/lists.ts';
 import { DomainError } from '../model/errors.ts';
+import type { Page, PageRequest, Position } from '../model/filters.ts';
 import type { Lead } from '../model/lead.ts';
 import { isFullName } from '../model/mentions.ts';
 import { linkedinProfile, personKeys } from '../model/person-keys.ts';
@@ -20,10 +21,15 @@ import type { LeadDeps } from './changes.ts';
 import { requireLead, versionOf } from './changes.ts';
 import { areDifferent } from './facts.ts';
 
-/** Events, signals and leads scanned at a time: about 10 ms, between which other requests get their turn. */
-const EVENTS_AT_ONCE = 500;
+/** Events, signals and leads scanned at a time, between which other requests get their turn: each event may have two long leads. */
+const EVENTS_AT_ONCE = 50;
 const ROWS_AT_ONCE = 50;
 const ERASURES_AT_ONCE = 20;
+/**
+ * Maximum number of a person's addresses and profiles, and of their names, that are searched for in the data of others: every
+ * word of it is compared with each of them. Accounts of more are not those of one person.
+ */
+const MOST_MENTIONS = 20;
 
 /**
  * Erases a person: the lead, and all their data in signals, events, deliveries and stored responses. Pending deliveries are
@@ -45,7 +51,7 @@ export async function eraseLead(
     const person = await findPerson(store, tenantId, stored);
     // Scanned once, as it takes long: anything created in the meantime is found through its lead and signals.
     const mentions = mentionsOf(stored.lead, person);
-    const signals = person.signals.map((signal) => signal.id);
+    const signals = [...person.authors.keys()];
     const own = new Set(signals);
     swept ??= await sweep(store, { tenantId, id, mentions, signalIds: signals });
     const hasBegun = await store.eraseLead({
@@ -95,9 +101,12 @@ async function finish(store: Store, erasure: PendingErasure, isStopping: () => b
   while (!isStopping() && !(await store.continueErasure(erasure)).isDone);
 }
 
+type Author = Signal['prospect'];
+
 interface Person {
   keys: string[];
-  signals: PersonalSignal[];
+  /** By signal. */
+  authors: Map<string, Author>;
 }
 
 /**
@@ -105,26 +114,39 @@ interface Person {
  * may name a profile with further posts. Posts by others are only detached.
  */
 async function findPerson(store: Store, tenantId: string, { lead }: StoredLead): Promise<Person> {
-  const attached = await store.listPersonalSignals(lead.id);
-  const own = attached.filter((signal) => !areDifferent(lead, authorOf(signal)));
-  const signals = new Map(own.map((signal) => [signal.id, signal]));
-  const keys = new Set([...personKeys(lead), ...own.flatMap(keysOf)]);
-  for (let known = -1; known < keys.size; ) {
-    known = keys.size;
-    for (const signal of await store.findSignalsOfPerson(tenantId, [...keys])) {
-      signals.set(signal.id, signal);
-      for (const key of keysOf(signal)) keys.add(key);
-    }
+  const authors = new Map<string, Author>();
+  const keys = new Set(personKeys(lead));
+  const add = (signal: PersonalSignal, author: Author) => {
+    authors.set(signal.id, author);
+    // Keys of the author, under every URL of the post.
+    for (const key of [...personKeys(author), ...signal.keys]) keys.add(key);
+  };
+  for await (const signal of allOf((page) => store.pageSignalsOfLead(lead.id, page))) {
+    const author = authorOf(signal);
+    if (!areDifferent(lead, author)) add(signal, author);
   }
-  return { keys: [...keys], signals: [...signals.values()] };
+  // A set's iterator also returns what is added meanwhile, so that each key is looked up once.
+  for (const key of keys) {
+    for await (const signal of allOf((page) => store.pageSignalsOfPerson(tenantId, key, page)))
+      if (!authors.has(signal.id)) add(signal, authorOf(signal));
+  }
+  return { keys: [...keys], authors };
 }
 
-/** Keys of the author, under every URL of the post. */
-function keysOf(signal: PersonalSignal): string[] {
-  return [...personKeys(authorOf(signal)), ...signal.keys];
+/** All signals, page by page, with turns of the event loop in between: a person may have a hundred thousand. */
+async function* allOf(
+  read: (page: PageRequest) => Promise<Page<PersonalSignal>>,
+): AsyncGenerator<PersonalSignal> {
+  let after: Position | null = null;
+  do {
+    const page: Page<PersonalSignal> = await read({ limit: ROWS_AT_ONCE, after });
+    yield* page.rows;
+    after = page.last;
+    await letOthers();
+  } while (after !== null);
 }
 
-function authorOf({ wire }: PersonalSignal): Signal['prospect'] {
+function authorOf({ wire }: PersonalSignal): Author {
   return (JSON.parse(wire) as Signal).prospect;
 }
 
@@ -132,8 +154,8 @@ function authorOf({ wire }: PersonalSignal): Signal['prospect'] {
  * Texts that identify the person anywhere: addresses, profiles, and full names that were stated and are not the name of a
  * company. A single word would match too many other people.
  */
-function mentionsOf(lead: Lead, { keys, signals }: Person): Mentions {
-  const authors = signals.map(authorOf);
+function mentionsOf(lead: Lead, { keys, authors: bySignal }: Person): Mentions {
+  const authors = [...bySignal.values()];
   const addresses = keys.flatMap((key) => (key.startsWith('email:') ? [key.slice('email:'.length)] : []));
   const profiles = [lead.linkedin_url, ...authors.map((author) => author.linkedin_url)]
     .map(linkedinProfile)
@@ -145,7 +167,10 @@ function mentionsOf(lead: Lead, { keys, signals }: Person): Mentions {
   const names = [...stated, ...authors.map((author) => author.name)]
     .map((name) => name.trim())
     .filter((name) => isFullName(name) && name.toLowerCase() !== company);
-  return { texts: [...new Set([...addresses, ...profiles])], names: [...new Set(names)] };
+  return {
+    texts: [...new Set([...addresses, ...profiles])].slice(0, MOST_MENTIONS),
+    names: [...new Set(names)].slice(0, MOST_MENTIONS),
+  };
 }
 
 /** Ids of data that names the person without being about them. */

@@ -18,9 +18,8 @@ export interface LeadSignal {
   wire: string;
 }
 
-/** An attached signal with everything known about its author. */
+/** A signal with everything known about its author. */
 export interface PersonalSignal extends LeadSignal {
-  explanation: string;
   /** Keys of its author, from all places where it was posted. */
   keys: string[];
 }
@@ -88,16 +87,16 @@ export interface LeadStore {
   findIdentities(tenantId: string, keys: readonly string[]): Promise<IdentityHolder[]>;
   /** The tenant's signals with these ids, in any order; unknown ones are omitted. */
   findLeadSignals(tenantId: string, ids: readonly string[]): Promise<LeadSignal[]>;
-  /** Signals whose author has one of `keys`, newest first. */
-  findSignalsOfPerson(tenantId: string, keys: readonly string[]): Promise<PersonalSignal[]>;
+  /** Signals whose author has the key, in the order of their IDs. */
+  pageSignalsOfPerson(tenantId: string, key: string, page: PageRequest): Promise<Page<PersonalSignal>>;
   /** The newest `limit` unattached signals. */
   findFreeSignalsOfPerson(tenantId: string, keys: readonly string[], limit: number): Promise<LeadSignal[]>;
   /** For each new signal, the id of the stored one with the same id, or the same post and profile; otherwise null. */
   findKnownSignals(signals: readonly NewSignal[]): Promise<(string | null)[]>;
   /** The best attached signals with their explanations, as wire JSON texts. */
   listSignalsOfLead(leadId: string, limit: number): Promise<string[]>;
-  /** Every attached signal, with its explanation. */
-  listPersonalSignals(leadId: string): Promise<PersonalSignal[]>;
+  /** Attached signals, in the order of their IDs. */
+  pageSignalsOfLead(leadId: string, page: PageRequest): Promise<Page<PersonalSignal>>;
   /** Stores the lead with signals, move and events; false if the data it was based on has changed. */
   commitLead(change: LeadChange): Promise<boolean>;
   /** Every stage in the order of the pipeline, each with its `limit` newest leads. */

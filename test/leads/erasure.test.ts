@@ -276,6 +276,42 @@ test("the person's other posts are erased, too, found by email address or by a p
   expect(traces()).toEqual([]);
 });
 
+test('each address and profile of a person is looked up once, and few of them are searched for in other data', async () => {
+  // Each post shares an address with the one before it, or a profile.
+  const posts = Array.from({ length: 60 }, (_, n) => ({
+    ...personalPost({ external_id: `chain-${n}`, text: `We need a xylophonic CRM, number ${n * 7_919}` }),
+    prospect: {
+      name: 'Zebediah Quirke',
+      email: `zq${Math.floor((n + 1) / 2)}@acme.com`,
+      linkedin_url: `https://www.linkedin.com/in/zq-${Math.floor(n / 2)}`,
+    },
+  }));
+  await call('POST', '/v1/signals/batch', { signals: posts });
+  const { id } = await call('POST', '/v1/leads', { email: 'zq0@acme.com' });
+  const asked: string[] = [];
+  let erased: Parameters<Store['eraseLead']>[0] | null = null;
+  const store: Store = {
+    ...t.store,
+    pageSignalsOfPerson(tenantId, key, page) {
+      asked.push(key);
+      return t.store.pageSignalsOfPerson(tenantId, key, page);
+    },
+    eraseLead(erasure) {
+      erased = erasure;
+      return t.store.eraseLead(erasure);
+    },
+  };
+  await eraseLead({ store }, t.tenant.id, id);
+  expect(asked.length).toBeGreaterThan(60);
+  expect(asked.length).toBe(new Set(asked).size);
+  expect(erased).toMatchObject({ signals: { length: 60 }, mentions: { texts: { length: 20 } } });
+  expect(
+    (await call('GET', '/v1/signals')).every(
+      ({ prospect }: { prospect: { name: string } }) => prospect.name === '',
+    ),
+  ).toBe(true);
+});
+
 test("other people's posts, leads and events are unchanged", async () => {
   const { lead } = await makePerson();
   const other = await call('POST', '/v1/leads', {

@@ -105,7 +105,7 @@ export function describeLeads(open: OpenStore): void {
       expect(await store.getLead('ten_a', 'led_2')).toBeNull();
     });
 
-    test("finds a person's signals by any key, newest first", async () => {
+    test("finds a person's signals by any key", async () => {
       const { store } = await openWithTenants(open);
       const personKeys = ['email:a@acme.com', 'linkedin:in/a'];
       await store.commitSignals([
@@ -114,13 +114,23 @@ export function describeLeads(open: OpenStore): void {
         aSignal('ten_a', { id: 'sig_3', personKeys: ['email:b@acme.com'] }),
         aSignal('ten_b', { id: 'sig_4', personKeys }),
       ]);
-      const found = await store.findSignalsOfPerson('ten_a', personKeys);
-      expect(found.map(({ id }) => id)).toEqual(['sig_2', 'sig_1']);
+      const page = (key: string, limit: number, after: string | null = null) =>
+        store.pageSignalsOfPerson('ten_a', key, { limit, after: after === null ? null : [after] });
+      expect(await page('email:a@acme.com', 9)).toMatchObject({
+        rows: [{ id: 'sig_1', leadId: null, keys: personKeys }],
+        last: null,
+      });
+      expect(await page('linkedin:in/a', 1)).toMatchObject({ rows: [{ id: 'sig_1' }], last: ['sig_1'] });
+      expect(await page('linkedin:in/a', 1, 'sig_1')).toMatchObject({ rows: [{ id: 'sig_2' }], last: null });
       const free = async (limit: number) =>
         (await store.findFreeSignalsOfPerson('ten_a', personKeys, limit)).map(({ id }) => id);
       expect([await free(9), await free(1)]).toEqual([['sig_2', 'sig_1'], ['sig_2']]);
       await store.commitLead(aNewLead('ten_a', aLead('led_1'), { attach: ['sig_2'] }));
       expect(await free(9)).toEqual(['sig_1']);
+      expect(await store.pageSignalsOfLead('led_1', { limit: 9, after: null })).toMatchObject({
+        rows: [{ id: 'sig_2', leadId: 'led_1' }],
+        last: null,
+      });
     });
 
     test('a new signal of a known author is attached to their lead, which has the score of its best signal', async () => {

@@ -66,11 +66,11 @@ export function leadSignalReads(db: Connection) {
     `SELECT ${PERSONAL} FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
      WHERE s.id = ANY (?) AND s.tenant_id = ?`,
   );
-  const selectOfPerson = rows<[string, readonly string[]], PersonalSignal>(
+  const selectOfPerson = rows<[string, string, string, number], PersonalSignal>(
     db,
-    `SELECT ${PERSONAL}, s.explanation FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
-     WHERE s.id IN (SELECT signal_id FROM signal_people WHERE tenant_id = ? AND key = ANY (?))
-     ORDER BY s.timestamp DESC, s.id`,
+    `SELECT ${PERSONAL} FROM signal_people p JOIN signals s ON s.id = p.signal_id
+     LEFT JOIN lead_signals l ON l.signal_id = s.id
+     WHERE p.tenant_id = ? AND p.key = ? AND p.signal_id > ? ORDER BY p.signal_id LIMIT ?`,
   );
   const selectFree = rows<[string, readonly string[], number], LeadSignal>(
     db,
@@ -84,20 +84,25 @@ export function leadSignalReads(db: Connection) {
     `SELECT s.wire, s.explanation FROM lead_signals l JOIN signals s ON s.id = l.signal_id
      WHERE l.lead_id = ? ORDER BY s.score DESC, s.timestamp DESC, s.id LIMIT ?`,
   );
-  const selectAll = rows<[string], PersonalSignal>(
+  const selectOfLead = rows<[string, string, number], PersonalSignal>(
     db,
-    `SELECT ${PERSONAL}, s.explanation FROM lead_signals l JOIN signals s ON s.id = l.signal_id WHERE l.lead_id = ? ORDER BY s.id`,
+    `SELECT ${PERSONAL} FROM lead_signals l JOIN signals s ON s.id = l.signal_id
+     WHERE l.lead_id = ? AND l.signal_id > ? ORDER BY l.signal_id LIMIT ?`,
   );
+  const pageById = (found: PersonalSignal[], limit: number) =>
+    pageOf(found, limit, { toRow: (signal) => signal, position: ({ id }) => [id] });
 
   return {
     findLeadSignals: (tenantId, ids) => selectSome(ids, tenantId),
-    findSignalsOfPerson: selectOfPerson,
+    pageSignalsOfPerson: async (tenantId, key, { limit, after }) =>
+      pageById(await selectOfPerson(tenantId, key, String(after?.[0] ?? ''), limit + 1), limit),
     findFreeSignalsOfPerson: selectFree,
     async listSignalsOfLead(leadId, limit) {
       const best = await selectBest(leadId, limit);
       return best.map(({ wire, explanation }) => `${wire.slice(0, -1)},"explanation":${explanation}}`);
     },
-    listPersonalSignals: selectAll,
+    pageSignalsOfLead: async (leadId, { limit, after }) =>
+      pageById(await selectOfLead(leadId, String(after?.[0] ?? ''), limit + 1), limit),
   } satisfies Partial<LeadStore>;
 }
 

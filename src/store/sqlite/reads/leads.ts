@@ -63,7 +63,6 @@ interface PersonalSignalRow {
   id: string;
   lead_id: string | null;
   wire: string;
-  explanation: string;
   keys: string;
 }
 
@@ -77,10 +76,10 @@ export function leadSignalReads(db: Database) {
     `SELECT s.id, l.lead_id, s.wire, ${KEYS} FROM json_each(?) j CROSS JOIN signals s ON s.id = j.value
      LEFT JOIN lead_signals l ON l.signal_id = s.id WHERE s.tenant_id = ?`,
   );
-  const selectOfPerson = db.prepare<[string, string], PersonalSignalRow>(
-    `SELECT DISTINCT s.id, l.lead_id, s.wire, s.explanation, ${KEYS}
-     FROM signal_people p JOIN signals s ON s.id = p.signal_id LEFT JOIN lead_signals l ON l.signal_id = s.id
-     WHERE p.tenant_id = ? AND p.key IN (SELECT value FROM json_each(?)) ORDER BY s.timestamp DESC, s.id`,
+  const selectOfPerson = db.prepare<[string, string, string, number], PersonalSignalRow>(
+    `SELECT s.id, l.lead_id, s.wire, ${KEYS}
+     FROM signal_people p CROSS JOIN signals s ON s.id = p.signal_id LEFT JOIN lead_signals l ON l.signal_id = s.id
+     WHERE p.tenant_id = ? AND p.key = ? AND p.signal_id > ? ORDER BY p.signal_id LIMIT ?`,
   );
   const selectFree = db.prepare<[string, string, number], LeadSignal>(
     `SELECT s.id, NULL AS leadId, s.wire FROM (
@@ -94,25 +93,31 @@ export function leadSignalReads(db: Database) {
     `SELECT s.wire, s.explanation FROM lead_signals l JOIN signals s ON s.id = l.signal_id
      WHERE l.lead_id = ? ORDER BY s.score DESC, s.timestamp DESC, s.id LIMIT ?`,
   );
-  const selectAll = db.prepare<[string], PersonalSignalRow>(
-    `SELECT s.id, l.lead_id, s.wire, s.explanation, ${KEYS} FROM lead_signals l JOIN signals s ON s.id = l.signal_id
-     WHERE l.lead_id = ?`,
+  const selectOfLead = db.prepare<[string, string, number], PersonalSignalRow>(
+    `SELECT s.id, l.lead_id, s.wire, ${KEYS} FROM lead_signals l CROSS JOIN signals s ON s.id = l.signal_id
+     WHERE l.lead_id = ? AND l.signal_id > ? ORDER BY l.signal_id LIMIT ?`,
   );
 
   return {
     findLeadSignals: (tenantId, ids) => selectSome.all(JSON.stringify(ids), tenantId).map(toSignal),
-    findSignalsOfPerson: (tenantId, keys) => selectOfPerson.all(tenantId, JSON.stringify(keys)).map(toSignal),
+    pageSignalsOfPerson: (tenantId, key, { limit, after }) =>
+      pageById(selectOfPerson.all(tenantId, key, String(after?.[0] ?? ''), limit + 1), limit),
     findFreeSignalsOfPerson: (tenantId, keys, limit) => selectFree.all(tenantId, JSON.stringify(keys), limit),
     listSignalsOfLead: (leadId, limit) =>
       selectBest
         .all(leadId, limit)
         .map(({ wire, explanation }) => `${wire.slice(0, -1)},"explanation":${explanation}}`),
-    listPersonalSignals: (leadId) => selectAll.all(leadId).map(toSignal),
+    pageSignalsOfLead: (leadId, { limit, after }) =>
+      pageById(selectOfLead.all(leadId, String(after?.[0] ?? ''), limit + 1), limit),
   } satisfies Part<LeadStore>;
 }
 
-function toSignal({ id, lead_id, wire, explanation, keys }: PersonalSignalRow): PersonalSignal {
-  return { id, leadId: lead_id, wire, explanation, keys: JSON.parse(keys) as string[] };
+function pageById(found: PersonalSignalRow[], limit: number): Page<PersonalSignal> {
+  return pageOf(found, limit, { toRow: toSignal, position: ({ id }) => [id] });
+}
+
+function toSignal({ id, lead_id, wire, keys }: PersonalSignalRow): PersonalSignal {
+  return { id, leadId: lead_id, wire, keys: JSON.parse(keys) as string[] };
 }
 
 interface LeadListRow {
