@@ -92,14 +92,44 @@ async function observeInPieces(
   return results.flat();
 }
 
+/** Posts that are being stored, and when that is done. */
+const underWay = new Map<string, Promise<unknown>>();
+
+/**
+ * Stores the signals of posts, and updates those of edited ones. Requests with the same post take turns: its signals
+ * would otherwise end with texts of several, as they are changed in several commits.
+ */
 async function storePlanned(
+  deps: IntakeDeps,
+  tenantId: string,
+  piece: { posts: readonly ObservedPost[]; planned: readonly PlannedPost[]; via: WayIn },
+): Promise<ObservedResult[]> {
+  const keys = piece.posts.flatMap(({ platform, external_id: id }) =>
+    id === undefined ? [] : [`${tenantId} ${platform.name} ${id}`],
+  );
+  const before = Promise.allSettled(keys.flatMap((key) => underWay.get(key) ?? []));
+  const storing = before.then(() => storeInTurn(deps, tenantId, piece));
+  for (const key of keys) underWay.set(key, storing);
+  try {
+    return await storing;
+  } finally {
+    for (const key of keys) if (underWay.get(key) === storing) underWay.delete(key);
+  }
+}
+
+async function storeInTurn(
   deps: IntakeDeps,
   tenantId: string,
   { posts, planned, via }: { posts: readonly ObservedPost[]; planned: readonly PlannedPost[]; via: WayIn },
 ): Promise<ObservedResult[]> {
   const { store, reserve = reserveNothing } = deps;
   const committed: CommittedSignal[] = [];
-  for (const signals of inCommits(planned.flatMap((plan) => plan.signals))) {
+  const all = planned.flatMap(({ signals }) =>
+    signals.map(
+      (signal, i): NewSignal => (i === signals.length - 1 ? { ...signal, asksForOutdated: true } : signal),
+    ),
+  );
+  for (const signals of inCommits(all)) {
     const some = await storeSignals({ store, reserve }, signals);
     // Counted per commit, not once per batch: the last signals of a large batch are stored seconds later.
     deps.intakeTally?.countSignals(
@@ -110,7 +140,7 @@ async function storePlanned(
   }
 
   const stored = planned.map(({ signals }) => committed.splice(0, signals.length));
-  const edited = await storeEdits(deps, tenantId, await editsOf(deps, tenantId, { posts, planned, stored }));
+  const edited = await storeEdits(deps, tenantId, editsOf(posts, planned, stored));
   return planned.map(({ errors }, place): ObservedResult => {
     if (errors.length > 0) return { status: 'rejected', errors };
     const own = stored[place] ?? [];
@@ -138,40 +168,19 @@ interface Edit {
  * The stored signals that the posts change. If a batch contains several texts of one post, the last one
  * counts.
  */
-async function editsOf(
-  deps: IntakeDeps,
-  tenantId: string,
-  {
-    posts,
-    planned,
-    stored,
-  }: {
-    posts: readonly ObservedPost[];
-    planned: readonly PlannedPost[];
-    stored: readonly CommittedSignal[][];
-  },
-): Promise<Edit[]> {
+function editsOf(
+  posts: readonly ObservedPost[],
+  planned: readonly PlannedPost[],
+  stored: readonly CommittedSignal[][],
+): Edit[] {
   const edits = new Map<string, Edit>();
   for (const [place, post] of posts.entries()) {
     const own = stored[place] ?? [];
     for (const { id } of own) edits.delete(id); // its stored text is that of this post, unless it is outdated
-    if (!own.some(({ isEdited }) => isEdited)) continue;
-    for (const outdated of await outdatedBy(deps, tenantId, post))
+    for (const outdated of own.at(-1)?.outdated ?? [])
       edits.set(outdated.id, { place, post, scored: planned[place]?.signals ?? [], outdated });
   }
   return [...edits.values()];
-}
-
-/** The stored signals of a post, for any profile, whose text differs from the current one. */
-async function outdatedBy(
-  { store }: IntakeDeps,
-  tenantId: string,
-  post: ScopedPost,
-): Promise<OutdatedSignal[]> {
-  const { platform, external_id: shownId = '', text } = post;
-  if (shownId === '') return [];
-  const externalId = storedIdOf(post) ?? shownId;
-  return await store.findOutdatedSignals({ tenantId, platform: platform.name, shownId, externalId, text });
 }
 
 /** Updates the signals of posts that were stored with a different text; all others stay as they are. */
@@ -183,7 +192,11 @@ export async function storeEditedPosts(
   const nextTurn = createYielder(deps.clock);
   for (const post of posts) {
     await nextTurn(); // a lookup in SQLite does not yield: two thousand posts took a tenth of a second
-    const outdated = await outdatedBy(deps, tenantId, post);
+    const { platform, external_id: shownId = '', text } = post;
+    if (shownId === '') continue;
+    const externalId = storedIdOf(post) ?? shownId;
+    const stored = { tenantId, platform: platform.name, shownId, externalId, text };
+    const outdated = await deps.store.findOutdatedSignals(stored);
     const edits = outdated.map((each): Edit => ({ place: 0, post, scored: [], outdated: each }));
     await storeEdits(deps, tenantId, edits);
   }

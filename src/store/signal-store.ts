@@ -35,6 +35,11 @@ export interface NewSignal {
   explanation: string;
   text: string;
   events: RoutedEvent[];
+  /**
+   * Whether the result lists stored signals of its post with a different text. Only the last signal of a post asks:
+   * otherwise a thousand signals would each get a list of a thousand.
+   */
+  asksForOutdated?: true;
 }
 
 /** Result for a {@link NewSignal}: stored, or a duplicate (`id` and `wire` are then those of the existing signal). */
@@ -42,8 +47,11 @@ export interface CommittedSignal {
   status: 'created' | 'duplicate';
   id: string;
   wire: string;
-  /** True if there are stored signals of the same post, by external id, with a different text; otherwise omitted. */
-  isEdited?: true;
+  /**
+   * Stored signals of the same post, by external id, with a different text; omitted if there are none, or if the signal
+   * does not ask for them.
+   */
+  outdated?: OutdatedSignal[];
 }
 
 /** A stored signal whose post was edited. */

@@ -4,7 +4,14 @@ import type { Signal, SignalView } from '../../model/signal.ts';
 import { editedSignal } from '../../rules/signals.ts';
 import { searchedFacts } from '../../rules/words.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
-import type { CommittedSignal, EditedSignal, NewSignal, SignalEdit, SignalStore } from '../signal-store.ts';
+import type {
+  CommittedSignal,
+  EditedSignal,
+  NewSignal,
+  OutdatedSignal,
+  SignalEdit,
+  SignalStore,
+} from '../signal-store.ts';
 import { type CompanyStatements, createCompanyObserver } from './companies.ts';
 import { createEventWriter } from './events.ts';
 import { createKnownSignals, type FindKnownSignal, type KnownSignalStatements } from './known-signals.ts';
@@ -24,7 +31,7 @@ export interface SignalStatements
     pruneNearKeys(before: number, limit: number): number;
     insert(row: Record<string, unknown>): void;
     insertAuthor(tenantId: string, key: string, id: string): void;
-    selectOutdated(row: Record<string, unknown>): string | undefined;
+    selectOutdated(row: Record<string, unknown>): OutdatedSignal[];
     selectEdited(row: Record<string, unknown>): StoredRow | undefined;
     updateEdited(row: Record<string, unknown>): void;
     moveFeedback(id: string): void;
@@ -61,14 +68,11 @@ export function signalChanges(ask: Asks<SignalStatements>, write: SignalWriter) 
   return {
     *commitSignals(signals: NewSignal[]): Script<CommittedSignal[]> {
       const all: CommittedSignal[] = [];
-      let [before, isEdited]: [NewSignal | null, boolean] = [null, false];
       for (const signal of signals) {
         const committed = yield* write(signal);
-        // Looked up once for all signals of a post: a thousand would each read the texts of the thousand stored ones.
-        if (before === null || !isSamePost(before, signal)) isEdited = yield* edits.isEdit(signal);
-        before = signal;
+        const outdated = signal.asksForOutdated ? yield* edits.outdatedBy(signal) : [];
         const wire = committed.status === 'created' ? yield* adopt(signal) : committed.wire;
-        all.push({ ...committed, wire, ...(isEdited && { isEdited }) });
+        all.push({ ...committed, wire, ...(outdated.length > 0 && { outdated }) });
       }
       return all;
     },
@@ -99,11 +103,6 @@ export function signalChanges(ask: Asks<SignalStatements>, write: SignalWriter) 
   } satisfies Scripts<SignalStore>;
 }
 
-function isSamePost(a: NewSignal, b: NewSignal): boolean {
-  const isSame = a.platform === b.platform && a.externalId === b.externalId && a.text === b.text;
-  return isSame && a.tenantId === b.tenantId;
-}
-
 export type SignalChanges = ReturnType<typeof signalChanges>;
 
 /** Stores a signal with its terms, author keys, company and events, unless it is a duplicate: part of a change. */
@@ -115,7 +114,7 @@ export function createSignalWriter(ask: Asks<SignalStatements>, findKnown: FindK
   const insertRouted = createEventWriter(ask);
 
   return function* (signal) {
-    const { events, personKeys, nearKeys: _keys, company, ...columns } = signal;
+    const { events, personKeys, nearKeys: _keys, company, asksForOutdated: _asks, ...columns } = signal;
     // Checked in the transaction that stores it, including earlier ones of the same change: no duplicate can be missed.
     const known = yield* findKnown(signal);
     if (known !== null) {
@@ -176,10 +175,10 @@ function createSignalEdits(ask: Asks<SignalStatements>) {
   }
 
   return {
-    /** Whether a stored signal of this post, for any profile, has a different text. */
-    *isEdit({ tenantId, platform, externalId, text }: NewSignal): Script<boolean> {
-      if (externalId === null) return false;
-      return (yield* ask.signals.selectOutdated({ tenantId, platform, externalId, text })) !== undefined;
+    /** The stored signals of this post, for any profile, whose text differs from the current one. */
+    *outdatedBy({ tenantId, platform, externalId, text }: NewSignal): Script<OutdatedSignal[]> {
+      if (externalId === null) return [];
+      return yield* ask.signals.selectOutdated({ tenantId, platform, externalId, text });
     },
     *editSignals(edits: SignalEdit[]): Script<EditedSignal[]> {
       const edited: EditedSignal[] = [];

@@ -5,7 +5,7 @@ import type { SignalStatements } from '../../changes/signals.ts';
 import type { Connection } from '../connection.ts';
 import { wordsVector } from '../search-words.ts';
 import { COMPANIES, type Table, VIEWS } from '../tables.ts';
-import { type Async, changed, count, row, run, value, values } from './prepared.ts';
+import { type Async, changed, count, row, rows, run, value, values } from './prepared.ts';
 
 export function signalsSql(db: Connection): Async<SignalStatements['signals']> {
   const addTriage = run<[string[], string]>(
@@ -80,11 +80,11 @@ export function signalsSql(db: Connection): Async<SignalStatements['signals']> {
     insertAuthor: run(db, 'INSERT INTO signal_people (tenant_id, key, signal_id) VALUES (?, ?, ?)'),
     // For items of feeds, the stored ID differs from the shown one: their edits are other posts of the feed. JSON is
     // not decoded in SQL, because posts may contain escapes that PostgreSQL rejects.
-    selectOutdated: value(
+    selectOutdated: rows(
       db,
-      `SELECT id FROM signals
+      `SELECT id, profile_id AS "profileId", wire FROM signals
        WHERE tenant_id = :tenantId AND external_id = :externalId AND platform = :platform AND text <> :text
-         AND strpos(wire, '"external_id":' || to_json(:externalId)) > 0 LIMIT 1`,
+         AND strpos(wire, '"external_id":' || to_json(:externalId)) > 0`,
     ),
     selectEdited: row(
       db,

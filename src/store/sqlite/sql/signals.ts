@@ -5,7 +5,7 @@ import { ACTIVE_COMPANIES } from '../reads/companies.ts';
 import { ofPlatform, VIEWS } from '../reads/signals.ts';
 import { createSignalIndex } from '../signal-index.ts';
 import type { Table } from '../table.ts';
-import { changed, count, row, run, value, values } from './prepared.ts';
+import { changed, count, row, rows, run, value, values } from './prepared.ts';
 
 export function signalsSql(db: Database): SignalStatements['signals'] {
   const index = createSignalIndex(db);
@@ -101,11 +101,11 @@ export function signalsSql(db: Database): SignalStatements['signals'] {
     },
     insertAuthor: run(db, 'INSERT INTO signal_people (tenant_id, key, signal_id) VALUES (?, ?, ?)'),
     // For items of feeds, the stored ID differs from the shown one: their edits are other posts of the feed.
-    selectOutdated: value(
+    selectOutdated: rows(
       db,
-      `SELECT id FROM signals INDEXED BY signals_by_external_id
+      `SELECT id, profile_id AS profileId, wire FROM signals INDEXED BY signals_by_external_id
      WHERE tenant_id = +:tenantId AND json_extract(wire, '$.external_id') = +:externalId AND external_id = +:externalId
-       AND platform = :platform AND text <> :text LIMIT 1`,
+       AND platform = :platform AND text <> :text`,
     ),
     selectEdited: row(
       db,
