@@ -61,20 +61,28 @@ export function represent(input: RepresentationInput): Representation {
   const tag = tagOf(body, input.contentType);
   const worthwhile = body.length >= MIN_CODED_BYTES && isCompressible(input.contentType);
   const plain = finish(input, { body, etag: `"${tag}"`, coding: null });
-  const coded = new Map<Coding, Finished>();
+  /** A promise while it is being encoded: requests that arrive meanwhile wait for the same one. */
+  const coded = new Map<Coding, Finished | Promise<Finished>>();
 
   async function encode(coding: Coding): Promise<Finished> {
-    const bytes = await encodeBody(body, coding, 'kept');
-    const made = finish(input, { body: bytes, etag: `"${tag}-${coding}"`, coding });
-    coded.set(coding, made);
-    return made;
+    try {
+      const bytes = await encodeBody(body, coding, 'kept');
+      const made = finish(input, { body: bytes, etag: `"${tag}-${coding}"`, coding });
+      coded.set(coding, made);
+      return made;
+    } catch (error) {
+      coded.delete(coding);
+      throw error;
+    }
   }
 
   return {
     plain,
     inCoding({ coding, always }) {
       if (coding === null || !(worthwhile || always)) return plain;
-      return coded.get(coding) ?? encode(coding);
+      const known = coded.get(coding) ?? encode(coding);
+      coded.set(coding, known);
+      return known;
     },
   };
 }
