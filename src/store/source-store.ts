@@ -20,6 +20,9 @@ export interface DueSource {
   dueAt: number;
 }
 
+/** Comes before all due sources in their order. */
+export const BEFORE_ALL_DUE: DueSource = { id: '', tenantId: '', host: '', dueAt: -1 };
+
 /** A claim for those of `ids` that are due at `now`, leased until `leaseUntil`. */
 export interface SourceClaim {
   now: number;
@@ -83,6 +86,8 @@ export interface SourceStore {
   runSource(tenantId: string, id: string, now: number): Promise<boolean>;
   /** The longest due source of each tenant and host, longest due first. */
   dueSources(now: number): Promise<DueSource[]>;
+  /** All due sources, longest due first, after one of them. */
+  pageDueSources(now: number, after: DueSource | null, limit: number): Promise<DueSource[]>;
   /** Leases sources, so that no other process reads them until the lease ends. */
   claimSources(claim: SourceClaim): Promise<ClaimedSource[]>;
   /** Releases a claimed source unread, due again at `until`; this does not count as a run. */

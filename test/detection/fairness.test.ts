@@ -183,3 +183,30 @@ test('claims one source at a time: the states of many job boards in one change h
   expect(claims.length).toBeGreaterThanOrEqual(3);
   expect(Math.max(...claims)).toBe(1);
 });
+
+test('a search for due sources that takes long is followed by a pause of ten times its length', async () => {
+  let searches = 0;
+  const h = await createHarness({
+    wrap: (store) => ({
+      ...store,
+      dueSources(now) {
+        searches++;
+        h.clock.advance(100);
+        return store.dueSources(now);
+      },
+    }),
+  });
+  h.pages['/feed'] = status(200, {}, FEED);
+  await h.add();
+  await h.poller.start();
+  await h.ended(1);
+  for (let wakes = 0; wakes < 10; wakes++) {
+    h.poller.wake();
+    await h.store.nextSourceDue(0);
+  }
+  expect(searches).toBe(1);
+  await h.add({ id: 'src_2' });
+  h.clock.advance(1_000);
+  await h.ended(2);
+  expect(searches).toBe(2);
+});

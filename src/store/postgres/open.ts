@@ -1,6 +1,7 @@
 import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
 import type { KeyProof } from '../../lib/secret-box.ts';
 import { createCommitMeter } from '../commit-meter.ts';
+import { createDueSources } from '../due-sources.ts';
 import { StoreOpenError } from '../errors.ts';
 import { createMethods } from '../methods.ts';
 import type { MigrationResult } from '../migrations.ts';
@@ -174,6 +175,7 @@ function createPostgresStore(
     listProfiles: createProfileList(reads),
     pageProfiles: pageProfilesInParts(reads.pageProfiles),
     listEndpoints: createEndpointList(reads),
+    dueSources: createDueSources(reads),
     ...methods,
     async pruneAttempts(before, limit) {
       await keepAttemptDays(before);

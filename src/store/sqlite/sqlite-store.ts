@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../lib/clock.ts';
 import { translateFault } from '../commit-batch.ts';
+import { createDueSources } from '../due-sources.ts';
 import { createMethods } from '../methods.ts';
 import { createEndpointList, createProfileList, pageProfilesInParts } from '../paged-list.ts';
 import { ALONE, createPresence } from '../presence.ts';
@@ -79,6 +80,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     listProfiles: createProfileList(reads),
     pageProfiles: pageProfilesInParts(reads.pageProfiles),
     listEndpoints: createEndpointList(reads),
+    dueSources: createDueSources(reads),
     ...methods,
     // Two servers on one file see each other's leases, and have separate limits.
     epoch: () => 0,

@@ -1,7 +1,7 @@
 import { NO_SETTINGS } from '../../../model/constants.ts';
 import type { EndedRun, Source } from '../../../model/source.ts';
 import { type CreationPage, creationPage, pageByCreation, pageOf } from '../../pages.ts';
-import type { DueSource, HostHold, SourceStore } from '../../source-store.ts';
+import { BEFORE_ALL_DUE, type DueSource, type HostHold, type SourceStore } from '../../source-store.ts';
 import type { Connection } from '../connection.ts';
 import { rows, value } from '../sql/prepared.ts';
 import { SOURCES, Table } from '../tables.ts';
@@ -28,6 +28,12 @@ export function sourceReads(db: Connection) {
     'WHERE source_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
   );
   const selectNext = value<[number], number | null>(db, 'SELECT min(due_at) FROM sources WHERE due_at > ?');
+  const selectDue = rows<[DueSource & { now: number; limit: number }], DueSource>(
+    db,
+    `SELECT id, tenant_id AS "tenantId", host, due_at AS "dueAt" FROM sources
+     WHERE due_at <= :now AND (due_at, tenant_id, host, id) > (:dueAt::bigint, :tenantId, :host, :id)
+     ORDER BY due_at, tenant_id, host, id LIMIT :limit`,
+  );
 
   return {
     async pageSourceRuns(sourceId, { limit, after }) {
@@ -46,14 +52,7 @@ export function sourceReads(db: Connection) {
       const found = await selectPage.all({ tenantId, ...creationPage(page) });
       return pageByCreation(page, found.map(wholeSource));
     },
-    // The longest due source of each tenant and host.
-    dueSources: rows<[number], DueSource>(
-      db,
-      `SELECT * FROM (
-         SELECT DISTINCT ON (tenant_id, host) id, tenant_id AS "tenantId", host, due_at AS "dueAt" FROM sources
-         WHERE due_at <= ? ORDER BY tenant_id, host, due_at) due
-       ORDER BY "dueAt"`,
-    ),
+    pageDueSources: (now, after, limit) => selectDue({ ...(after ?? BEFORE_ALL_DUE), now, limit }),
     nextSourceDue: async (after) => (await selectNext(after)) ?? null,
   } satisfies Partial<SourceStore>;
 }

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { NO_SETTINGS } from '../../../model/constants.ts';
 import type { EndedRun, Source, SourcePosition } from '../../../model/source.ts';
 import { type CreationPage, creationPage, pageByCreation, pageOf } from '../../pages.ts';
-import type { DueSource, HostHold, SourceStore } from '../../source-store.ts';
+import { BEFORE_ALL_DUE, type DueSource, type HostHold, type SourceStore } from '../../source-store.ts';
 import { type Part, Table } from '../table.ts';
 
 const SOURCES = new Table<Source>('sources', {
@@ -56,7 +56,7 @@ export function sourceReads(db: Database) {
   const selectOne = SOURCES.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
   const selectPage = SOURCES.rows<[{ tenantId: string } & CreationPage]>(db, SOURCE_PAGE_SQL);
   const selectNext = db.prepare<[number], number | null>(NEXT_SOURCE_SQL).pluck();
-  const selectDue = db.prepare<[number], DueSource>(DUE_SOURCES_SQL);
+  const selectDue = db.prepare<[DueSource & { now: number; limit: number }], DueSource>(DUE_SOURCES_SQL);
 
   const selectRuns = RUNS.select<[string, number, number]>(
     db,
@@ -81,7 +81,7 @@ export function sourceReads(db: Database) {
     },
     pageSources: (tenantId, page) =>
       pageByCreation(page, selectPage.all({ tenantId, ...creationPage(page) }).map(wholeSource)),
-    dueSources: (now) => selectDue.all(now),
+    pageDueSources: (now, after, limit) => selectDue.all({ ...(after ?? BEFORE_ALL_DUE), now, limit }),
     nextSourceDue: (after) => selectNext.get(after) ?? null,
   } satisfies Part<SourceStore>;
 }
@@ -90,9 +90,10 @@ export function sourceReads(db: Database) {
 export const SOURCE_PAGE_SQL = `SELECT ${SOURCES.list} FROM sources
   WHERE tenant_id = :tenantId AND (created_at, id) > (:createdAt, :id) ORDER BY created_at, id LIMIT :limit`;
 
-/** The longest due source of each tenant and host: `min` returns the other columns of its row. */
-export const DUE_SOURCES_SQL = `SELECT id, tenant_id AS tenantId, host, min(due_at) AS dueAt FROM sources
-  WHERE due_at IS NOT NULL AND due_at <= ? GROUP BY tenant_id, host ORDER BY dueAt`;
+/** Due sources, longest due first, after one of them. */
+export const DUE_SOURCES_SQL = `SELECT id, tenant_id AS tenantId, host, due_at AS dueAt FROM sources
+  WHERE due_at IS NOT NULL AND due_at <= :now AND (due_at, tenant_id, host, id) > (:dueAt, :tenantId, :host, :id)
+  ORDER BY due_at, tenant_id, host, id LIMIT :limit`;
 
 /** When the next source is due. */
 export const NEXT_SOURCE_SQL = 'SELECT min(due_at) FROM sources WHERE due_at IS NOT NULL AND due_at > ?';
