@@ -85,7 +85,7 @@ export const readGitHub: Reader = async (task) => {
     more = found.length === PAGE;
     if (!more || holdsEnough(items)) break;
   }
-  const newestAt = Math.min(
+  let newestAt = Math.min(
     now,
     largestOf(
       items.map(({ postedAt }) => postedAt ?? 0),
@@ -94,8 +94,13 @@ export const readGitHub: Reader = async (task) => {
   );
   // Otherwise a full page with the same second would be requested forever.
   more &&= newestAt > since;
-  if (secrets.token !== undefined && !more) items = items.concat(await discussions(task, since));
-  return { items, position: { newestAt }, more, quota };
+  const found = secrets.token === undefined ? [] : await discussions(task, since);
+  const reached = found.length < PAGE ? newestAt : (found.at(-1)?.postedAt ?? newestAt);
+  if (reached > since && reached < newestAt) {
+    newestAt = reached; // the next run continues with the discussions behind this page
+    more = true;
+  }
+  return { items: items.concat(found), position: { newestAt }, more, quota };
 };
 
 async function ask(task: ReadingTask, since: number, page: number): Promise<FetchedPage> {
