@@ -8,6 +8,7 @@ import { addShedding, type LoadGate } from '../http/load.ts';
 import { type Problems, sendAsIs } from '../http/problems.ts';
 import { recordActors, setApiHeaders } from '../http/request-context.ts';
 import { tracedDeps } from '../http/request-log.ts';
+import { addOneATurn } from '../http/turns.ts';
 import { PACKAGE } from '../lib/package.ts';
 import { presetScopes } from '../model/key.ts';
 import { MCP_METADATA_PATH } from '../model/mcp.ts';
@@ -62,6 +63,7 @@ export async function mcp(app: FastifyInstance, deps: McpDeps): Promise<void> {
         : null,
   });
   addShedding(app, { load: deps.load, ownerOf: (request) => request.caller?.tenant.id ?? '' });
+  addOneATurn(app, deps);
   recordActors(app, deps.store, ({ caller }) =>
     caller === null ? null : { tenantId: caller.tenant.id, actor: caller.key.id },
   );

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { SCOPES } from '../../src/model/key.ts';
 import { BASE_URL, buildTestApp, type TestApp } from '../support/app.ts';
-import { connectMcp } from '../support/mcp.ts';
+import { callTool, connectMcp } from '../support/mcp.ts';
 
 let t: TestApp;
 beforeAll(async () => {
@@ -147,4 +147,29 @@ test("a request counts towards its key's rate limit, and a revoked key is reject
   await t.store.revokeKey(other.id, t.clock.now());
   expect((await post(other.auth)).statusCode).toBe(401);
   expect(id).toMatch(/^key_/);
+});
+
+test('calls that arrive together are handled in turns, so that others do not wait for all of them', async () => {
+  let turn = 0;
+  let counting = true;
+  const turns: number[] = [];
+  const own = await buildTestApp({
+    wrapStore: (store) => ({
+      ...store,
+      pageProfiles: (...args) => {
+        turns.push(turn);
+        return store.pageProfiles(...args);
+      },
+    }),
+  });
+  onTestFinished(() => own.app.close());
+  const client = await connectMcp(own.app, own.auth);
+  const count = () => {
+    turn++;
+    if (counting) setImmediate(count);
+  };
+  count();
+  await Promise.all(Array.from({ length: 6 }, () => callTool(client, 'list_profiles')));
+  counting = false;
+  expect(new Set(turns).size).toBe(6);
 });
