@@ -10,9 +10,9 @@ import { readTuned, type Tuned } from './tuned.ts';
 import { fitTypes } from './types.ts';
 import { crossValidate, fitQuestion, givenOf, tableOf } from './validate.ts';
 
-const VERSION = '2026-11-27';
+const VERSION = '2026-11-27.2';
 /** When thresholds and scores were chosen on posts that are not in the training data. */
-const CALIBRATED_ON = '2026-11-26';
+const CALIBRATED_ON = '2026-11-27';
 const WEIGHTS_FILE = join(import.meta.dirname, '../../src/signals/weights.json');
 /** Larger margins do not compensate for missed targets. */
 const MARGIN_CAP = 0.03;

@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { WORDING_WEIGHT } from '../../src/signals/judge.ts';
 import type { Judged } from './figures.ts';
 
 /** The files that `npm run train:start` writes for tuning, and tuning writes for `npm run train`. */
 export const START_FILE = 'start.json';
 const TUNED_FILE = 'tuned.json';
+/** What `wording.ts` writes: the share of each row by weights that were fitted without its fold. */
+export const WORDING_SHARES_FILE = 'wording.json';
 
 /** One question fitted on some rows. */
 export interface StartOfPart {
@@ -47,12 +50,24 @@ export interface Tuned {
   validated: { rows: number[]; odds: Judged; shares: Judged };
 }
 
-/** @throws if the rows differ */
+/**
+ * The encoder's results, with the part of the wording's share that counts in the product added to those of rows that neither
+ * was fitted on. @throws if the rows differ
+ */
 export function readTuned(work: string, rows: number): Tuned {
-  const tuned: Tuned = JSON.parse(readFileSync(join(work, TUNED_FILE), 'utf8'));
-  if (tuned.hot.shares.length !== rows)
-    throw new Error(
-      `${TUNED_FILE} is of ${tuned.hot.shares.length} rows, the folder has ${rows}: tune again.`,
-    );
-  return tuned;
+  const read = (name: string) => JSON.parse(readFileSync(join(work, name), 'utf8'));
+  const tuned: Tuned = read(TUNED_FILE);
+  const wording: Judged = read(WORDING_SHARES_FILE);
+  for (const [name, own] of [
+    [TUNED_FILE, tuned.hot.shares],
+    [WORDING_SHARES_FILE, wording.hot],
+  ] as const)
+    if (own.length !== rows)
+      throw new Error(`${name} is of ${own.length} rows, the folder has ${rows}: write it again.`);
+  const { odds, shares } = tuned.validated;
+  const added = (own: Judged): Judged => ({
+    hot: own.hot.map((each, place) => each + WORDING_WEIGHT * (wording.hot[place] ?? 0)),
+    warm: own.warm.map((each, place) => each + WORDING_WEIGHT * (wording.warm[place] ?? 0)),
+  });
+  return { ...tuned, validated: { ...tuned.validated, odds: added(odds), shares: added(shares) } };
 }

@@ -1,7 +1,7 @@
 import { dot, largestOf } from '../lib/lists.ts';
 import type { TextEncoding } from './encoder/encoder.ts';
 import { type Encoded, shareOf } from './encoder/load-encoder.ts';
-import { encoderOdds, leaning, MODEL, OFFER_MODEL } from './judge.ts';
+import { leaning, meaningOdds, OFFER_MODEL } from './judge.ts';
 import { lessonOdds } from './lesson.ts';
 import { knownNeeds, type MetNeeds } from './needs.ts';
 import { knownNumbers, type Offer, type OfferMatch, type OfferNumbers, rivalry } from './offer.ts';
@@ -47,13 +47,10 @@ export async function readMeaning(
   offers: readonly Offer[],
   { encoder, nextTurn }: { encoder: TextEncoding; nextTurn: () => Promise<void> },
 ): Promise<PostReading> {
-  const { judge, content, text } = reading;
+  const { judge, content, text, wording } = reading;
   const digest = digestOf(content.outline.sentences, content.asks);
   const encoded = await encoder.encode(digestParts(text, digest));
-  const odds = encoderOdds(judge, encoded.numbers, {
-    centre: MODEL.encoderCentre,
-    reach: MODEL.encoderReach,
-  });
+  const odds = meaningOdds(judge, encoded.numbers, wording);
   const sign = odds.hot + odds.warm >= 0 ? 1 : -1;
   const place = placeOf(text, carrierOf(reading, digest, { encoded, sign }));
   const read = { ...reading, meaning: { odds, place } };

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from '../../lib/clock.ts';
 import { moduleBeside } from '../../lib/package.ts';
 import { DomainError } from '../../model/errors.ts';
 import { knownNeeds, NEEDS_FILE } from '../needs.ts';
+import { knownWording, WORDING_FILE } from '../wording.ts';
 import {
   createEncoderQueue,
   type EncoderFigures,
@@ -73,6 +74,7 @@ export type EncodeAnswer = { id: number; encoded: Encoded } | { id: number; erro
 const SHIPPED_FILES = [
   ...Object.values(MODEL_FOLDERS).map((folder) => join(folder, 'model.onnx')),
   NEEDS_FILE,
+  WORDING_FILE,
 ];
 
 /** Why the encoder cannot be used; null if it can. Checks without loading anything. */
@@ -288,7 +290,7 @@ export async function openEncoder(
   const encoder = createEncoder();
   try {
     if (missing !== null) throw new Error(missing);
-    knownNeeds(); // throws if they are incomplete
+    for (const read of [knownNeeds, knownWording]) read(); // throws if they are incomplete
     await encoder.encode(['ready']);
     return encoder;
   } catch (error) {
