@@ -143,9 +143,14 @@ export function createQuote(text: string): Quote {
 /** Extends a quote to whole words and amounts: a cue may match only their beginning ("$4" of "$400"). */
 function wholeWords(text: string, from: number, to: number): { start: number; end: number } {
   let [start, end] = [from, to];
-  while (from - start < MAX_WORD_REST && isWithinWord(text, start)) start--;
-  while (end - to < MAX_WORD_REST && isWithinWord(text, end)) end++;
+  while ((from - start < MAX_WORD_REST && isWithinWord(text, start)) || isWithinPoint(text, start)) start--;
+  while ((end - to < MAX_WORD_REST && isWithinWord(text, end)) || isWithinPoint(text, end)) end++;
   return { start, end };
+}
+
+/** Whether `at` separates the halves of a code point, such as 𝒜. */
+function isWithinPoint(text: string, at: number): boolean {
+  return (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }
 
 /** Longer runs of letters are not words. */

@@ -122,6 +122,7 @@ const words = fc.constantFrom(
     'we are looking for',
     'a CRM',
     '😀',
+    '𝒜',
     'budget',
     '$5k',
     'for hire',
@@ -135,7 +136,10 @@ const words = fc.constantFrom(
   ],
   ...['can anyone recommend', 'not', 'raised $4M', 'terrible', 'Head of Sales', 'which tool', 'our team'],
 );
-const texts = fc.array(words, { minLength: 1, maxLength: 40 }).map((list) => list.join(' '));
+const spaces = fc.constantFrom(' ', ' ', '');
+const texts = fc
+  .array(fc.tuple(words, spaces), { minLength: 1, maxLength: 40 })
+  .map((list) => list.flat().join(''));
 
 test('for any text, the points add up to a score from 0 to 100, and each quote is at its offsets', () => {
   fc.assert(

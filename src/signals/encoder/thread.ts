@@ -6,8 +6,11 @@ import { CLOSE, loadEncoder, MODEL_FOLDERS, type ModelName, type PartsEncoder } 
 const models = new Map<ModelName, Promise<PartsEncoder>>();
 
 function modelOf(name: ModelName): Promise<PartsEncoder> {
-  const model = models.get(name) ?? loadEncoder(MODEL_FOLDERS[name]);
+  const loaded = models.get(name);
+  if (loaded !== undefined) return loaded;
+  const model = loadEncoder(MODEL_FOLDERS[name]);
   models.set(name, model);
+  model.catch(() => models.delete(name)); // for want of memory, perhaps: the next text tries again
   return model;
 }
 
