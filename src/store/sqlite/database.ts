@@ -1,5 +1,5 @@
 import { accessSync, closeSync, constants, existsSync, openSync, statfsSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import Sqlite, { type Database, type Statement } from 'better-sqlite3';
 import { leaveToOwner, makeFolder } from '../../lib/folders.ts';
 import type { StorageFault } from '../commit-batch.ts';
@@ -143,6 +143,24 @@ export function faultOfSqlite(error: unknown): StorageFault {
 export function fileSizes(file: string): { databaseBytes: number; walBytes: number; freeBytes: number } {
   const { bavail, bsize } = statfsSync(dirname(file));
   return { databaseBytes: sizeOf(file), walBytes: sizeOf(`${file}-wal`), freeBytes: bavail * bsize };
+}
+
+/**
+ * Returns a check that the files of a database in use are still in place. SQLite keeps writing to files that were deleted or
+ * moved, without an error, and all of it is lost when it closes them. @throws Error by the check, naming the file
+ */
+export function createFileCheck(file: string): () => void {
+  const opened = statSync(file);
+  return () => {
+    const now = statSync(file, { throwIfNoEntry: false });
+    const isInPlace = now?.ino === opened.ino && now.dev === opened.dev;
+    const missing = isInPlace ? (existsSync(`${file}-wal`) ? null : `${file}-wal`) : file;
+    if (missing !== null)
+      throw new Error(
+        `${basename(missing)} was moved, replaced or deleted while in use, and what is stored now will be lost: ` +
+          'stop the server and restore a backup',
+      );
+  };
 }
 
 function sizeOf(path: string): number {

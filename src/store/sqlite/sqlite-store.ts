@@ -10,7 +10,7 @@ import { createStoredWaits } from '../stored-waits.ts';
 import { ownerOf } from '../weights.ts';
 import type { Writer } from '../writer.ts';
 import type { CountsThread } from './counts-thread.ts';
-import { faultOfSqlite, fileSizes } from './database.ts';
+import { createFileCheck, faultOfSqlite, fileSizes } from './database.ts';
 import { deliveryPageFace, eventPageFace } from './face/pages.ts';
 import { schemaVersion } from './migrate.ts';
 import { auditReads, keyReads, sessionReads, teamReads, tenantReads } from './reads/accounts.ts';
@@ -71,6 +71,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     store: () => store,
   });
   const countAll = createCounts(db);
+  const checkFiles = db.memory ? () => {} : createFileCheck(db.name);
   const store: OpenedStore = {
     ...reads,
     async listSignals(tenantId, query) {
@@ -82,6 +83,10 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     listEndpoints: createEndpointList(reads),
     dueSources: createDueSources(reads),
     ...methods,
+    async probe() {
+      await methods.probe();
+      checkFiles(); // after a write, so that there is a write-ahead log
+    },
     // Two servers on one file see each other's leases, and have separate limits.
     epoch: () => 0,
     isOnDuty: async () => true,

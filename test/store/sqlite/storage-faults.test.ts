@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { copyFileSync, renameSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { createCommitMeter } from '../../../src/store/commit-meter.ts';
@@ -71,6 +72,22 @@ test('while another process holds the lock, writes fail and reads continue', asy
   other.exec('ROLLBACK');
   other.close();
   await expect(store.probe()).resolves.toBeUndefined();
+  await store.close();
+});
+
+test.each(['', '-wal'])('a probe notices that signalpost.db%s was deleted while in use', async (suffix) => {
+  const { file, store } = await openWithTenant();
+  await expect(store.probe()).resolves.toBeUndefined();
+  rmSync(`${file}${suffix}`);
+  await expect(store.probe()).rejects.toThrow(`${basename(file)}${suffix} was moved, replaced or deleted`);
+  await store.close();
+});
+
+test('a probe notices that the database was replaced while in use', async () => {
+  const { file, store } = await openWithTenant();
+  copyFileSync(file, `${file}.copy`);
+  renameSync(`${file}.copy`, file);
+  await expect(store.probe()).rejects.toThrow('was moved, replaced or deleted');
   await store.close();
 });
 
