@@ -48,7 +48,7 @@ test('returns the tenant of a key, its permissions and its usage', async () => {
       leads: 0,
       campaign_events: 0,
     },
-    scoring: { version: MODEL_VERSION, calibrated_on: '2026-11-26', encoder: 'off' },
+    scoring: { version: MODEL_VERSION, calibrated_on: '2026-11-27', encoder: 'off' },
   });
 });
 
