@@ -6,7 +6,8 @@ import { call, postSignals, startCountingReceiver } from '../support/counting-re
 import { freePort, runCommand, serverEnv, startServerProcess } from '../support/server-process.ts';
 
 const BLACK_HOLES = 100;
-const IN_FLIGHT_PER_ENDPOINT = 20;
+/** A quarter of all slots: from here on, unresponsive endpoints of a tenant get fewer requests. */
+const FILLED = 1_000;
 const POSTS = 80;
 const EVERY_MS = 50;
 
@@ -66,7 +67,7 @@ test('a hundred endpoints that never respond do not slow down the deliveries of 
   const lost = Array.from({ length: 60 }, (_, n) => `https://forum.example/hole/${n}`);
   await postSignals(server.url, holes, lost);
   // They fill slowly: over all endpoints, 64 requests without a response start per half second.
-  await expect.poll(blackHole.open, { timeout: 28_000 }).toBe(BLACK_HOLES * IN_FLIGHT_PER_ENDPOINT);
+  await expect.poll(blackHole.open, { timeout: 28_000 }).toBeGreaterThanOrEqual(FILLED);
 
   const delays: number[] = [];
   const arrivals: Promise<void>[] = [];
