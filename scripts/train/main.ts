@@ -10,7 +10,7 @@ import { readTuned, type Tuned } from './tuned.ts';
 import { fitTypes } from './types.ts';
 import { crossValidate, fitQuestion, givenOf, tableOf } from './validate.ts';
 
-const VERSION = '2026-11-27.2';
+const VERSION = '2026-11-28';
 /** When thresholds and scores were chosen on posts that are not in the training data. */
 const CALIBRATED_ON = '2026-11-27';
 const WEIGHTS_FILE = join(import.meta.dirname, '../../src/signals/weights.json');
