@@ -12,11 +12,11 @@ import { answerOf, countOf, foldsOf } from './validate.ts';
 import { bytesOf } from './wording-file.ts';
 
 /**
- * Fits `wording.bin` on all rows, and writes the shares of each row by weights that were fitted without its fold, the same as
- * of the encoder.
+ * Fits `wording.bin` on all rows, and writes the share of each row from weights fitted without its fold. The folds are those of
+ * the encoder.
  */
 const PENALTY = 2;
-/** Rows have length 1, and then this: weights of the size of those of named features need no larger penalty. */
+/** Length of a row's vector. It keeps weights about as large as those of named features. */
 const SCALE = 4;
 const NO_FACTS = { title: '', companyName: '', industry: '', headcount: '', location: '' };
 
@@ -39,7 +39,7 @@ function fitOn(
   { question, kept }: { question: Question; kept: readonly number[] },
 ): Float64Array {
   const penalties = new Float64Array(WORDING_PLACES + 1).fill(PENALTY);
-  penalties[WORDING_PLACES] = 0; // the named features count as they do
+  penalties[WORDING_PLACES] = 0; // the log-odds by named features are not shrunk
   return fitLogistic({
     rows: kept.map((place) => sparse[place] as SparseRow),
     answers: kept.map((place) => answerOf(rows[place] as Row, question)),

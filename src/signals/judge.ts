@@ -99,7 +99,7 @@ export function mergeParts(parts: readonly ScorePart[]): ScorePart[] {
  */
 export const WORDING_WEIGHT = 0.35;
 
-/** The contribution of a post's meaning, within its reach: the encoder's, and a part of what its `wording` says. */
+/** The contribution of a post's meaning, clamped to its reach: the encoder's output plus a share of the post's `wording`. */
 export function meaningOdds(judge: Judge, numbers: Float32Array, wording: Odds): Odds {
   const { encoderCentre: centre, encoderReach: reach } = MODEL;
   const of = (question: 'hot' | 'warm') => {

@@ -298,7 +298,7 @@ function signsOf({ text, starts, ends }: Tokens): Signs {
   };
 }
 
-/** Hashes of what is between words, such as the "!" of "Yahoo! Mail". */
+/** Hashes of the characters between words, such as the "!" in "Yahoo! Mail". */
 interface GapHashes {
   of(first: number, last: number): number;
 }

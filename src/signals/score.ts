@@ -45,10 +45,10 @@ export const MODEL_VERSION = MODEL.version;
 /** Maximum score of an off-topic post, if the profile names its topic. */
 const OFF_TOPIC_CAP = 30;
 /**
- * Posts whose words come to less than both values are not encoded, except single lines, which have few words and are encoded
+ * Posts whose log-odds by words are below both values are not encoded, except single lines, which have few words and are encoded
  * quickly. Of a natural stream's longer posts, 30 % reach one of them (45 % with the values for named features alone). Of 638
- * hot posts that the encoder scores hot, 1 is lost, and of 1,929 hot and warm ones that it scores at least warm 39 (2 and
- * 56), by weights that had not seen these posts.
+ * hot posts that the encoder scores hot, 1 is lost (before: 2), and of 1,929 hot and warm ones that it scores at least
+ * warm, 39 are (before: 56). These figures use weights fitted without these posts.
  */
 const LEAST_AT_FIRST: Odds = { hot: -2.3, warm: -1 };
 const NO_MATCHES: ReadonlyMap<Offer, OfferMatch> = new Map();

@@ -18,7 +18,7 @@ export const WORDING_PLACES = 2 ** 16;
 /** Two steps and two centres. */
 const HEADER_NUMBERS = 4;
 const HEADER_BYTES = 4 * HEADER_NUMBERS;
-/** Longer posts are read up to here. */
+/** Only the first words of longer posts are read. */
 const MOST_WORDS = 1_000;
 
 /** The places of a post's words and pairs, each once. */
