@@ -55,7 +55,7 @@ export type Reader = (task: ReadingTask) => Promise<Reading>;
 const MAX_UNITS = 4 * 1024 * 1024;
 
 /** Whether a run holds so much text that it requests no further page. */
-export function holdsEnough(items: readonly SourceItem[]): boolean {
+export function holdsEnough(items: Iterable<SourceItem>): boolean {
   let units = 0;
   for (const { id, url, title, body } of items) units += id.length + url.length + title.length + body.length;
   return units >= MAX_UNITS;

@@ -12,6 +12,7 @@ import {
   greenhouseBoard,
   leverBoard,
   recruiteeBoard,
+  smartRecruitersChanges,
   smartRecruitersDetail,
   smartRecruitersJobs,
   workableBoard,
@@ -31,7 +32,7 @@ const PARSERS: ReadonlyMap<string, Parser<never, unknown>> = new Map(
     ...[hackerNewsHits, hiringThreads, hiringPosts, stackExchangeQuestions, stackExchangeError],
     ...[gitHubIssues, gitHubDiscussions, redditToken, redditPosts, jetstreamFrames, formDNotice],
     ...[greenhouseBoard, leverBoard, ashbyBoard, recruiteeBoard, workableBoard],
-    ...[smartRecruitersJobs, smartRecruitersDetail],
+    ...[smartRecruitersJobs, smartRecruitersDetail, smartRecruitersChanges],
   ].map((parser) => [parser.name, parser as Parser<never, unknown>]),
 );
 
