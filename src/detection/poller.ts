@@ -47,6 +47,7 @@ export function createPoller(deps: RunDeps): Poller {
   const running = new Map<Promise<void>, RunInProgress>();
   /** How long the runs of each tenant had slots recently. */
   const usage = createUsage(clock, USAGE_HALF_LIFE_MS);
+  const stopping = new AbortController();
   let state: 'new' | 'running' | 'stopped' = 'new';
   let timer: Timer | null = null;
   let looking: Promise<void> | null = null;
@@ -159,7 +160,8 @@ export function createPoller(deps: RunDeps): Poller {
     const { tenantId } = source;
     usage.add(tenantId, RUN_COST_MS);
     const started: RunInProgress = { source, since: clock.monotonic(), end: new AbortController() };
-    const run = runClaimed(deps, claimed, started.end.signal).catch((error: unknown) => {
+    const ends = { giveWay: started.end.signal, stopping: stopping.signal };
+    const run = runClaimed(deps, claimed, ends).catch((error: unknown) => {
       log[levelOf(error)](
         { err: error, source_id: claimed.source.id },
         'a run could not be stored; it will be repeated',
@@ -209,6 +211,7 @@ export function createPoller(deps: RunDeps): Poller {
     async stop() {
       state = 'stopped';
       timer?.cancel();
+      stopping.abort();
       deps.web.abort();
       await looking;
       await Promise.all(running.keys());

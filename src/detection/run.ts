@@ -47,6 +47,8 @@ export const RUN_LIMIT_MS = 5 * 60_000;
 /** Maximum number of new items per run; the next run, soon after, takes the rest. */
 export const MAX_ITEMS = 2_000;
 const MORE_AFTER_MS = 60_000;
+/** How long results are kept while they cannot be stored, and how often that is tried. */
+const [STORING_LIMIT_MS, STORING_PAUSE_MS] = [5 * 60_000, 1_000];
 /** Items matched before the results are stored. */
 const ITEMS_AT_ONCE = 50;
 /** Signals per commit, which takes the store's writer about 20 ms; 20,000 at once took it 7.9 s. */
@@ -65,37 +67,92 @@ export interface RunDeps extends IntakeDeps {
   };
 }
 
+/** What ends a run early. */
+export interface RunEnds {
+  /** Others wait for the run's slot: what it is reading fails, and of what it has read, the rest is left to the next run. */
+  giveWay: AbortSignal;
+  /** The process is stopping: what cannot be stored now is not retried. */
+  stopping: AbortSignal;
+}
+
 /**
- * Runs a source once and stores the result: the last signals and the position in one commit, or the error. If
- * storing fails, everything stays as it was, and the source is due again when its lease expires. `giveWay` ends a run
- * that others wait for: what it is reading fails, and of what it has read, the rest is left to the next run.
+ * Runs a source once and stores the result: the last signals and the position in one commit, or the error. While the
+ * storage fails, storing is retried, because the source may not show the items again; if it keeps failing, everything stays
+ * as it was, and the source is due again soon.
  */
-export async function runClaimed(deps: RunDeps, claimed: ClaimedSource, giveWay: AbortSignal): Promise<void> {
-  const { source } = claimed;
-  const run = await read(deps, claimed, giveWay);
+export async function runClaimed(deps: RunDeps, claimed: ClaimedSource, ends: RunEnds): Promise<void> {
+  const startedAt = deps.clock.now();
+  try {
+    await finish(deps, claimed, await read(deps, claimed, ends), ends);
+  } catch (error) {
+    if (!isPassing(error)) {
+      const run = failed(deps, claimed, startedAt, error);
+      const isStored = await deps.store.finishSourceRun(run).then(
+        () => true,
+        () => false,
+      );
+      if (isStored) return;
+    }
+    await putOff(deps, claimed, deps.clock.now() + MORE_AFTER_MS).catch(() => {});
+    throw error;
+  }
+}
+
+async function finish(
+  deps: RunDeps,
+  claimed: ClaimedSource,
+  run: SourceRun | PutOff | null,
+  { stopping }: RunEnds,
+): Promise<void> {
   if (run === null || run instanceof PutOff) {
     // Null: the process is stopping, and the source stays due; or the source no longer belongs to this run.
-    const unread = { sourceId: source.id, token: claimed.token, claimedPollAt: source.nextPollAt };
-    await deps.store.putOffSource(unread, run?.until ?? 0);
-    return;
+    return untilStored(deps, stopping, () => putOff(deps, claimed, run?.until ?? 0));
   }
-  const made = newOf(run.signals, await deps.store.finishSourceRun(run));
-  deps.intakeTally?.countSignals('source', made);
-  const fields = { source_id: source.id, items: run.itemsSeen };
+  const committed = await untilStored(deps, stopping, () => deps.store.finishSourceRun(run));
+  deps.intakeTally?.countSignals('source', newOf(run.signals, committed));
+  const fields = { source_id: run.sourceId, items: run.itemsSeen };
   if (run.error === null) deps.log.info(fields, 'source read');
   else deps.log.warn({ ...fields, code: run.error.code }, 'source not read');
+}
+
+function putOff({ store }: RunDeps, { source, token }: ClaimedSource, until: number): Promise<void> {
+  return store.putOffSource({ sourceId: source.id, token, claimedPollAt: source.nextPollAt }, until);
+}
+
+/** Whether a change may succeed if it is retried: the storage or the encoder fails. */
+function isPassing(error: unknown): boolean {
+  return storageFaultOf(error) !== null || (error instanceof DomainError && error.code === 'UNAVAILABLE');
+}
+
+/** Retries a change every second while the storage fails, up to `STORING_LIMIT_MS`. */
+async function untilStored<T>(
+  { clock }: Pick<RunDeps, 'clock'>,
+  stopping: AbortSignal,
+  change: () => Promise<T>,
+): Promise<T> {
+  const until = clock.monotonic() + STORING_LIMIT_MS;
+  for (;;) {
+    try {
+      return await change();
+    } catch (error) {
+      if (!isPassing(error) || stopping.aborted || clock.monotonic() >= until) throw error;
+    }
+    const pause = Promise.withResolvers<void>();
+    const timer = clock.after(STORING_PAUSE_MS, pause.resolve);
+    await orAborted(pause.promise, stopping).catch(() => timer.cancel());
+  }
 }
 
 async function read(
   deps: RunDeps,
   claimed: ClaimedSource,
-  giveWay: AbortSignal,
+  ends: RunEnds,
 ): Promise<SourceRun | PutOff | null> {
   const { clock } = deps;
   const { position } = claimed;
   const startedAt = clock.now();
   try {
-    const reading = await readInTime(deps, claimed, { giveWay });
+    const reading = await readInTime(deps, claimed, ends);
     const oldest = oldestOf(claimed.source, startedAt);
     const marks = marksOf(claimed);
     const nextTurn = createYielder(clock);
@@ -104,15 +161,18 @@ async function read(
       ({ item: { postedAt } }) => postedAt === null || postedAt >= oldest,
     );
     const taken = fresh.slice(0, MAX_ITEMS);
-    if (taken.length > 0) await needRoom(deps, claimed.source.tenantId);
+    const store = <T>(change: () => Promise<T>) => untilStored(deps, ends.stopping, change);
+    const { tenantId } = claimed.source;
+    if (taken.length > 0) await store(() => needRoom(deps, tenantId));
     const isKnown = ({ mark }: MarkedItem) => marks.has(keyOfMark(mark));
     const edited = taken.filter(isKnown);
     const added = taken.filter((one) => !isKnown(one));
     // Before the position: if the process ends in between, they are found again.
-    await storeEditedPosts(deps, claimed.source.tenantId, await toPosts(itemsOf(edited), nextTurn));
-    const matched = await matchInParts(deps, claimed, { items: itemsOf(added), giveWay });
+    const posts = await toPosts(itemsOf(edited), nextTurn);
+    await store(() => storeEditedPosts(deps, tenantId, posts));
+    const matched = await matchInParts(deps, claimed, itemsOf(added), ends);
     // An edited post may match further profiles.
-    const again = matched && (await matchInParts(deps, claimed, { items: itemsOf(edited), giveWay }));
+    const again = matched && (await matchInParts(deps, claimed, itemsOf(edited), ends));
     if (matched === null || again === null) return null;
     const compared = [...added.slice(0, matched.compared), ...edited.slice(0, again.compared)];
     const now = clock.now();
@@ -133,7 +193,7 @@ async function read(
   } catch (error) {
     if (error instanceof PutOff) return error;
     if (error instanceof SourceFault && error.code === STOPPED) return null;
-    if (!(error instanceof SourceFault) && storageFaultOf(error) !== null) throw error;
+    if (isPassing(error)) throw error;
     return failed(deps, claimed, startedAt, error);
   }
 }
@@ -201,7 +261,8 @@ export async function readInTime(
 async function matchInParts(
   deps: RunDeps,
   { source, token }: ClaimedSource,
-  { items, giveWay }: { items: readonly SourceItem[]; giveWay: AbortSignal },
+  items: readonly SourceItem[],
+  { giveWay, stopping }: RunEnds,
 ): Promise<{ signals: NewSignal[]; compared: number; matched: number; added: number } | null> {
   let waiting: NewSignal[] = [];
   let compared = 0;
@@ -210,14 +271,15 @@ async function matchInParts(
   while (compared < items.length && !(compared > 0 && giveWay.aborted)) {
     const part = items.slice(compared, compared + ITEMS_AT_ONCE);
     compared += part.length;
-    for (const signals of await match(deps, source, part)) {
+    for (const signals of await untilStored(deps, stopping, () => match(deps, source, part))) {
       if (signals.length > 0) matched++;
       waiting = waiting.concat(signals);
     }
     const parts = inCommits(waiting, { most: SIGNALS_AT_ONCE });
     waiting = parts.pop() ?? [];
     for (const part of parts) {
-      const committed = await deps.store.addRunSignals({ sourceId: source.id, token }, part);
+      const add = () => deps.store.addRunSignals({ sourceId: source.id, token }, part);
+      const committed = await untilStored(deps, stopping, add);
       if (committed === null) return null;
       const made = newOf(part, committed);
       added += made.length;

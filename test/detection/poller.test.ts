@@ -127,12 +127,16 @@ test('a run that was not stored before a crash is repeated, and creates each sig
         if (dying) throw new Error('killed');
         return store.finishSourceRun(run);
       },
+      async putOffSource(run, until) {
+        if (dying) throw new Error('killed');
+        return store.putOffSource(run, until);
+      },
     }),
   });
   h.pages['/feed'] = status(200, { etag: '"v1"' }, rss([['1', wanting('CRM')]]));
   const id = await h.add();
   await h.poller.start();
-  await h.ended(1);
+  await h.ended(2); // its result, and its failure
   expect(await h.texts()).toEqual([]);
   dying = false;
   await h.pass(15 * 60_000); // its lease
