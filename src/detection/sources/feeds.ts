@@ -1,7 +1,7 @@
 import { type AtomFeed, type JsonFeed, parseFeed, type RdfFeed, type RssFeed } from 'feedsmith';
 import { boundedItems, crowdOf, type Parser } from '../documents/parser.ts';
 import { decodeEntities, htmlToText } from '../html-text.ts';
-import { demandSuccess, type Reader, type ReadingTask, validatorsOf } from '../reader.ts';
+import { demandSuccess, type Reader, type Reading, type ReadingTask, validatorsOf } from '../reader.ts';
 import { readTime, SourceFault, type SourceItem } from '../source-item.ts';
 import type { FetchedPage } from '../web.ts';
 
@@ -23,7 +23,7 @@ export const feedDocument: Parser<{ orLink: boolean }, { items: SourceItem[]; li
 
 /**
  * Reads any RSS, Atom, RDF or JSON feed. For a web page, reads the feed that it links to, and stores the
- * feed's URL.
+ * feed's URL; if there is no feed any more, looks for another one on the page.
  */
 export const readFeedSource: Reader = async (task) => {
   const { source, position } = task;
@@ -31,24 +31,44 @@ export const readFeedSource: Reader = async (task) => {
   const found = position.cursor ?? null;
   const page = await ask(task, found ?? address);
   if (page.status === 304) return { items: [], position };
-  // The feed is gone from the stored URL: checks whether the page links to another one.
-  if (found !== null && (page.status === 404 || page.status === 410)) {
-    return readAt(
-      task,
-      await ask({ ...task, position: { ...position, etag: null, lastModified: null } }, address),
-      null,
-    );
+  if (found === null) return readAt(task, page, null);
+  if (page.status !== 404 && page.status !== 410) {
+    try {
+      return await readAt(task, page, found);
+    } catch (error) {
+      if (!isNoFeed(error)) throw error;
+    }
   }
-  return readAt(task, page, found);
+  const start = await ask(fresh(task), address);
+  return readAt(task, start, null).catch((error) =>
+    Promise.reject(isNoFeed(error) ? noFeed(FEED_GONE) : error),
+  );
 };
 
-async function readAt(task: ReadingTask, page: FetchedPage, found: string | null) {
+async function readAt(task: ReadingTask, page: FetchedPage, found: string | null): Promise<Reading> {
   const { items, link } = await task.parse(feedDocument, demandSuccess(page), { orLink: found === null });
-  if (link !== null) {
-    const start = { ...task, position: { ...task.position, etag: null, lastModified: null } };
-    return readAt(task, await ask(start, link), link);
+  if (link === null) return { items, position: { ...validatorsOf(page), cursor: found } };
+  try {
+    return await readAt(task, await ask(fresh(task), link), link);
+  } catch (error) {
+    throw isNoFeed(error) ? noFeed(NOT_A_FEED) : error;
   }
-  return { items, position: { ...validatorsOf(page), cursor: found } };
+}
+
+const CHECKED_AGAIN = 'The page is checked again, at growing intervals.';
+const NOT_A_FEED = `The page links to a feed, but the response there is not a feed. ${CHECKED_AGAIN}`;
+const FEED_GONE = `The feed that the page linked to is no longer a feed, and the page links to no other. ${CHECKED_AGAIN}`;
+
+function noFeed(message: string): SourceFault {
+  return new SourceFault('invalid_feed', message);
+}
+
+function isNoFeed(error: unknown): boolean {
+  return error instanceof SourceFault && error.code === 'invalid_feed';
+}
+
+function fresh(task: ReadingTask): ReadingTask {
+  return { ...task, position: { ...task.position, etag: null, lastModified: null } };
 }
 
 function ask({ web, position: { etag, lastModified } }: ReadingTask, address: string): Promise<FetchedPage> {
