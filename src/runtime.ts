@@ -381,17 +381,22 @@ const STORAGE_FAULTS = {
     full: 'the disk is full: nothing new is stored, and requests get 503; free up space under DATA_DIR',
     outage:
       'the database cannot be written (locked, read-only or failing disk): nothing new is stored, and requests get 503',
+    damaged:
+      'the database is damaged: requests that need the damaged part get 503; run "signalpost check", and restore a backup',
   },
   postgres: {
     full: "the PostgreSQL server's disk is full: nothing new is stored, and requests get 503; free up space there",
     outage:
       'the PostgreSQL server cannot be reached, or takes no changes: nothing new is stored, and requests get 503',
+    damaged:
+      'the PostgreSQL database is damaged: requests that need the damaged part get 503; run pg_amcheck, and restore a backup',
   },
 };
 
 function logStorageChange(logger: Logger, change: StorageChange, config: Config): void {
   const faults = STORAGE_FAULTS[driverOf(config)];
-  if (change.state === 'failing') logger.error({ fault: change.fault }, faults[change.fault]);
+  if (change.state === 'damaged') logger.error({ fault: 'damaged', err: change.cause }, faults.damaged);
+  else if (change.state === 'failing') logger.error({ fault: change.fault }, faults[change.fault]);
   else logger.error({ lasted_ms: Math.round(change.lastedMs) }, 'the database is writable again');
 }
 

@@ -35,6 +35,9 @@ export interface Fault {
   detail: string;
 }
 
+/** How the storage fails: `damaged`, unlike the others, affects what is on damaged pages only, and does not pass. */
+export type StorageFaultKind = 'full' | 'outage' | 'damaged';
+
 /** Optional parts of a problem document. */
 export interface ProblemExtra {
   hint?: string;
@@ -44,7 +47,7 @@ export interface ProblemExtra {
   /** Whole seconds until a retry makes sense; sent as `Retry-After`. */
   retryAfterSeconds?: number;
   /** The kind of storage failure, for our log only. */
-  storage?: 'full' | 'outage';
+  storage?: StorageFaultKind;
   /** Further members of the document, by their JSON names. */
   members?: Record<string, unknown>;
 }
@@ -70,6 +73,6 @@ export function invalidAt(pointer: string, detail: string): DomainError {
 }
 
 /** The storage failure that caused `error`; null if there is none. */
-export function storageFaultOf(error: unknown): 'full' | 'outage' | null {
+export function storageFaultOf(error: unknown): StorageFaultKind | null {
   return error instanceof DomainError ? (error.extra.storage ?? null) : null;
 }

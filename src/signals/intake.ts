@@ -365,7 +365,8 @@ export async function runJobs(
       try {
         if (await step(deps, job)) isAnyDone = true;
       } catch (error) {
-        if (storageFaultOf(error) !== null) throw error;
+        const fault = storageFaultOf(error);
+        if (fault !== null && fault !== 'damaged') throw error; // damage concerns this job only
         failed.set(job.id, error);
       }
     }

@@ -1,10 +1,11 @@
+import type { StorageFaultKind } from '../model/errors.ts';
 import { type Committed, unavailable } from './write-queue.ts';
 
 /**
  * The storage fault behind an error: `full` may affect a large change and not a small one; `outage` (locked,
- * read-only, failing device) affects all alike; null: the change itself failed.
+ * read-only, failing device) affects all alike; `damaged` those that need a damaged page; null: the change itself failed.
  */
-export type StorageFault = 'full' | 'outage' | null;
+export type StorageFault = StorageFaultKind | null;
 
 /** What a rolled-back transaction, or part of one, failed with; boxed because anything can be thrown. */
 interface Lost {
@@ -81,12 +82,18 @@ export function commitBatch<Change>(
   return { values, failed };
 }
 
+const DETAILS: Record<StorageFaultKind, string> = {
+  full: 'The storage is full. Nothing was stored; try again shortly.',
+  outage: 'The storage cannot be reached right now. Nothing was stored; try again shortly.',
+  damaged:
+    'A part of the storage that this needs is damaged. It works again once the operator has restored a backup.',
+};
+
 /** The error for callers: a storage fault becomes `UNAVAILABLE`, anything else is unchanged. */
 export function translateFault(cause: unknown, faultOf: Transactions['faultOf']): unknown {
   const fault = faultOf(cause);
   if (fault === null) return cause;
-  const detail = fault === 'full' ? 'The storage is full.' : 'The storage cannot be reached right now.';
-  const error = unavailable(`${detail} Nothing was stored; try again shortly.`, fault);
+  const error = unavailable(DETAILS[fault], fault);
   error.cause = cause;
   return error;
 }

@@ -1,15 +1,23 @@
 import type { Clock } from '../lib/clock.ts';
 import { storageFaultOf } from '../model/errors.ts';
 
-/** What is reported to operators: changes can no longer be stored, or can again. */
+/** What is reported to operators: changes can no longer be stored, or can again; or a part of the storage is damaged. */
 export type StorageChange =
   | { state: 'failing'; fault: 'full' | 'outage' }
-  | { state: 'well'; lastedMs: number };
+  | { state: 'well'; lastedMs: number }
+  | { state: 'damaged'; cause: unknown };
 
-/** Observes the outcome of every change, and reports once when the storage starts to fail and once when it recovers. */
+/**
+ * Observes the outcome of every change, and reports once when the storage starts to fail and once when it recovers.
+ * Damage that a read or change meets is reported once, and does not pass.
+ */
 export interface StorageWatch {
+  /** Whether damage was met. */
+  readonly isDamaged: boolean;
   stored(): void;
   failed(error: unknown): void;
+  /** A read failed: only damage is reported. */
+  unread(error: unknown): void;
 }
 
 /**
@@ -24,7 +32,18 @@ const QUIET_MS = 5_000;
  */
 export function createStorageWatch(clock: Clock, report: (change: StorageChange) => void): StorageWatch {
   let failing: { sinceMs: number; lastMs: number } | null = null;
+  let isDamaged = false;
+
+  function unread(error: unknown): void {
+    if (isDamaged || storageFaultOf(error) !== 'damaged') return;
+    isDamaged = true;
+    report({ state: 'damaged', cause: error instanceof Error ? error.cause : undefined });
+  }
+
   return {
+    get isDamaged() {
+      return isDamaged;
+    },
     stored() {
       if (failing === null) return;
       const now = clock.monotonic();
@@ -36,9 +55,19 @@ export function createStorageWatch(clock: Clock, report: (change: StorageChange)
     failed(error) {
       const fault = storageFaultOf(error);
       if (fault === null) return;
+      if (fault === 'damaged') return unread(error);
       const now = clock.monotonic();
       if (failing === null) report({ state: 'failing', fault });
       failing = { sinceMs: failing?.sinceMs ?? now, lastMs: now };
     },
+    unread,
   };
+}
+
+/** Fails the probe of a storage in which damage was met: a restart checks it, and may refuse to start. */
+export function refuseDamage({ isDamaged }: StorageWatch): void {
+  if (!isDamaged) return;
+  throw new Error(
+    'a part of the database is damaged, and requests that need it get 503: check it, and restore a backup',
+  );
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { createFifo, type Fifo } from '../lib/queues.ts';
-import { DomainError } from '../model/errors.ts';
+import { DomainError, type StorageFaultKind } from '../model/errors.ts';
 
 /** The result of a batch: the result of each change, in order, and the failed ones. */
 export interface Committed {
@@ -260,7 +260,11 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
   };
 }
 
+/** Until a backup is restored. */
+const RETRY_AFTER_DAMAGE_SECONDS = 300;
+
 /** The error for a change that could not be stored and can be retried; `storage` if the storage failed. */
-export function unavailable(detail: string, storage?: 'full' | 'outage'): DomainError {
-  return new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: 1, ...(storage && { storage }) });
+export function unavailable(detail: string, storage?: StorageFaultKind): DomainError {
+  const retryAfterSeconds = storage === 'damaged' ? RETRY_AFTER_DAMAGE_SECONDS : 1;
+  return new DomainError('UNAVAILABLE', detail, { retryAfterSeconds, ...(storage && { storage }) });
 }

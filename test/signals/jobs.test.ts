@@ -88,14 +88,18 @@ test('an interrupted job continues without duplicates or omissions', async () =>
   expect(await countSignals()).toBe(60);
 });
 
-test('a job that is refused does not delay the jobs of other tenants', async () => {
+test.each([
+  ['refused', {}],
+  ['on a damaged page', { storage: 'damaged' as const }],
+])('a job that is %s does not delay the jobs of other tenants', async (_what, extra) => {
   const { id } = (await postLater(posts(30))).json().data;
   const { auth, tenant } = await t.addTenant();
   const { id: other } = (await postLater(posts(30), auth)).json().data;
   const refusing: Store = {
     ...t.store,
     reserveKey: (request, terms) => {
-      if (request.tenantId !== tenant.id) throw new DomainError('UNAVAILABLE', 'Too many posts are waiting');
+      if (request.tenantId !== tenant.id)
+        throw new DomainError('UNAVAILABLE', 'Too many posts are waiting', extra);
       return t.store.reserveKey(request, terms);
     },
   };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DomainError } from '../../src/model/errors.ts';
-import { createStorageWatch, type StorageChange } from '../../src/store/storage-watch.ts';
+import { createStorageWatch, refuseDamage, type StorageChange } from '../../src/store/storage-watch.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
 const full = new DomainError('UNAVAILABLE', 'The storage is full.', { storage: 'full' });
@@ -44,4 +44,21 @@ test('other errors are not an outage', () => {
   watch.failed(new DomainError('UNAVAILABLE', 'Too many changes are waiting to be stored.'));
   watch.failed(new DomainError('CONFLICT', 'Taken.'));
   expect(said).toEqual([]);
+});
+
+test('damage is reported once, whether a read or a change meets it, and does not pass', () => {
+  const { clock, said, watch } = setUp();
+  watch.unread(locked);
+  expect(said).toEqual([]);
+  refuseDamage(watch);
+  const cause = new Error('malformed');
+  const damaged = Object.assign(new DomainError('UNAVAILABLE', 'It is damaged.', { storage: 'damaged' }), {
+    cause,
+  });
+  watch.unread(damaged);
+  watch.failed(damaged);
+  clock.advance(10_000);
+  watch.stored();
+  expect(said).toEqual([{ state: 'damaged', cause }]);
+  expect(() => refuseDamage(watch)).toThrow('restore a backup');
 });

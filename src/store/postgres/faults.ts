@@ -10,6 +10,8 @@ const OUTAGES = [
   ...['28', '3D000'], // a server that no longer accepts connections
 ];
 const OUT_OF_SPACE = '53100';
+/** Damaged data, or a damaged index. */
+const DAMAGES = ['XX001', 'XX002'];
 /** Conflicts with another transaction: a retry succeeds. */
 const CONFLICTS = ['40001', '40P01'];
 /** Shut down or ended by the server, as reported by Node and `pg`: a new connection may succeed at once. */
@@ -55,5 +57,6 @@ export function faultOfPostgres(error: unknown): StorageFault {
   )
     return 'outage';
   if (code === null) return null;
+  if (DAMAGES.includes(code)) return 'damaged';
   return /^E[A-Z]+$/.test(code) || OUTAGES.some((family) => code.startsWith(family)) ? 'outage' : null;
 }

@@ -7,7 +7,7 @@ import { createMethods } from '../methods.ts';
 import type { MigrationResult } from '../migrations.ts';
 import { createEndpointList, createProfileList, pageProfilesInParts } from '../paged-list.ts';
 import { createPresence } from '../presence.ts';
-import { createStorageWatch, type StorageChange } from '../storage-watch.ts';
+import { createStorageWatch, refuseDamage, type StorageChange } from '../storage-watch.ts';
 import type { MadeDue, OpenedStore } from '../store.ts';
 import { createStoredWaits } from '../stored-waits.ts';
 import { ownerOf } from '../weights.ts';
@@ -99,14 +99,19 @@ function createPostgresStore(
   { config, clock, onStorageChange }: PostgresStoreOptions,
 ): OpenedStore {
   const commit = createCommitter(db);
-  const storage = onStorageChange === undefined ? null : createStorageWatch(clock, onStorageChange);
+  const storage = createStorageWatch(clock, onStorageChange ?? (() => undefined));
   const writer = createWriter(commit, () => db.close(), { meter: createCommitMeter(clock), storage });
   const receivers = createReceiverCache();
-  const pool = createReadPool(limited(config, READ_LIMIT_MS), clock, (reader) => ({
-    ...createReads(reader, receivers),
-    ...storageReads(reader),
-    newestStored: createNewestStored(reader),
-  }));
+  const pool = createReadPool(
+    limited(config, READ_LIMIT_MS),
+    clock,
+    (reader) => ({
+      ...createReads(reader, receivers),
+      ...storageReads(reader),
+      newestStored: createNewestStored(reader),
+    }),
+    storage.unread,
+  );
   const { newestStored, startsOf, ...reads } = pool.reads;
   const { untilStored, ...waits } = createStoredWaits(clock, newestStored);
   writer.onCommit((batch) => waits.committed(() => batch.map(ownerOf)));
@@ -182,6 +187,10 @@ function createPostgresStore(
       return methods.pruneAttempts(before, limit);
     },
     untilStored,
+    async probe() {
+      await methods.probe();
+      refuseDamage(storage);
+    },
     onCommitted(listener) {
       const others = joined();
       if (listeners.length === 0) methods.onCommitted(others.tell);

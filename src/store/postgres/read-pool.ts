@@ -35,6 +35,7 @@ export function createReadPool<R extends object>(
   config: ConnectionConfig,
   clock: Clock,
   createReads: (db: Connection) => R,
+  onFault: (error: unknown) => void = () => undefined,
 ): ReadPool<R> {
   let lines: Line[] = [addLine()];
   let enoughUntil = Number.NEGATIVE_INFINITY;
@@ -83,8 +84,10 @@ export function createReadPool<R extends object>(
       try {
         return await ask(name, args);
       } catch (error) {
-        if (!isConnectionLost(error) || tries > MOST_CONNECTIONS)
-          throw translateFault(error, faultOfPostgres);
+        if (isConnectionLost(error) && tries <= MOST_CONNECTIONS) continue;
+        const translated = translateFault(error, faultOfPostgres);
+        onFault(translated);
+        throw translated;
       }
     }
   }

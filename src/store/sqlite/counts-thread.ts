@@ -2,6 +2,7 @@ import { parentPort, Worker, workerData } from 'node:worker_threads';
 import Sqlite from 'better-sqlite3';
 import { moduleBeside } from '../../lib/package.ts';
 import type { StoreCounts } from '../figures.ts';
+import { sqliteCode } from './database.ts';
 import { createCounts } from './reads/counts.ts';
 
 /** Counts in a separate thread, started on first use. */
@@ -43,7 +44,7 @@ export function createCountsThread(file: string): CountsThread {
       const answered = (answer: CountsAnswer | { ok?: never }) => {
         // Under `node --watch`, Node itself reports the worker's imports this way.
         if (answer.ok === undefined) return;
-        end(() => (answer.ok ? resolve(answer.counts) : reject(new Error(answer.message))));
+        end(() => (answer.ok ? resolve(answer.counts) : reject(errorOf(answer))));
       };
       const gone = () => end(() => reject(new Error('the counting thread has ended')));
       thread.on('message', answered).once('error', reject).once('exit', gone).ref();
@@ -64,8 +65,14 @@ export function createCountsThread(file: string): CountsThread {
   };
 }
 
-/** The result of a count; only the message of an error, because errors do not cross threads intact. */
-export type CountsAnswer = { ok: true; counts: StoreCounts } | { ok: false; message: string };
+/** The result of a count; only the message and code of an error, because errors do not cross threads intact. */
+export type CountsAnswer =
+  | { ok: true; counts: StoreCounts }
+  | { ok: false; message: string; code: string | null };
+
+function errorOf({ message, code }: CountsAnswer & { ok: false }): Error {
+  return Object.assign(new Error(message), code !== null && { code });
+}
 
 if (parentPort !== null) serve(parentPort, workerData as { file: string });
 
@@ -78,7 +85,11 @@ function serve(port: NonNullable<typeof parentPort>, { file }: { file: string })
     try {
       answer = { ok: true, counts: countAll(lateBefore) };
     } catch (error) {
-      answer = { ok: false, message: error instanceof Error ? error.message : String(error) };
+      answer = {
+        ok: false,
+        message: error instanceof Error ? error.message : String(error),
+        code: sqliteCode(error),
+      };
     }
     port.postMessage(answer);
   });

@@ -117,8 +117,8 @@ function explain(file: string, error: unknown): StoreOpenError | null {
 export function damaged(file: string, findings: string[], cause?: unknown): StoreOpenError {
   return new StoreOpenError(
     'damaged',
-    `${file} is damaged (${findings.slice(0, 3).join('; ')}). Restore a backup, or recover what is left of it with ` +
-      '"sqlite3 FILE .recover".',
+    `${file} is damaged (${findings.slice(0, 3).join('; ')}). Restore a backup with "signalpost restore BACKUP", or recover ` +
+      'what is left of it with "sqlite3 FILE .recover".',
     cause,
   );
 }
@@ -130,12 +130,14 @@ export function sqliteCode(error: unknown): string | null {
 }
 
 const OUTAGES = ['SQLITE_IOERR', 'SQLITE_BUSY', 'SQLITE_READONLY'];
+const DAMAGES = ['SQLITE_CORRUPT', 'SQLITE_NOTADB'];
 
 /** Extended codes (`SQLITE_IOERR_FSYNC`) are treated like their primary code. */
 export function faultOfSqlite(error: unknown): StorageFault {
   const code = sqliteCode(error);
   if (code === null) return null;
   if (code.startsWith('SQLITE_FULL')) return 'full';
+  if (DAMAGES.some((family) => code.startsWith(family))) return 'damaged';
   return OUTAGES.some((family) => code.startsWith(family)) ? 'outage' : null;
 }
 
@@ -251,10 +253,29 @@ export function findDamage(db: Database): string[] {
   return [...quickCheck(db), ...foreignKeyCheck(db)];
 }
 
-/** Like {@link findDamage}, limited to the essential tables if the file is large. */
+/** Like {@link findDamage}, limited to the file's length and the essential tables if the file is large. */
 export function findDamageAtStart(db: Database, wholeMaxBytes = WHOLE_CHECK_MAX_BYTES): string[] {
-  if (db.memory || statSync(db.name).size <= wholeMaxBytes) return findDamage(db);
+  if (db.memory) return findDamage(db);
+  const missingEnd = findMissingEnd(db);
+  if (missingEnd.length > 0) return missingEnd;
+  if (statSync(db.name).size <= wholeMaxBytes) return findDamage(db);
   return VITAL_TABLES.flatMap((table) => [...quickCheck(db, table), ...foreignKeyCheck(db, table)]);
+}
+
+/** SQLite reads zeros beyond the end of the file, which no check notices in a page of text, or in one that is not in use. */
+function findMissingEnd(db: Database): string[] {
+  const needed =
+    Number(db.pragma('page_count', { simple: true })) * Number(db.pragma('page_size', { simple: true }));
+  if (statSync(db.name).size >= needed) return [];
+  // After a crash, the last pages may still be in the write-ahead log only.
+  const [copied] = db.pragma('wal_checkpoint(PASSIVE)') as {
+    busy: number;
+    log: number;
+    checkpointed: number;
+  }[];
+  if (copied === undefined || copied.busy !== 0 || copied.log !== copied.checkpointed) return [];
+  const missing = needed - statSync(db.name).size;
+  return missing > 0 ? [`its last ${missing} bytes are missing`] : [];
 }
 
 function quickCheck(db: Database, table?: string): string[] {

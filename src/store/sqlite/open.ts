@@ -43,11 +43,7 @@ export async function openSqliteStore({
 }: SqliteStoreOptions): Promise<OpenedStore> {
   const db = openDatabase(file, { busyTimeoutMs });
   return closeOnFailure(db, async () => {
-    explainFaults(file, () => {
-      // Before the migration, which must not build on a damaged file. An empty file passes.
-      const findings = findDamageAtStart(db);
-      if (findings.length > 0) throw damaged(file, findings);
-    });
+    refuseDamaged(db, file);
     await snapshotBeforeMigration(db);
     explainFaults(file, () => {
       migrate(db);
@@ -55,7 +51,7 @@ export async function openSqliteStore({
     });
     explainFaults(file, () => silenceTheGone(db));
     db.pragma('shrink_memory'); // the check has filled the cache with unneeded pages
-    const storage = onStorageChange === undefined ? null : createStorageWatch(clock, onStorageChange);
+    const storage = createStorageWatch(clock, onStorageChange ?? (() => undefined));
     const watch = { meter: createCommitMeter(clock), storage };
     const writer = writerThread
       ? createThreadWriter({ file, busyTimeoutMs }, watch)
@@ -66,6 +62,7 @@ export async function openSqliteStore({
       writer,
       countsThread: writerThread ? createCountsThread(file) : null,
       searchThread: writerThread ? createSearchThread(file) : null,
+      storage,
     });
   });
 }
@@ -74,6 +71,7 @@ export async function openSqliteStore({
 export async function migrateSqlite(file: string, keyProof: KeyProof): Promise<MigrationResult> {
   const db = openDatabase(file);
   try {
+    refuseDamaged(db, file);
     await snapshotBeforeMigration(db);
     return explainFaults(file, () => {
       const result = migrate(db);
@@ -83,6 +81,14 @@ export async function migrateSqlite(file: string, keyProof: KeyProof): Promise<M
   } finally {
     db.close();
   }
+}
+
+/** Before a migration, which must not build on a damaged file. An empty file passes. */
+function refuseDamaged(db: Database, file: string): void {
+  explainFaults(file, () => {
+    const findings = findDamageAtStart(db);
+    if (findings.length > 0) throw damaged(file, findings);
+  });
 }
 
 /**

@@ -5,6 +5,7 @@ import { createDueSources } from '../due-sources.ts';
 import { createMethods } from '../methods.ts';
 import { createEndpointList, createProfileList, pageProfilesInParts } from '../paged-list.ts';
 import { ALONE, createPresence } from '../presence.ts';
+import { refuseDamage, type StorageWatch } from '../storage-watch.ts';
 import type { OpenedStore } from '../store.ts';
 import { createStoredWaits } from '../stored-waits.ts';
 import { ownerOf } from '../weights.ts';
@@ -43,6 +44,8 @@ export interface SqliteStoreDeps {
   countsThread: CountsThread | null;
   /** Searches in a separate thread; null: in the server's own. */
   searchThread: SearchThread | null;
+  /** Is given damage that reads meet; null: not observed. */
+  storage?: StorageWatch | null;
 }
 
 /**
@@ -51,15 +54,21 @@ export interface SqliteStoreDeps {
  * `face/`.
  */
 export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
-  const { db, clock, writer, countsThread, searchThread } = options;
+  const { db, clock, writer, countsThread, searchThread, storage = null } = options;
   const version = schemaVersion(db);
 
   async function read<T>(query: () => T): Promise<T> {
     try {
       return query();
     } catch (error) {
-      throw translateFault(error, faultOfSqlite);
+      throw noted(error);
     }
+  }
+
+  function noted(error: unknown): unknown {
+    const translated = translateFault(error, faultOfSqlite);
+    storage?.unread(translated);
+    return translated;
   }
 
   const reads = asyncReads(createReads(db), read);
@@ -86,6 +95,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     async probe() {
       await methods.probe();
       checkFiles(); // after a write, so that there is a write-ahead log
+      if (storage !== null) refuseDamage(storage);
     },
     // Two servers on one file see each other's leases, and have separate limits.
     epoch: () => 0,
@@ -94,7 +104,12 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     ...deliveryPageFace(db, read),
     ...eventPageFace(db, clock, read),
     untilStored,
-    countAll: countsThread?.countAll ?? ((lateBefore) => read(() => countAll(lateBefore))),
+    async countAll(lateBefore) {
+      if (countsThread === null) return read(() => countAll(lateBefore));
+      return countsThread.countAll(lateBefore).catch((error: unknown) => {
+        throw noted(error);
+      });
+    },
     pulse: () => ({
       schemaVersion: version,
       clockSkewMs: null,

@@ -49,3 +49,18 @@ test('a connection whose reads have ended is used again', async () => {
   await new Promise((resolve) => setImmediate(resolve));
   expect(start('ten_b', 4)).toEqual([0, 1, 2, 3]);
 });
+
+test('damage is reported, and unavailable to callers', async () => {
+  const noted: unknown[] = [];
+  const damage = Object.assign(new Error('invalid page in block 3'), { code: 'XX001' });
+  const list = () => Promise.reject(damage);
+  const { reads } = createReadPool(
+    {},
+    createManualClock(0),
+    () => ({ list }),
+    (error) => noted.push(error),
+  );
+  const damaged = { code: 'UNAVAILABLE', extra: { storage: 'damaged' } };
+  await expect(reads.list()).rejects.toMatchObject(damaged);
+  expect(noted).toMatchObject([damaged]);
+});

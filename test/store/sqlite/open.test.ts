@@ -1,10 +1,11 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
+import { createKeyProof } from '../../../src/lib/secret-box.ts';
 import { StoreOpenError, type StoreOpenFault } from '../../../src/store/errors.ts';
 import { findDamage, findDamageAtStart, openDatabase } from '../../../src/store/sqlite/database.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { checkEverything } from '../../../src/store/sqlite/upkeep/check.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { anEndpoint, aTenant, openTestStore } from '../../support/store.ts';
@@ -115,6 +116,40 @@ describe('refusing to open', () => {
     );
     db.close();
     await expectRefusal(file, 'damaged', /damaged.*Restore a backup/s);
+  });
+
+  /** A file whose last page holds nothing: no check of its pages reads it. */
+  async function aFileWithAFreePage(): Promise<string> {
+    const file = await aStoreFile();
+    const db = new Sqlite(file);
+    db.exec(
+      'CREATE TABLE spare (x BLOB) STRICT; INSERT INTO spare VALUES (zeroblob(50000)); DROP TABLE spare',
+    );
+    db.close();
+    return file;
+  }
+
+  test('finds that the end of the file is missing, also in a large one and before a migration', async () => {
+    const file = await aFileWithAFreePage();
+    truncateSync(file, statSync(file).size - 1_000);
+    await expectRefusal(file, 'damaged', /its last 1000 bytes are missing.*signalpost restore/s);
+    const db = openDatabase(file);
+    expect(findDamageAtStart(db, 0)).toEqual(['its last 1000 bytes are missing']);
+    db.close();
+    const keyProof = createKeyProof(Buffer.alloc(32), 'a test', []);
+    await expect(migrateSqlite(file, keyProof)).rejects.toMatchObject({ fault: 'damaged' });
+  });
+
+  test('pages that are still in the write-ahead log only are not missing', async () => {
+    const file = await aStoreFile();
+    const writing = openDatabase(file);
+    writing.exec('CREATE TABLE spare (x BLOB) STRICT; INSERT INTO spare VALUES (zeroblob(50000))');
+    const db = openDatabase(file);
+    const needed = Number(db.pragma('page_count', { simple: true })) * 8_192;
+    expect(statSync(file).size).toBeLessThan(needed);
+    expect(findDamageAtStart(db)).toEqual([]);
+    db.close();
+    writing.close();
   });
 
   test('reports a file locked by another process', async () => {

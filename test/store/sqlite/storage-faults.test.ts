@@ -1,14 +1,16 @@
-import { copyFileSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, copyFileSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createCommitMeter } from '../../../src/store/commit-meter.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { createSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { createInlineWriter } from '../../../src/store/sqlite/writer.ts';
+import type { StorageChange } from '../../../src/store/storage-watch.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
-import { aSignal, aTenant } from '../../support/store.ts';
+import { aSignal, aTenant, openTestStore } from '../../support/store.ts';
 import { tempFolder } from './temp-folder.ts';
 
 const unavailable = { code: 'UNAVAILABLE', extra: { retryAfterSeconds: 1 } };
@@ -109,3 +111,40 @@ test('a failed commit rejects its changes', async () => {
   await store.createTenant(aTenant('ten_b'));
   await store.close();
 });
+
+/** A store on a file of which every page but the first is then overwritten, as on a failing disk. */
+async function openDamaged(writerThread: boolean) {
+  const file = join(tempFolder(), 'signalpost.db');
+  const clock = createManualClock();
+  const first = await openTestStore({ clock, file });
+  await first.store.createTenant(aTenant('ten_a'));
+  await first.store.close();
+  const said: StorageChange[] = [];
+  const store = await openSqliteStore({
+    file,
+    clock,
+    writerThread,
+    onStorageChange: (change) => said.push(change),
+  });
+  onTestFinished(store.close);
+  await store.probe(); // the thread has opened the file
+  const handle = openSync(file, 'r+');
+  const zeros = new Uint8Array(8_192);
+  for (let at = zeros.length; at < statSync(file).size; at += zeros.length)
+    writeSync(handle, zeros, 0, zeros.length, at);
+  closeSync(handle);
+  return { store, said };
+}
+
+test.each([false, true])(
+  'reads and changes that meet damage are unavailable, and so is the store (thread: %s)',
+  async (thread) => {
+    const { store, said } = await openDamaged(thread);
+    const damaged = { code: 'UNAVAILABLE', extra: { storage: 'damaged', retryAfterSeconds: 300 } };
+    await expect(store.getSignal('ten_a', 'sig_1')).rejects.toMatchObject(damaged);
+    await expect(store.countAll(0)).rejects.toMatchObject(damaged);
+    await expect(store.createTenant(aTenant('ten_b'))).rejects.toMatchObject(damaged);
+    expect(said).toMatchObject([{ state: 'damaged', cause: { code: 'SQLITE_CORRUPT' } }]);
+    await expect(store.probe()).rejects.toThrow(/damaged/);
+  },
+);
