@@ -1,7 +1,7 @@
 import type { Source, SourcePosition } from '../model/source.ts';
 import type { ClaimedSource } from '../store/source-store.ts';
 import type { Reading } from './reader.ts';
-import { isEdited, itemMark, keyOfMark, type SourceItem } from './source-item.ts';
+import { contentOfMark, isEdited, itemMark, keyOfMark, type SourceItem, textOfMark } from './source-item.ts';
 
 /** Minimum number of items to remember; otherwise twice the number that the source shows. */
 const MIN_SEEN = 500;
@@ -45,15 +45,45 @@ export function marksOf({ source, position }: ClaimedSource): Map<string, string
 }
 
 /** New items, and items that their authors have edited. Changes of jobs are separate items. */
-export function unseen(items: readonly MarkedItem[], marks: ReadonlyMap<string, string>): MarkedItem[] {
+export function unseen(
+  items: readonly MarkedItem[],
+  marks: ReadonlyMap<string, string>,
+  kind: Source['kind'],
+): MarkedItem[] {
   const met = new Set<string>();
+  const isRenamed = kind === 'rss' ? createRenamedTest(items, marks) : () => false;
   return items.filter(({ item, mark }) => {
     const key = keyOfMark(mark);
     if (met.has(key)) return false;
     met.add(key);
     const known = marks.get(key);
-    return known === undefined || (item.department === undefined && isEdited(mark, known));
+    if (known === undefined) return !isRenamed(mark);
+    return item.department === undefined && isEdited(mark, known);
   });
+}
+
+/** Whether a source that was read before shows only items with other IDs. */
+export function areAllNew(items: readonly MarkedItem[], marks: ReadonlyMap<string, string>): boolean {
+  return marks.size > 0 && !items.some(({ mark }) => marks.has(keyOfMark(mark)));
+}
+
+/**
+ * Creates a test for remembered items with new IDs, which some feeds generate for each response. An item with the text and
+ * the URL of one that is no longer shown is the same; its text is enough if no ID is known, and the texts of at least half of
+ * the items are.
+ */
+function createRenamedTest(
+  items: readonly MarkedItem[],
+  marks: ReadonlyMap<string, string>,
+): (mark: string) => boolean {
+  const shown = new Set(items.map(({ mark }) => keyOfMark(mark)));
+  const gone = [...marks.values()].filter((mark) => textOfMark(mark) !== '' && !shown.has(keyOfMark(mark)));
+  const texts = new Set(gone.map(textOfMark));
+  const hasText = (mark: string) => texts.has(textOfMark(mark));
+  const recognized = items.filter(({ mark }) => hasText(mark)).length;
+  if (areAllNew(items, marks) && 2 * recognized >= Math.min(items.length, gone.length)) return hasText;
+  const contents = new Set(gone.map(contentOfMark));
+  return (mark) => contents.has(contentOfMark(mark));
 }
 
 /** The first, and thus most recent, mark of each item. */

@@ -13,7 +13,7 @@ import type { ClaimedSource, SourceRun } from '../store/source-store.ts';
 import { inCommits } from '../webhooks/fan-out.ts';
 import { type Documents, TOO_COSTLY } from './documents/documents.ts';
 import { orAborted } from './host-gate.ts';
-import { advanced, type MarkedItem, markItems, marksOf, partOf, unseen } from './memory.ts';
+import { advanced, areAllNew, type MarkedItem, markItems, marksOf, partOf, unseen } from './memory.ts';
 import type { Pages, Reader, Reading, Sites } from './reader.ts';
 import { itemKey, keyOfMark, PutOff, SourceFault, type SourceItem, STOPPED, toPosts } from './source-item.ts';
 import { readJetstream } from './sources/bluesky.ts';
@@ -157,7 +157,7 @@ async function read(
     const marks = marksOf(claimed);
     const nextTurn = createYielder(clock);
     const shown = await markItems(reading.items, nextTurn);
-    const fresh = unseen(shown, marks).filter(
+    const fresh = unseen(shown, marks, claimed.source.kind).filter(
       ({ item: { postedAt } }) => postedAt === null || postedAt >= oldest,
     );
     const taken = fresh.slice(0, MAX_ITEMS);
@@ -178,7 +178,8 @@ async function read(
     const now = clock.now();
     const run = runOf(claimed, { startedAt, now });
     const cut = compared.length < fresh.length;
-    const more = cut || reading.more === true;
+    // A source whose items are all new each time would be read again every minute, without an end.
+    const more = (cut && !areAllNew(shown, marks)) || reading.more === true;
     return {
       ...run,
       nextPollAt: more ? Math.min(run.nextPollAt, now + MORE_AFTER_MS) : run.nextPollAt,

@@ -34,6 +34,7 @@ export interface SourceItem {
 const MAX_ID = 300;
 const KEY_CHARS = 16;
 const TEXT_CHARS = 8;
+const LINK_CHARS = 6;
 
 /** The key by which an item is remembered: short, and without any of its text. */
 export function itemKey({ id }: Pick<SourceItem, 'id'>): string {
@@ -41,12 +42,13 @@ export function itemKey({ id }: Pick<SourceItem, 'id'>): string {
 }
 
 /**
- * The mark by which an item is remembered together with its text, so that edits are detected: its key, and a
- * digest of the author's text. Items remembered before marks existed have a key only.
+ * The mark by which an item is remembered together with its text, so that edits are detected: its key, a digest of the
+ * author's text, and one of its URL. Items remembered before marks existed have a key only.
  */
 export function itemMark(item: SourceItem): string {
   const text = JSON.stringify([item.title, item.body]);
-  return itemKey(item) + hash('sha256', text, 'base64url').slice(0, TEXT_CHARS);
+  const link = item.url === '' ? '' : hash('sha256', item.url, 'base64url').slice(0, LINK_CHARS);
+  return itemKey(item) + hash('sha256', text, 'base64url').slice(0, TEXT_CHARS) + link;
 }
 
 /** The key in a mark. */
@@ -54,9 +56,19 @@ export function keyOfMark(mark: string): string {
   return mark.slice(0, KEY_CHARS);
 }
 
+/** The digest of the text in a mark; empty if it has none. */
+export function textOfMark(mark: string): string {
+  return mark.slice(KEY_CHARS, KEY_CHARS + TEXT_CHARS);
+}
+
+/** The digests of the text and the URL in a mark. */
+export function contentOfMark(mark: string): string {
+  return mark.slice(KEY_CHARS);
+}
+
 /** Whether the text of an item with this mark differs from the remembered one. */
 export function isEdited(mark: string, known: string): boolean {
-  return known.length > KEY_CHARS && known !== mark;
+  return textOfMark(known) !== '' && textOfMark(known) !== textOfMark(mark);
 }
 
 /**

@@ -65,7 +65,7 @@ test('an item is unseen if it is new or edited, and only once', async () => {
     [keyOfMark(one), one],
     [keyOfMark(two), `${keyOfMark(two)}another.`],
   ]);
-  expect(unseen(marked, marks).map(({ item: { id, body } }) => [id, body])).toEqual([
+  expect(unseen(marked, marks, 'rss').map(({ item: { id, body } }) => [id, body])).toEqual([
     ['2', 'a'],
     ['3', 'a'],
   ]);

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { markItems, unseen } from '../../src/detection/memory.ts';
+import { keyOfMark, type SourceItem } from '../../src/detection/source-item.ts';
+import type { SourceKind } from '../../src/model/source.ts';
+import { status } from '../support/receiver.ts';
+import { createHarness, rss, wanting } from './harness.ts';
+
+const itemOf = (id: string, text: string, url: string): SourceItem => ({
+  ...{ id, platform: 'rss', url, postedAt: null, title: '', body: text, author: '' },
+});
+
+/** The texts of those items of `shown` that are unseen after `before` were read. */
+async function newAfter(before: SourceItem[], shown: SourceItem[], kind: SourceKind = 'rss') {
+  const nextTurn = async () => {};
+  const marks = new Map((await markItems(before, nextTurn)).map(({ mark }) => [keyOfMark(mark), mark]));
+  return unseen(await markItems(shown, nextTurn), marks, kind).map(({ item }) => item.body);
+}
+
+test('items whose IDs change with each reading create each signal once', async () => {
+  const h = await createHarness();
+  let reading = 0;
+  let items = ['CRM', 'van'];
+  h.pages['/feed'] = (response, request, socket) => {
+    reading++;
+    const feed = rss(items.map((text) => [`${text}-${reading}`, wanting(text)]));
+    status(200, {}, feed)(response, request, socket);
+  };
+  const id = await h.add();
+  await h.poller.start();
+  await h.ended(1);
+  for (let i = 0; i < 3; i++) await h.pass(900_000);
+  items = ['help desk', ...items];
+  for (let i = 0; i < 3; i++) await h.pass(900_000);
+  expect(await h.source(id)).toMatchObject({ signalsMade: 3, itemsSeen: 3 });
+  expect(await h.texts()).toHaveLength(3);
+});
+
+test('a long feed whose IDs change is read to its end, and then after its interval', async () => {
+  const h = await createHarness();
+  let reading = 0;
+  h.pages['/feed'] = (response, request, socket) => {
+    reading++;
+    const items = Array.from(
+      { length: 4_500 },
+      (_, i) => [`${i}-${reading}`, `Text ${i}`] as [string, string],
+    );
+    status(200, {}, rss(items))(response, request, socket);
+  };
+  const id = await h.add();
+  await h.poller.start();
+  await h.ended(1);
+  for (let i = 0; i < 3; i++) await h.pass(900_000);
+  expect(await h.source(id)).toMatchObject({ itemsSeen: 4_500, nextPollAt: h.clock.now() + 900_000 });
+});
+
+test('a long feed whose IDs and texts change is not read sooner than asked', async () => {
+  const h = await createHarness();
+  let reading = 0;
+  h.pages['/feed'] = (response, request, socket) => {
+    reading++;
+    const items = Array.from(
+      { length: 2_100 },
+      (_, i) => [`${i}-${reading}`, `Text ${i} at ${reading}`] as [string, string],
+    );
+    status(200, {}, rss(items))(response, request, socket);
+  };
+  const id = await h.add();
+  await h.poller.start();
+  await h.ended(1);
+  expect((await h.source(id)).nextPollAt).toBe(h.clock.now() + 60_000);
+  await h.pass(60_000);
+  expect((await h.source(id)).nextPollAt).toBe(h.clock.now() + 900_000);
+});
+
+const A = itemOf('1', 'A', 'https://a.example.com/1');
+const B = itemOf('2', 'B', 'https://a.example.com/2');
+const OTHERS = [itemOf('3', 'X', 'https://a.example.com/3'), itemOf('4', 'Y', 'https://a.example.com/4')];
+
+test.each<[string, SourceItem[], string[], SourceKind?]>([
+  ['one of several IDs changes', [B, { ...A, id: '9' }], []],
+  ['the IDs and URLs of all items change', [{ ...A, id: '8', url: 'u' }, { ...B, id: '9', url: 'v' }], []], // biome-ignore format: one line
+  ['a text is repeated at another URL', [B, { ...A, id: '9', url: 'u' }], ['A']],
+  ['a text is repeated while the first is shown', [A, B, { ...A, id: '9' }], ['A']],
+  ['one of several new items repeats a text', [itemOf('7', 'C', ''), itemOf('8', 'D', ''), itemOf('9', 'E', ''), { ...A, id: '6', url: 'u' }], ['C', 'D', 'E', 'A']], // biome-ignore format: one line
+  ['the text at a URL is another', [{ ...A, id: '9', body: 'C' }], ['C']],
+  ['the service has lasting IDs', [{ ...A, id: '9' }], ['A'], 'mastodon'],
+])('if %s, only new items are new', async (_, shown, expected, kind) => {
+  expect(await newAfter([A, B, ...OTHERS], shown, kind)).toEqual(expected);
+});
