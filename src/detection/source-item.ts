@@ -220,7 +220,12 @@ const MONTH_FIRST =
 export function readTime(text: string | undefined | null): number | null {
   const given = (text ?? '').trim().slice(0, 100);
   const ms = iso(given) ?? dayFirst(given) ?? asctime(given) ?? monthFirst(given);
-  return ms !== null && ms >= 0 && ms <= LAST_TIME_MS ? ms : null;
+  return ms === null ? null : validTime(ms);
+}
+
+/** A time in whole milliseconds; null if it is not one that can be stored. */
+export function validTime(ms: number): number | null {
+  return ms >= 0 && ms <= LAST_TIME_MS ? Math.floor(ms) : null;
 }
 
 function iso(text: string): number | null {

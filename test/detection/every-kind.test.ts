@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { SourceKind, SourceSettings } from '../../src/model/source.ts';
 import { type Answer, status } from '../support/receiver.ts';
 import { T0 } from '../support/store.ts';
-import { createHarness, type Harness, SECRET_BOX, settings } from './harness.ts';
+import { createHarness, type Harness, SECRET_BOX, settings, wanting } from './harness.ts';
 
 /** Every kind read over HTTP, with its required settings. Bluesky's stream is tested in stream.test.ts. */
 const KINDS: [SourceKind, (origin: string) => Partial<SourceSettings>][] = [
@@ -97,3 +97,52 @@ test.each(KINDS)(
     await expectNothingKept(h);
   },
 );
+
+/** Times beyond those of dates, in the members of kinds that use numbers. */
+const FAR = [1e300, -1e300, 2 ** 52];
+const WITH_NUMBERS: [SourceKind, object, (time: number) => object][] = [
+  [
+    'lever',
+    { board: 'acme' },
+    (createdAt) => [{ id: '1', text: wanting('CRM'), hostedUrl: 'https://jobs.example.com/1', createdAt }],
+  ],
+  [
+    'stackexchange',
+    { site: 'superuser', query: 'crm' },
+    (time) => ({
+      has_more: false,
+      items: [
+        {
+          question_id: 1,
+          title: 'CRM',
+          body: wanting('CRM'),
+          link: 'https://superuser.com/q/1',
+          creation_date: Math.sign(time) * Math.min(Math.abs(time), 2 ** 52),
+        },
+      ],
+    }),
+  ],
+  [
+    'reddit',
+    { subreddit: 'sales', client_id: 'app' },
+    (created_utc) => ({
+      access_token: 'token',
+      data: {
+        children: [
+          {
+            kind: 't3',
+            data: { name: 't3_1', title: 'CRM', selftext: wanting('CRM'), permalink: '/r/1', created_utc },
+          },
+        ],
+      },
+    }),
+  ],
+];
+
+test.each(
+  WITH_NUMBERS.flatMap(([kind, given, body]) => FAR.map((time) => [kind, time, given, body] as const)),
+)('%s: the time %s does not fail the run', async (kind, time, given, body) => {
+  const { h, source } = await readFrom(kind, () => given, status(200, {}, JSON.stringify(body(time))));
+  expect(source).toMatchObject({ lastError: null, itemsSeen: 1 });
+  expect(await h.texts()).toHaveLength(1);
+});

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { measureJson } from '../../lib/json.ts';
 import { readWordTable, wordsSchema } from '../../lib/word-table.ts';
 import { MAX_TEXT_CODE_POINTS } from '../../model/signal.ts';
-import { itemKey, SourceFault, type SourceItem } from '../source-item.ts';
+import { itemKey, SourceFault, type SourceItem, validTime } from '../source-item.ts';
 
 /** A document received from `url`. */
 export interface ReceivedDocument {
@@ -141,7 +141,7 @@ export function boundedItem(item: SourceItem): SourceItem {
     platform: cut(item.platform, MAX_NAME),
     // A truncated URL leads nowhere.
     url: item.url.length > MAX_URL ? '' : item.url,
-    postedAt: item.postedAt,
+    postedAt: item.postedAt === null ? null : validTime(item.postedAt),
     title: cut(title, MAX_TEXT_CODE_POINTS),
     body: cut(body, MAX_TEXT_CODE_POINTS),
     author: cut(item.author, MAX_NAME),
