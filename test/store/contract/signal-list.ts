@@ -126,7 +126,7 @@ const pagingRun = fc.record({
   limit: fc.integer({ min: 1, max: 7 }),
   sort: fc.constantFrom<SignalQuery['sort'][]>('-timestamp', 'timestamp', '-icp_score'),
   // Separates the signals of a run from those of others, because the store is shared.
-  by: fc.constantFrom('platform', 'word', 'window'),
+  by: fc.constantFrom('platform', 'word', 'window', 'external ID'),
 });
 
 type PagingRun = typeof pagingRun extends fc.Arbitrary<infer T> ? T : never;
@@ -134,6 +134,7 @@ type Run = PagingRun & { number: number };
 
 function filterOf({ by, number }: Run): Partial<SignalQuery> {
   if (by === 'platform') return { platforms: [`run${number}`] };
+  if (by === 'external ID') return { externalId: `run${number}` };
   if (by === 'word') return { q: `run${number}` };
   return { from: startOf(number), to: startOf(number + 1) };
 }
@@ -147,7 +148,9 @@ async function checkPaging(store: Store, run: Run): Promise<void> {
   const toSignal = ({ at, score }: { at: number; score: number }, from: string) => {
     const timestamp = startOf(number) + at;
     const signal = aSignal('ten_a', { platform: `run${number}`, text: `In run${number}.`, timestamp, score });
-    return { ...signal, wire: JSON.stringify({ from, id: signal.id, timestamp, score }) };
+    // As of feeds: the displayed ID is not the stored one.
+    const wire = { from, id: signal.id, external_id: `run${number}`, timestamp, score };
+    return { ...signal, externalId: signal.id, wire: JSON.stringify(wire) };
   };
   const all = before.map((signal) => toSignal(signal, 'before'));
   await store.commitSignals(all);

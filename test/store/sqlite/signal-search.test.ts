@@ -1,15 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Database } from 'better-sqlite3';
-import { beforeEach, expect, test } from 'vitest';
+import Sqlite, { type Database } from 'better-sqlite3';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { SignalQuery } from '../../../src/model/signal.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createSignalList } from '../../../src/store/sqlite/reads/signal-list.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { createSignalIndex } from '../../../src/store/sqlite/signal-index.ts';
-import { aSignal, aTenant, T0 } from '../../support/store.ts';
+import { createManualClock } from '../../support/manual-clock.ts';
+import { aSignal, aTenant, openTestStore, T0 } from '../../support/store.ts';
 import { ANY, rowsOf } from '../contract/signal-list.ts';
+import { tempFolder } from './temp-folder.ts';
 
 let db: Database;
 beforeEach(() => {
@@ -123,4 +125,28 @@ test('rejects a signal that no longer fits into its millisecond instead of stori
   const full = (BigInt(T0) << 21n) + (16_383n << 7n) + 80n;
   db.prepare('UPDATE signals SET seq = ?').run(full);
   expect(() => add({ id: 'sig_2' })).toThrow(/CHECK/);
+});
+
+test('of very many signals with one external ID, those next in order are listed', async () => {
+  const file = join(tempFolder(), 'signalpost.db');
+  const { store } = await openTestStore({ clock: createManualClock(), file });
+  onTestFinished(store.close);
+  await store.createTenant(aTenant('ten_a'));
+  const direct = new Sqlite(file);
+  direct.pragma('foreign_keys = OFF');
+  direct.exec(`INSERT INTO signals (seq, id, tenant_id, profile_id, platform, signal_type, classification, score, timestamp,
+      company_domain, external_id, wire, explanation, text)
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 7000)
+    SELECT ((1700000000000 + i) << 21) + i % 101, 'sig_' || i, 'ten_a', 'icp_ten_a', 'feed' || i, 'intent_post', 'hot', i % 101,
+      1700000000000 + i, '', 'guid', json_object('n', i, 'external_id', 'guid'), '{}', '' FROM n`);
+  direct.close();
+  const numbers = async (sort: SignalQuery['sort'], after: SignalQuery['after'] = null) =>
+    rowsOf(await store.listSignals('ten_a', { ...ANY, sort, after, externalId: 'guid', limit: 2 })).map(
+      ({ n }) => n,
+    );
+  expect(await numbers('-timestamp')).toEqual([7_000, 6_999]);
+  expect(await numbers('-timestamp', [1_700_000_003_500, 0])).toEqual([3_499, 3_498]);
+  expect(await numbers('timestamp', [1_700_000_003_500, 127])).toEqual([3_501, 3_502]);
+  expect(await numbers('-icp_score')).toEqual([6_968, 6_867]);
+  expect(await numbers('-icp_score', [1_700_000_000_201, 100])).toEqual([100, 6_967]);
 });

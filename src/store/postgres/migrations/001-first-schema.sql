@@ -275,7 +275,7 @@ CREATE INDEX signals_by_external_id ON signals (tenant_id, external_id) WHERE ex
 CREATE FUNCTION shown_id(wire text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT md5(substring(wire FROM '"external_id":("(?:[^"\\]|\\.)*")'))
 $$;
-CREATE INDEX signals_by_shown_id ON signals (tenant_id, shown_id(wire)) WHERE external_id IS NOT NULL;
+CREATE INDEX signals_by_shown_id ON signals (tenant_id, shown_id(wire), seq) WHERE external_id IS NOT NULL;
 
 -- The words of a signal, extracted by the program. Each starts with its tenant's ID, so that a search reads no rows of other tenants.
 CREATE TABLE signal_search (

@@ -35,6 +35,14 @@ const ORDERS: Record<SignalQuery['sort'], string> = {
   '-icp_score': 's.score DESC, s.seq DESC',
 };
 
+/**
+ * The server does not know how rare an external ID is: along the scores, it would extract that of every signal of the tenant. A sum is in
+ * no index's order, so that the signals of the ID are found first, by theirs, and sorted.
+ */
+function orderOf({ sort, externalId }: SignalQuery): string {
+  return sort === '-icp_score' && externalId !== undefined ? 's.score + 0 DESC, s.seq DESC' : ORDERS[sort];
+}
+
 interface Selection {
   from: string[];
   conditions: string[];
@@ -63,7 +71,7 @@ export function signalListReads(db: Connection) {
       const found = await ask<SignalListRow>(
         db,
         `SELECT s.seq::text AS seq, s.wire, ${query.explain ? 's.explanation' : 'NULL'} AS explanation
-         FROM ${from.join(' ')} WHERE ${conditions.join(' AND ')} ORDER BY ${ORDERS[query.sort]} LIMIT ?`,
+         FROM ${from.join(' ')} WHERE ${conditions.join(' AND ')} ORDER BY ${orderOf(query)} LIMIT ?`,
         [...terms, query.limit + 1],
       );
       return toPage(found, query.limit);
