@@ -92,9 +92,6 @@ async function observeInPieces(
   return results.flat();
 }
 
-/** Posts that are being stored, and when that is done. */
-const underWay = new Map<string, Promise<unknown>>();
-
 /**
  * Stores the signals of posts, and updates those of edited ones. Requests with the same post take turns: its signals
  * would otherwise end with texts of several, as they are changed in several commits.
@@ -102,25 +99,30 @@ const underWay = new Map<string, Promise<unknown>>();
 async function storePlanned(
   deps: IntakeDeps,
   tenantId: string,
-  piece: { posts: readonly ObservedPost[]; planned: readonly PlannedPost[]; via: WayIn },
+  piece: PlannedPiece,
 ): Promise<ObservedResult[]> {
-  const keys = piece.posts.flatMap(({ platform, external_id: id }) =>
-    id === undefined ? [] : [`${tenantId} ${platform.name} ${id}`],
+  const names = piece.posts.flatMap(({ platform, external_id: id }) =>
+    id === undefined ? [] : [nameOf(platform.name, id)],
   );
-  const before = Promise.allSettled(keys.flatMap((key) => underWay.get(key) ?? []));
-  const storing = before.then(() => storeInTurn(deps, tenantId, piece));
-  for (const key of keys) underWay.set(key, storing);
-  try {
-    return await storing;
-  } finally {
-    for (const key of keys) if (underWay.get(key) === storing) underWay.delete(key);
-  }
+  return deps.store.inTurn(tenantId, names, (lockOut) => storeInTurn(deps, tenantId, piece, lockOut));
+}
+
+interface PlannedPiece {
+  posts: readonly ObservedPost[];
+  planned: readonly PlannedPost[];
+  via: WayIn;
+}
+
+/** Of a post whose requests take turns, by its stored ID. */
+function nameOf(platform: string, externalId: string): string {
+  return `${platform} ${externalId}`;
 }
 
 async function storeInTurn(
   deps: IntakeDeps,
   tenantId: string,
-  { posts, planned, via }: { posts: readonly ObservedPost[]; planned: readonly PlannedPost[]; via: WayIn },
+  { posts, planned, via }: PlannedPiece,
+  lockOut: () => Promise<boolean>,
 ): Promise<ObservedResult[]> {
   const { store, reserve = reserveNothing } = deps;
   const committed: CommittedSignal[] = [];
@@ -140,7 +142,10 @@ async function storeInTurn(
   }
 
   const stored = planned.map(({ signals }) => committed.splice(0, signals.length));
-  const edited = await storeEdits(deps, tenantId, editsOf(posts, planned, stored));
+  const edits = editsOf(posts, planned, stored);
+  const isShared = edits.length > 0 && (await lockOut());
+  const edited = await storeEdits(deps, tenantId, edits);
+  if (isShared) addAll(edited, await storeMissedEdits(deps, tenantId, edits));
   return planned.map(({ errors }, place): ObservedResult => {
     if (errors.length > 0) return { status: 'rejected', errors };
     const own = stored[place] ?? [];
@@ -183,6 +188,27 @@ function editsOf(
   return [...edits.values()];
 }
 
+/**
+ * Edits what other nodes changed or stored since the edits were listed, while they are locked out. Not listed again at first, since
+ * a keyed request that is retried makes the same changes.
+ */
+async function storeMissedEdits(
+  deps: IntakeDeps,
+  tenantId: string,
+  edits: readonly Edit[],
+): Promise<{ place: number; id: string; wire: string }[]> {
+  const done = new Set(edits.map(({ outdated }) => outdated.id));
+  const missed: Edit[] = [];
+  for (const edit of new Map(edits.map((each) => [each.place, each])).values()) {
+    const { platform, external_id: externalId, text } = edit.post;
+    if (externalId === undefined) continue;
+    const stored = { tenantId, platform: platform.name, shownId: externalId, externalId, text };
+    for (const outdated of await deps.store.findOutdatedSignals(stored))
+      if (!done.has(outdated.id)) missed.push({ ...edit, outdated });
+  }
+  return storeEdits(deps, tenantId, missed);
+}
+
 /** Updates the signals of posts that were stored with a different text; all others stay as they are. */
 export async function storeEditedPosts(
   deps: IntakeDeps,
@@ -196,9 +222,13 @@ export async function storeEditedPosts(
     if (shownId === '') continue;
     const externalId = storedIdOf(post) ?? shownId;
     const stored = { tenantId, platform: platform.name, shownId, externalId, text };
-    const outdated = await deps.store.findOutdatedSignals(stored);
-    const edits = outdated.map((each): Edit => ({ place: 0, post, scored: [], outdated: each }));
-    await storeEdits(deps, tenantId, edits);
+    if ((await deps.store.findOutdatedSignals(stored)).length === 0) continue;
+    await deps.store.inTurn(tenantId, [nameOf(platform.name, externalId)], async (lockOut) => {
+      await lockOut();
+      const outdated = await deps.store.findOutdatedSignals(stored);
+      const edits = outdated.map((each): Edit => ({ place: 0, post, scored: [], outdated: each }));
+      await storeEdits(deps, tenantId, edits);
+    });
   }
 }
 

@@ -64,6 +64,15 @@ export interface Store
    */
   keeping(held: HeldKey, item?: string): Store;
   /**
+   * Runs `work`, which makes several changes, while no other work of this process with the same owner and one of the same
+   * names runs. `lockOut` waits until that applies to other nodes as well, and returns whether there may be any.
+   */
+  inTurn<T>(
+    owner: string,
+    names: readonly string[],
+    work: (lockOut: () => Promise<boolean>) => Promise<T>,
+  ): Promise<T>;
+  /**
    * Calls `listener`, which never throws, after each commit of this process that made anything due, before the
    * promises of its changes resolve. Commits of other processes are found by polling.
    */

@@ -10,6 +10,7 @@ import { createPresence } from '../presence.ts';
 import { createStorageWatch, refuseDamage, type StorageChange } from '../storage-watch.ts';
 import type { MadeDue, OpenedStore } from '../store.ts';
 import { createStoredWaits } from '../stored-waits.ts';
+import { createTurns } from '../turns.ts';
 import { ownerOf } from '../weights.ts';
 import { createWriter } from '../writer.ts';
 import { dropAttemptDays, makeAttemptDays } from './attempt-days.ts';
@@ -17,6 +18,7 @@ import { createCommitter } from './commit.ts';
 import { type Connection, type ConnectionConfig, connect, connectLater } from './connection.ts';
 import { connectionRefusalOf, faultOfPostgres } from './faults.ts';
 import { migrate } from './migrate.ts';
+import { createNodeLock } from './node-lock.ts';
 import { createNodes, type Nodes } from './nodes.ts';
 import { createReadPool } from './read-pool.ts';
 import { createReceiverCache } from './reads/endpoints.ts';
@@ -115,6 +117,7 @@ function createPostgresStore(
   const { newestStored, startsOf, ...reads } = pool.reads;
   const { untilStored, ...waits } = createStoredWaits(clock, newestStored);
   writer.onCommit((batch) => waits.committed(() => batch.map(ownerOf)));
+  const lockConnection = connectLater(limited(config, READ_LIMIT_MS));
   const methods = createMethods({
     ...{ clock, writer, reads },
     presenceOf: (changes) => createPresence(clock, changes),
@@ -187,6 +190,7 @@ function createPostgresStore(
       return methods.pruneAttempts(before, limit);
     },
     untilStored,
+    inTurn: createTurns(createNodeLock(lockConnection, clock)),
     async probe() {
       await methods.probe();
       refuseDamage(storage);
@@ -210,6 +214,7 @@ function createPostgresStore(
       await methods.close();
       await nodes?.close();
       await pool.close();
+      await lockConnection.close();
     },
   };
   return store;

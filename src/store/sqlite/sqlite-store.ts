@@ -8,6 +8,7 @@ import { ALONE, createPresence } from '../presence.ts';
 import { refuseDamage, type StorageWatch } from '../storage-watch.ts';
 import type { OpenedStore } from '../store.ts';
 import { createStoredWaits } from '../stored-waits.ts';
+import { createTurns } from '../turns.ts';
 import { ownerOf } from '../weights.ts';
 import type { Writer } from '../writer.ts';
 import type { CountsThread } from './counts-thread.ts';
@@ -97,7 +98,8 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
       checkFiles(); // after a write, so that there is a write-ahead log
       if (storage !== null) refuseDamage(storage);
     },
-    // Two servers on one file see each other's leases, and have separate limits.
+    // Two servers on one file see each other's leases, and have separate limits and turns.
+    inTurn: createTurns(null),
     epoch: () => 0,
     isOnDuty: async () => true,
     shareCounts: () => () => {},
