@@ -49,6 +49,8 @@ export type SkipReason =
 export interface RoutedEvent {
   event: EventRow;
   deliveries: NewDelivery[];
+  /** Further deliveries, if there are very many: each list is stored in a later commit of its own. */
+  rests?: DeliveryBundle[][];
   /** Whether its deliveries are sent before others of their endpoints; if omitted, they wait their turn. */
   urgent?: boolean;
   /** Endpoints that will receive it later, in one message with others. */
@@ -86,6 +88,12 @@ export interface NewDelivery {
    * endpoints: the delivery is in the feed from the commit on.
    */
   status: 'pending' | 'rejected' | 'delivered';
+}
+
+/** Deliveries of one event with the same status and bytes. */
+export interface DeliveryBundle extends Pick<NewDelivery, 'body' | 'tail' | 'status'> {
+  /** JSON array of alternating delivery and endpoint ids. */
+  deliveries: string;
 }
 
 /** A change of an endpoint or of one of its deliveries that has not become an event yet. */

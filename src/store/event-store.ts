@@ -68,6 +68,33 @@ export interface NoticeStore {
   commitNotices(change: NoticeChange): Promise<boolean>;
 }
 
+/** Deliveries of an event to thousands of endpoints that wait for a commit of their own. */
+export interface EventRest {
+  tenantId: string;
+  eventId: string;
+  part: number;
+}
+
+/** The endpoints of stored deliveries. */
+export interface StoredRest {
+  due: string[];
+  /** Of deliveries that are too large to be sent. */
+  rejected: string[];
+}
+
+/**
+ * Deliveries of events to very many endpoints. The commit that stores an event contains only some of them, and the rest as
+ * lists, each of which is replaced by its deliveries in a commit of its own.
+ */
+export interface RestStore {
+  /** Lists that wait, in no particular order. */
+  listRests(limit: number): Promise<EventRest[]>;
+  /** Stores the deliveries of a list; null: they are stored already. */
+  storeRest(rest: EventRest): Promise<StoredRest | null>;
+  /** Stores the rests of events that were just stored. A failure is none: they are stored later. */
+  storeRests(events: readonly RoutedEvent[]): Promise<void>;
+}
+
 /** An endpoint with batched events. */
 export interface WaitingBatch {
   endpointId: string;

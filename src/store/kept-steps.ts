@@ -103,6 +103,7 @@ export const KEPT_STEPS = [
   'shiftDue',
   'spendRecoveryCode',
   'spendStep',
+  'storeRest',
   'switchLesson',
   'tidyAttemptHours',
   'touchKey',

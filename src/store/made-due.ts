@@ -30,6 +30,13 @@ const EFFECTS: Effects = {
   recordCampaignEvents: ([, recorded], results) =>
     ofEvents(recorded.flatMap(({ events }, i) => (results[i] === 'created' ? events : []))),
   commitNotices: ([{ events }], done) => (done ? ofEvents(events) : null),
+  storeRest: ([{ tenantId }], rest) =>
+    rest && {
+      due: [
+        ...rest.due.map((endpointId): NewWork => ({ endpointId, tenantId })),
+        ...rest.rejected.map((endpointId): NewWork => ({ endpointId, tenantId, rejected: true })),
+      ],
+    },
   commitDigest: ([{ event }], done) => (done && event !== null ? ofEvents([event]) : null),
   commitBatch: ([{ tenantId, delivery }], done) => (done ? { due: workOf(tenantId, [delivery]) } : null),
   commitBackfill: ([{ tenantId, items }], done) =>

@@ -2,19 +2,22 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../lib/clock.ts';
 import type { AuditActor } from '../model/audit.ts';
 import type { AttemptRecord, ClaimedDelivery, SentEventType } from '../model/delivery.ts';
+import type { RoutedEvent } from '../model/event.ts';
 import { isAudited } from './audited.ts';
 import type { StoredDeliveries, StoredLaneClaim } from './changes/claims.ts';
 import type { AttemptDetail, StoredAttempt } from './changes/deliveries.ts';
-import { bundled } from './changes/events.ts';
+import { bundled } from './changes/event-bundles.ts';
 import type { Recovery } from './changes/processes.ts';
 import { type AuditedActor, toldName } from './changes/requests.ts';
-import { type Changes, createChanges, type StoreStatements } from './changes.ts';
+import { type Changes, createChanges, type NamedChange, type StoreStatements } from './changes.ts';
 import type { DeliveryStore, HeldAttempt } from './delivery-store.ts';
+import type { EventRest } from './event-store.ts';
 import { KEPT_STEPS } from './kept-steps.ts';
 import { createMadeDueFeed, type MadeDueFeed } from './made-due.ts';
 import type { Presence } from './presence.ts';
 import type { HeldKey, IdempotencyStore } from './request-store.ts';
-import type { Asks } from './script.ts';
+import { restsOf, restsOfEvents } from './rests.ts';
+import type { AnyChange, Asks } from './script.ts';
 import type { CommittedSignal, SignalStore } from './signal-store.ts';
 import type { SourceStore } from './source-store.ts';
 import type { Store } from './store.ts';
@@ -72,10 +75,18 @@ export function createMethods({ clock, writer, reads, presenceOf, startsOf, stor
   for (const name of Object.keys(createChanges({} as Asks<StoreStatements>)) as (keyof Changes)[]) {
     byName[name] = (...args: Parameters<Changes[keyof Changes]>) => {
       const by = auditedActor(name);
-      return writer.run(by === null ? [name, args] : ['makeDone', [{ ...by, name, args }]]);
+      const call: AnyChange = by === null ? [name, args] : ['makeDone', [{ ...by, name, args }]];
+      const done = writer.run(call as NamedChange);
+      const rests = restsOf(call);
+      return rests.length === 0 ? done : done.then((result) => storeRests(rests).then(() => result));
     };
   }
   const changes = byName as StoreChanges;
+  /** Callers wait for them: an endpoint with ordered delivery gets events in the order in which requests were answered. */
+  async function storeRests(rests: readonly EventRest[]): Promise<void> {
+    for (const rest of rests) await changes.storeRest(rest).catch(() => null);
+  }
+
   const presence = presenceOf(changes);
   writer.onCommit((batch, { values, failed }) => madeDue.publish(batch, values, failed));
 
@@ -84,6 +95,7 @@ export function createMethods({ clock, writer, reads, presenceOf, startsOf, stor
     ...claimMethods(changes, presence, startsOf ?? null),
     ...inHandMethods(changes, { presence, publish: madeDue.publish, ownOnly: startsOf !== undefined }),
     epoch: presence.epoch,
+    storeRests: (events: readonly RoutedEvent[]) => storeRests(restsOfEvents(events)),
     ...recoveryMethods({ changes, reads, presence, clock }),
     ...outcomeMethods(changes),
     ...keyedRequestMethods(changes, presence),

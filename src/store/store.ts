@@ -14,7 +14,14 @@ import type { DeliveryLogStore } from './delivery-log-store.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { EndpointStore, SubscriptionStore } from './endpoint-store.ts';
 import type { ErasureStore } from './erasure-store.ts';
-import type { BackfillStore, BatchStore, EventStore, FeedStore, NoticeStore } from './event-store.ts';
+import type {
+  BackfillStore,
+  BatchStore,
+  EventStore,
+  FeedStore,
+  NoticeStore,
+  RestStore,
+} from './event-store.ts';
 import type { FiguresStore, StorePulse } from './figures.ts';
 import type { LeadStore } from './lead-store.ts';
 import type { DigestStore, MailStore } from './mail-store.ts';
@@ -48,6 +55,7 @@ export interface Store
     PlanStore,
     MailStore,
     NoticeStore,
+    RestStore,
     DigestStore,
     BackfillStore,
     BatchStore,

@@ -8,8 +8,10 @@ import type { McpEventArguments } from '../model/mcp.ts';
 import { isPresetShape } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import type { AccountStore } from '../store/account-store.ts';
+import { bundlesOf, DELIVERIES_OF_A_REST } from '../store/changes/event-bundles.ts';
 import type { Taking } from '../store/delivery-store.ts';
 import type { EndpointStore, Receiver, SubscriptionStore } from '../store/endpoint-store.ts';
+import type { RestStore } from '../store/event-store.ts';
 import type { LeadStore } from '../store/lead-store.ts';
 import type { CommittedSignal, NewSignal, SignalStore } from '../store/signal-store.ts';
 import type { Notice, SignalStory } from './notice.ts';
@@ -77,7 +79,17 @@ export function fanOut(
       status: bodyStatus(body, endpoint),
     });
   }
-  return routed;
+  return divided(routed);
+}
+
+/** Leaves the first deliveries in the event's own commit; the rest are stored in commits of their own. */
+function divided(routed: RoutedEvent): RoutedEvent {
+  if (routed.deliveries.length <= MOST_DELIVERIES_A_COMMIT) return routed;
+  const rests = [];
+  const later = routed.deliveries.splice(MOST_DELIVERIES_A_COMMIT);
+  for (let at = 0; at < later.length; at += DELIVERIES_OF_A_REST)
+    rests.push(bundlesOf(later.slice(at, at + DELIVERIES_OF_A_REST)));
+  return { ...routed, rests };
 }
 
 function toSubscription(
@@ -316,8 +328,8 @@ async function withoutEnded(
 }
 
 /**
- * Maximum number of deliveries in one commit of signals, unless a single signal has more: 25 posts to two thousand
- * endpoints in one commit took 8 s of processor time, in one piece.
+ * Maximum number of deliveries in one commit of signals, and of those that are stored together with an event: 25 posts to
+ * two thousand endpoints in one commit took 8 s of processor time, in one piece.
  */
 export const MOST_DELIVERIES_A_COMMIT = 2_000;
 
@@ -398,10 +410,11 @@ const NONE: ReadonlySet<string> = new Set();
  * back what was just written. All others wait for a claim.
  */
 export async function storeSignals(
-  { store, reserve }: { store: SignalStore; reserve: Reserve },
+  { store, reserve }: { store: SignalStore & Pick<RestStore, 'storeRests'>; reserve: Reserve },
   signals: NewSignal[],
 ): Promise<CommittedSignal[]> {
-  const reservation = reserve(signals.flatMap(({ events }) => events));
+  const events = signals.flatMap((signal) => signal.events);
+  const reservation = reserve(events);
   if (reservation === null) return await store.commitSignals(signals);
   let taken = NONE;
   try {
@@ -410,5 +423,6 @@ export async function storeSignals(
     return stored.committed;
   } finally {
     reservation.settle(taken);
+    await store.storeRests(events);
   }
 }

@@ -27,6 +27,38 @@ function endpoint(settings: Partial<WebhookInput> = {}): Receiver {
   return { id: 'whk_1', mode: 'push', settings: input, shape: null };
 }
 
+test('an event to very many endpoints has lists of deliveries for commits of their own', () => {
+  const endpoints = Array.from({ length: 4_500 }, (_, n) => ({ ...endpoint(), id: `whk_${n}` }));
+  let made = 0;
+  const body = '{}';
+  const routed = fanOut(
+    event,
+    () => ({ body }),
+    endpoints,
+    () => `dlv_${made++}`,
+    signal,
+  );
+  expect(routed.deliveries.length).toBe(2_000);
+  expect(
+    routed.rests?.map((rest) =>
+      rest.map(({ deliveries, ...like }) => ({ ...like, ids: JSON.parse(deliveries).length })),
+    ),
+  ).toEqual([2_000, 2_000, 1_000].map((ids) => [{ body, status: 'pending', ids }]));
+  const all = [
+    ...routed.deliveries.flatMap(({ id, endpointId }) => [id, endpointId]),
+    ...(routed.rests ?? []).flatMap((rest) => rest.flatMap(({ deliveries }) => JSON.parse(deliveries))),
+  ];
+  expect(all).toEqual(endpoints.flatMap(({ id }, n) => [`dlv_${n}`, id]));
+  const few = fanOut(
+    event,
+    () => ({ body }),
+    endpoints.slice(0, 2_000),
+    () => 'dlv_1',
+    signal,
+  );
+  expect(few.rests).toBeUndefined();
+});
+
 test('an endpoint without filters gets every signal.detected', () => {
   expect(skipReason(event, endpoint(), signal)).toBeNull();
 });

@@ -5,10 +5,15 @@ import { idFloor } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
 import type { Store } from '../../src/store/store.ts';
-import { expireDeliveries, forgetOld, housekeepingJobs } from '../../src/webhooks/housekeeping.ts';
+import {
+  expireDeliveries,
+  forgetOld,
+  housekeepingJobs,
+  storeRests,
+} from '../../src/webhooks/housekeeping.ts';
 import { addDeliveries, anOutcome } from '../store/contract/claiming.ts';
 import type { ManualClock } from '../support/manual-clock.ts';
-import { anEndpoint, aSignal, aTenant, openTestStore, T0 } from '../support/store.ts';
+import { anEndpoint, aRoutedEvent, aSignal, aTenant, openTestStore, T0 } from '../support/store.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -97,6 +102,17 @@ describe('deliveries over time', () => {
     expect(await store.pruneTestSends(Number.MAX_SAFE_INTEGER)).toBe(0);
     expect(await store.pruneNearKeys(T0 + 1, 10)).toBe(0);
   });
+});
+
+test('deliveries of an event that an ended process left are stored', async () => {
+  const event = aRoutedEvent('ten_a', [], { id: 'evt_1' });
+  const bundle = { body: '{}', status: 'pending' as const, deliveries: '["dlv_1","whk_a"]' };
+  const terms = { now: T0, renewBefore: T0, leaseUntil: T0, leaseToken: 'lease_1' };
+  const signal = aSignal('ten_a', { events: [{ ...event, rests: [[bundle]] }] });
+  await store.commitSignalsInHand([signal], { lanes: [], ...terms });
+  expect(await statusOf('dlv_1')).toBeNull();
+  await storeRests({ store });
+  expect(await statusOf('dlv_1')).toBe('pending');
 });
 
 test('audit entries are kept for a year', async () => {

@@ -6,7 +6,7 @@ import { eraseSignal } from '../../rules/signals.ts';
 import type { ErasureStore, LeadErasure, Mentions } from '../erasure-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
 import { type CampaignStatements, createRecipients } from './campaigns.ts';
-import { createEventEraser, type EventDeliveries } from './events.ts';
+import { createEventEraser, createRestWriter, type EventDeliveries } from './events.ts';
 import { createKnownSignals } from './known-signals.ts';
 import { createLeadRow, createLeadSignals } from './lead-rows.ts';
 import { createSignalRemover, type SignalStatements } from './signals.ts';
@@ -82,6 +82,7 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
   const leadSignals = createLeadSignals(ask);
   const recipients = createRecipients(ask);
   const events = createEventEraser(ask);
+  const storeRest = createRestWriter(ask);
   const remover = createSignalRemover(ask);
   const runStep = createSteps(ask, { events, leadSignals });
 
@@ -152,6 +153,12 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
     *continueErasure({ tenantId, leadId }) {
       const row = yield* ask.erasure.selectErasure(leadId, tenantId);
       if (row === undefined) return { endpointIds: [], isDone: true };
+      // An event is erased together with its deliveries, which are found only when they are stored.
+      const rest = yield* ask.events.selectRest(tenantId);
+      if (rest !== undefined) {
+        const stored = yield* storeRest({ tenantId, ...rest });
+        return { endpointIds: stored?.due ?? [], isDone: false };
+      }
       const { texts, mentions } = row;
       const erasing = { tenantId, leadId, texts: JSON.parse(texts), mentions: JSON.parse(mentions) };
       const endpointIds = yield* goOn(erasing);

@@ -1,15 +1,23 @@
 import { ERASED_DATA, isOperational } from '../../model/constants.ts';
 import type {
   BodyTail,
+  DeliveryBundle,
   EndpointNotice,
   EventRow,
   EventType,
   NewDelivery,
   RoutedEvent,
-  SkipReason,
 } from '../../model/event.ts';
-import type { BackfillStore, BatchStore, NoticeStore } from '../event-store.ts';
+import type {
+  BackfillStore,
+  BatchStore,
+  EventRest,
+  NoticeStore,
+  RestStore,
+  StoredRest,
+} from '../event-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
+import { type HeldDelivery, idsIn, skipsOf, unbundled } from './event-bundles.ts';
 
 export interface EventStatements {
   events: {
@@ -30,6 +38,13 @@ export interface EventStatements {
       data: string,
       trace: string | null,
     ): void;
+    insertRest(eventId: string, part: number, tenantId: string, deliveries: string): void;
+    /** Deletes it; returns its deliveries. */
+    takeRest(eventId: string, part: number): string | undefined;
+    /** A tenant's first. */
+    selectRest(tenantId: string): Omit<EventRest, 'tenantId'> | undefined;
+    /** The event of a rest. */
+    selectRested(eventId: string, tenantId: string): EventRow | undefined;
     insertSkip(id: string, reason: string, endpointIds: string): void;
     insertBatched(id: string, endpointId: string): void;
     /** Of these endpoints, those that are there. */
@@ -63,6 +78,9 @@ export interface EventStatements {
   };
 }
 
+/** Stores a body; returns its id. */
+type PlaceOf = (body: Pick<NewDelivery, 'body' | 'tail'>) => Script<number>;
+
 /** Stores and deletes bodies, one for all deliveries of an event that send the same bytes. */
 export function createBodies(ask: Asks<EventStatements>) {
   function* tailIdOf(tenantId: string, { hash, text }: BodyTail): Script<number> {
@@ -72,7 +90,7 @@ export function createBodies(ask: Asks<EventStatements>) {
 
   return {
     /** Stores the bodies of one event; returns the body id of each delivery. */
-    createPlaces(tenantId: string): (delivery: NewDelivery) => Script<number> {
+    createPlaces(tenantId: string): PlaceOf {
       const places = new Map<string, number>();
       return function* ({ body, tail }) {
         const bytes = tail === undefined ? body : `${tail.hash} ${body}`;
@@ -110,10 +128,65 @@ export function createEventWriter(ask: Asks<EventStatements>): (routed: RoutedEv
     yield* ask.events.insertEvent(id, tenantId, type, subjectId, createdAt, data, trace);
     const terms = { placeOf: bodies.createPlaces(tenantId), urgent };
     yield* insertDeliveries(event, unbundled(routed), terms);
+    for (const [part, rest] of (routed.rests ?? []).entries()) {
+      const bundles: StoredBundle[] = [];
+      for (const { body, tail, ...bundle } of rest)
+        bundles.push({ ...bundle, bodyId: yield* terms.placeOf({ body, ...(tail && { tail }) }) });
+      yield* ask.events.insertRest(id, part, tenantId, JSON.stringify({ urgent, bundles } satisfies Rest));
+    }
     for (const endpointId of batched) yield* ask.events.insertBatched(id, endpointId);
     for (const { reason, endpointIds } of skipsOf(routed))
       yield* ask.events.insertSkip(id, reason, endpointIds);
   };
+}
+
+/** Deliveries of an event that wait for a commit of their own, as stored. */
+interface Rest {
+  urgent: boolean;
+  bundles: StoredBundle[];
+}
+
+type StoredBundle = Omit<DeliveryBundle, 'body' | 'tail'> & { bodyId: number };
+
+/** Stores a list of deliveries that was divided from its event. */
+export function createRestWriter(ask: Asks<EventStatements>): (rest: EventRest) => Script<StoredRest | null> {
+  const addPlace = createLatePlace(ask);
+
+  return function* ({ tenantId, eventId, part }) {
+    const text = yield* ask.events.takeRest(eventId, part);
+    const event = text === undefined ? undefined : yield* ask.events.selectRested(eventId, tenantId);
+    if (text === undefined || event === undefined) return null;
+    const { urgent, bundles } = JSON.parse(text) as Rest;
+    const all = bundles.flatMap(({ deliveries, ...like }) =>
+      idsIn(deliveries).map((ids) => ({ ...ids, ...like })),
+    );
+    const there = new Set(
+      yield* ask.events.selectReceivers(
+        tenantId,
+        all.map(({ endpointId }) => endpointId),
+      ),
+    );
+    const placed = all
+      .filter(({ endpointId }) => there.has(endpointId))
+      .map((delivery) => ({
+        ...delivery,
+        ...{ dueAt: dueAtOf(delivery, event), inHand: false, urgent },
+      }));
+    if (placed.length > 0) yield* ask.events.insertDeliveries(event, placed);
+    for (const { id } of placed) yield* addPlace(tenantId, id, event.createdAt);
+    return {
+      due: placed.filter(({ status }) => status === 'pending').map(({ endpointId }) => endpointId),
+      rejected: placed.filter(({ status }) => status === 'rejected').map(({ endpointId }) => endpointId),
+    };
+  };
+}
+
+const dueAtOf = ({ status }: { status: string }, { createdAt }: EventRow) =>
+  status === 'pending' ? createdAt : null;
+
+/** Stores the deliveries of events to very many endpoints in commits of their own. */
+export function restChanges(ask: Asks<EventStatements>) {
+  return { storeRest: createRestWriter(ask) } satisfies Scripts<Pick<RestStore, 'storeRest'>>;
 }
 
 /** A delivery with what its row holds besides; `urgent`: sent before others of its endpoint. */
@@ -128,8 +201,7 @@ export interface PlacedDelivery {
 }
 
 interface WritingTerms {
-  /** Stores a delivery's body; returns its id. */
-  placeOf(delivery: NewDelivery): Script<number>;
+  placeOf: PlaceOf;
   urgent: boolean;
 }
 
@@ -145,8 +217,8 @@ function createDeliveriesWriter(
     for (const delivery of deliveries) {
       const { id, endpointId, status, inHand = false } = delivery;
       if (!there.has(endpointId)) continue;
-      const dueAt = status === 'pending' ? event.createdAt : null;
-      placed.push({ id, endpointId, status, dueAt, bodyId: yield* placeOf(delivery), inHand, urgent });
+      const bodyId = yield* placeOf(delivery);
+      placed.push({ id, endpointId, status, dueAt: dueAtOf(delivery, event), bodyId, inHand, urgent });
     }
     if (placed.length > 0) yield* ask.events.insertDeliveries(event, placed);
     return placed.length;
@@ -156,11 +228,7 @@ function createDeliveriesWriter(
 /** Stores a delivery of an existing event; false if its endpoint is gone. */
 function createDeliveryWriter(
   ask: Asks<EventStatements>,
-): (
-  event: EventRow,
-  delivery: HeldDelivery,
-  placeOf: (delivery: NewDelivery) => Script<number>,
-) => Script<boolean> {
+): (event: EventRow, delivery: HeldDelivery, placeOf: PlaceOf) => Script<boolean> {
   const insertDeliveries = createDeliveriesWriter(ask);
   return function* (event, delivery, placeOf) {
     return (yield* insertDeliveries(event, [delivery], { placeOf, urgent: false })) === 1;
@@ -332,89 +400,4 @@ function createBatchEraser(ask: Asks<EventStatements>): (eventId: string) => Scr
     }
     return deliveryIds;
   };
-}
-
-/** A delivery that the storing process can lease immediately, without a claim. */
-export interface HeldDelivery extends NewDelivery {
-  inHand?: boolean;
-}
-
-/** Deliveries of one event with the same status and bytes. */
-interface DeliveryBundle extends Pick<HeldDelivery, 'body' | 'tail' | 'status' | 'inHand'> {
-  /** JSON array of alternating delivery and endpoint ids. */
-  deliveries: string;
-}
-
-/** Endpoints that did not get an event, for the same reason. */
-export interface SkipBundle {
-  reason: SkipReason;
-  /** JSON array of their ids. */
-  endpointIds: string;
-}
-
-/** A routed event in messages to the writer. */
-interface BundledEvent extends RoutedEvent {
-  deliveries: [];
-  bundles: DeliveryBundle[];
-  /** Number of deliveries in all its bundles. */
-  count: number;
-  skipped: [];
-  skips: SkipBundle[];
-}
-
-/**
- * An event with its deliveries in bundles: passing an object with a body for each would cost more than inserting its row. The same
- * is true of skipped endpoints. `inHand` are the ids of deliveries to lease without a claim.
- */
-export function bundled(
-  { deliveries, skipped, ...routed }: RoutedEvent,
-  inHand: ReadonlySet<string>,
-): BundledEvent {
-  const bundles: DeliveryBundle[] = [];
-  for (const { id, endpointId, ...rest } of deliveries) {
-    const like = { ...rest, inHand: inHand.has(id) };
-    // Ids need no escaping.
-    const pair = `"${id}","${endpointId}"`;
-    const known = bundles.find((bundle) => isAlike(bundle, like));
-    if (known === undefined) bundles.push({ ...like, deliveries: pair });
-    else known.deliveries += `,${pair}`;
-  }
-  for (const bundle of bundles) bundle.deliveries = `[${bundle.deliveries}]`;
-  const count = deliveries.length;
-  return { ...routed, deliveries: [], bundles, count, skipped: [], skips: byReason(skipped) };
-}
-
-/** The deliveries of an event, bundled or not. */
-function unbundled(routed: RoutedEvent | BundledEvent): HeldDelivery[] {
-  if (!('bundles' in routed)) return routed.deliveries;
-  return routed.bundles.flatMap(({ deliveries, ...rest }) => {
-    const ids = JSON.parse(deliveries) as string[];
-    return Array.from({ length: ids.length / 2 }, (_, i) => ({
-      id: ids[2 * i] ?? '',
-      endpointId: ids[2 * i + 1] ?? '',
-      ...rest,
-    }));
-  });
-}
-
-/** Number of deliveries of an event, bundled or not. */
-export function countDeliveries(routed: RoutedEvent | BundledEvent): number {
-  return 'bundles' in routed ? routed.count : routed.deliveries.length;
-}
-
-/** The endpoints that did not get an event, by reason. */
-function skipsOf(routed: RoutedEvent | BundledEvent): SkipBundle[] {
-  return 'skips' in routed ? routed.skips : byReason(routed.skipped);
-}
-
-function byReason(skipped: RoutedEvent['skipped']): SkipBundle[] {
-  const groups = Map.groupBy(skipped, ({ reason }) => reason);
-  return Array.from(groups, ([reason, skips]) => ({
-    reason,
-    endpointIds: JSON.stringify(skips.map(({ endpointId }) => endpointId)),
-  }));
-}
-
-function isAlike(a: Omit<DeliveryBundle, 'deliveries'>, b: Omit<DeliveryBundle, 'deliveries'>): boolean {
-  return a.inHand === b.inHand && a.status === b.status && a.tail?.hash === b.tail?.hash && a.body === b.body;
 }

@@ -11,6 +11,7 @@ import {
   endpointReads,
   noticeReads,
   receiverReads,
+  restReads,
   subscriptionReads,
 } from './reads/endpoints.ts';
 import { erasureReads } from './reads/erasure.ts';
@@ -52,6 +53,7 @@ export function createReads(db: Connection, receivers = createReceiverCache()) {
     ...subscriptionReads(db),
     ...noticeReads(db),
     ...backfillReads(db),
+    ...restReads(db),
     ...eventReads(db),
     ...feedReads(db),
     ...batchReads(db),

@@ -25,6 +25,7 @@ import {
   endpointReads,
   noticeReads,
   receiverReads,
+  restReads,
   subscriptionReads,
 } from './reads/endpoints.ts';
 import { erasureReads } from './reads/erasure.ts';
@@ -173,6 +174,7 @@ export function createReads(db: Database) {
     ...noticeReads(db),
     ...digestReads(db),
     ...backfillReads(db),
+    ...restReads(db),
     ...batchReads(db),
     ...sourceReads(db),
     ...subscriptionReads(db),

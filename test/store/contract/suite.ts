@@ -24,6 +24,7 @@ import { describePausing } from './pausing.ts';
 import { describeProbing } from './probing.ts';
 import { describeProfiles } from './profiles.ts';
 import { describeReplay } from './replay.ts';
+import { describeRests } from './rests.ts';
 import { describeRetention } from './retention.ts';
 import { describeSessions } from './sessions.ts';
 import { describeSignalList } from './signal-list.ts';
@@ -77,6 +78,7 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeSources(open);
     describeSourceRuns(open);
     describeEvents(open);
+    describeRests(open);
     describeSubscriptions(open);
   });
 }

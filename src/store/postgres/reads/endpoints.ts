@@ -4,7 +4,7 @@ import type { EndpointNotice } from '../../../model/event.ts';
 import { shapeOf } from '../../../model/payload-shape.ts';
 import type { EndpointMode, WebhookInput } from '../../../model/webhook.ts';
 import type { EndpointStore, Receiver, SubscriptionStore } from '../../endpoint-store.ts';
-import type { Backfill, BackfillStore, NoticeStore } from '../../event-store.ts';
+import type { Backfill, BackfillStore, EventRest, NoticeStore, RestStore } from '../../event-store.ts';
 import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
 import type { Connection } from '../connection.ts';
 import { rows, value, values } from '../sql/prepared.ts';
@@ -146,6 +146,15 @@ export function noticeReads(db: Connection) {
     ),
     listNotices: NOTICES.select<[string, number]>(db, 'WHERE tenant_id = ? ORDER BY id LIMIT ?').all,
   } satisfies Partial<NoticeStore>;
+}
+
+export function restReads(db: Connection) {
+  return {
+    listRests: rows<[number], EventRest>(
+      db,
+      'SELECT tenant_id AS "tenantId", event_id AS "eventId", part FROM event_rests ORDER BY event_id, part LIMIT ?',
+    ),
+  } satisfies Partial<RestStore>;
 }
 
 export function backfillReads(db: Connection) {

@@ -70,6 +70,20 @@ export function eventsSql(db: Database): EventStatements['events'] {
       insertEvent(id, tenantId, type, subjectId, createdAt, data, trace);
       insertPosition(tenantId, nextPosition(createdAt, tenantId), id);
     },
+    insertRest: run(
+      db,
+      'INSERT INTO event_rests (event_id, part, tenant_id, deliveries) VALUES (?, ?, ?, ?)',
+    ),
+    takeRest: value(db, 'DELETE FROM event_rests WHERE event_id = ? AND part = ? RETURNING deliveries'),
+    selectRest: row(
+      db,
+      'SELECT event_id AS eventId, part FROM event_rests WHERE tenant_id = ? ORDER BY event_id, part LIMIT 1',
+    ),
+    selectRested: row(
+      db,
+      `SELECT id, tenant_id AS tenantId, type, subject_id AS subjectId, data, created_at AS createdAt, trace
+     FROM events WHERE id = ? AND tenant_id = ?`,
+    ),
     insertSkip: run(db, 'INSERT INTO event_skips (event_id, reason, endpoint_ids) VALUES (?, ?, ?)'),
     insertBatched: run(db, 'INSERT INTO batched_events (event_id, endpoint_id) VALUES (?, ?)'),
     selectReceivers: (tenantId, endpointIds) =>

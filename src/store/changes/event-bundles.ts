@@ -1,0 +1,109 @@
+import type { DeliveryBundle, NewDelivery, RoutedEvent, SkipReason } from '../../model/event.ts';
+
+/** Maximum number of deliveries in each of an event's rests: one commit's worth of the writer's time. */
+export const DELIVERIES_OF_A_REST = 1_000;
+
+/** A delivery that the storing process can lease immediately, without a claim. */
+export interface HeldDelivery extends NewDelivery {
+  inHand?: boolean;
+}
+
+/** Deliveries of one event with the same status and bytes, in messages to the writer. */
+interface HeldBundle extends DeliveryBundle, Pick<HeldDelivery, 'inHand'> {}
+
+/** Endpoints that did not get an event, for the same reason. */
+export interface SkipBundle {
+  reason: SkipReason;
+  /** JSON array of their ids. */
+  endpointIds: string;
+}
+
+/** A routed event in messages to the writer. */
+export interface BundledEvent extends RoutedEvent {
+  deliveries: [];
+  bundles: HeldBundle[];
+  /** Number of deliveries in all its bundles. */
+  count: number;
+  skipped: [];
+  skips: SkipBundle[];
+}
+
+/**
+ * An event with its deliveries in bundles: passing an object with a body for each would cost more than inserting its row. The same
+ * is true of skipped endpoints. `inHand` are the ids of deliveries to lease without a claim.
+ */
+export function bundled(
+  { deliveries, skipped, ...routed }: RoutedEvent,
+  inHand: ReadonlySet<string>,
+): BundledEvent {
+  const held = deliveries.map((delivery) => ({ ...delivery, inHand: inHand.has(delivery.id) }));
+  const count = deliveries.length;
+  const bundles = bundlesOf(held);
+  return { ...routed, deliveries: [], bundles, count, skipped: [], skips: byReason(skipped) };
+}
+
+/** Deliveries grouped by status and bytes. */
+export function bundlesOf(deliveries: readonly HeldDelivery[]): HeldBundle[] {
+  const all: HeldBundle[] = [];
+  // Equal texts are mostly the same object, whose hash is computed once. Each of ten thousand endpoints may have its own tail.
+  const byBytes = new Map<string, Map<string, HeldBundle[]>>();
+  for (const { id, endpointId, ...like } of deliveries) {
+    const ofBody = getOrAdd(byBytes, like.body, () => new Map<string, HeldBundle[]>());
+    const alike = getOrAdd(ofBody, like.tail?.hash ?? '', () => []);
+    // Ids need no escaping.
+    const pair = `"${id}","${endpointId}"`;
+    const known = alike.find((each) => each.status === like.status && each.inHand === like.inHand);
+    if (known !== undefined) {
+      known.deliveries += `,${pair}`;
+      continue;
+    }
+    const bundle = { ...like, deliveries: `[${pair}` };
+    alike.push(bundle);
+    all.push(bundle);
+  }
+  for (const bundle of all) bundle.deliveries += ']';
+  return all;
+}
+
+function getOrAdd<K, V>(map: Map<K, V>, key: K, create: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const added = create();
+  map.set(key, added);
+  return added;
+}
+
+/** The deliveries of an event, bundled or not. */
+export function unbundled(routed: RoutedEvent | BundledEvent): HeldDelivery[] {
+  if (!('bundles' in routed)) return routed.deliveries;
+  return routed.bundles.flatMap(({ deliveries, ...like }) =>
+    idsIn(deliveries).map((ids) => ({ ...ids, ...like })),
+  );
+}
+
+/** The deliveries of a bundle. */
+export function idsIn(deliveries: string): Pick<NewDelivery, 'id' | 'endpointId'>[] {
+  const ids = JSON.parse(deliveries) as string[];
+  return Array.from({ length: ids.length / 2 }, (_, i) => ({
+    id: ids[2 * i] ?? '',
+    endpointId: ids[2 * i + 1] ?? '',
+  }));
+}
+
+/** Number of deliveries of an event, bundled or not. */
+export function countDeliveries(routed: RoutedEvent | BundledEvent): number {
+  return 'bundles' in routed ? routed.count : routed.deliveries.length;
+}
+
+/** The endpoints that did not get an event, by reason. */
+export function skipsOf(routed: RoutedEvent | BundledEvent): SkipBundle[] {
+  return 'skips' in routed ? routed.skips : byReason(routed.skipped);
+}
+
+function byReason(skipped: RoutedEvent['skipped']): SkipBundle[] {
+  const groups = Map.groupBy(skipped, ({ reason }) => reason);
+  return Array.from(groups, ([reason, skips]) => ({
+    reason,
+    endpointIds: JSON.stringify(skips.map(({ endpointId }) => endpointId)),
+  }));
+}
