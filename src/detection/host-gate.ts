@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, DAY_MS } from '../lib/clock.ts';
 import type { HostHold } from '../store/source-store.ts';
 import { PutOff, SourceFault } from './source-item.ts';
 
@@ -26,6 +26,8 @@ export interface HostGate {
   pace(host: string, delayMs: number): void;
 }
 
+/** Maximum pause, whatever a host asks for. */
+export const MAX_PAUSE_MS = DAY_MS;
 /** Maximum wait of a request within its run, whatever pace the host requires. */
 const MAX_WAIT_MS = 60_000;
 /** Maximum number of hosts whose hold or pace is remembered. */
@@ -94,7 +96,7 @@ export function createHostGate(clock: Clock): HostGate {
     },
     hold({ host, scope, until }) {
       const key = keyOf(host, scope);
-      const end = clock.monotonic() + until - clock.now();
+      const end = clock.monotonic() + Math.min(until - clock.now(), MAX_PAUSE_MS);
       holds.set(key, Math.max(end, holds.get(key) ?? end));
       if (holds.size > MAX_KNOWN) forgetHolds();
     },

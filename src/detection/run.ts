@@ -12,7 +12,7 @@ import type { CommittedSignal, NewSignal } from '../store/signal-store.ts';
 import type { ClaimedSource, SourceRun } from '../store/source-store.ts';
 import { inCommits } from '../webhooks/fan-out.ts';
 import { type Documents, TOO_COSTLY } from './documents/documents.ts';
-import { orAborted } from './host-gate.ts';
+import { MAX_PAUSE_MS, orAborted } from './host-gate.ts';
 import { advanced, areAllNew, type MarkedItem, markItems, marksOf, partOf, unseen } from './memory.ts';
 import type { Pages, Reader, Reading, Sites } from './reader.ts';
 import { itemKey, keyOfMark, PutOff, SourceFault, type SourceItem, STOPPED, toPosts } from './source-item.ts';
@@ -183,7 +183,7 @@ async function read(
     return {
       ...run,
       nextPollAt: more ? Math.min(run.nextPollAt, now + MORE_AFTER_MS) : run.nextPollAt,
-      notBefore: reading.notBefore ?? 0,
+      notBefore: Math.min(reading.notBefore ?? 0, now + MAX_PAUSE_MS),
       position: cut ? partOf(position, shown, compared) : advanced(position, reading, shown),
       itemsSeen: matched.compared,
       itemsMatched: matched.matched,
@@ -335,7 +335,8 @@ function failed(
         message: 'The run failed because of an error on our side. It has been logged.',
         at: now,
       };
-  const notBefore = shown.code === TOO_COSTLY ? now + COSTLY_REST_MS : known ? error.retryAt : 0;
+  const asked = known ? Math.min(error.retryAt, now + MAX_PAUSE_MS) : 0;
+  const notBefore = shown.code === TOO_COSTLY ? now + COSTLY_REST_MS : asked;
   const nextPollAt = Math.max(notBefore, now + backoffMs(source, shown.code));
   const mail = mailOf(source, shown);
   return { ...runOf(claimed, { startedAt, now }), error: shown, notBefore, nextPollAt, mail };

@@ -1,4 +1,4 @@
-import { type Clock, DAY_MS, readRetryAfter } from '../lib/clock.ts';
+import { type Clock, readRetryAfter } from '../lib/clock.ts';
 import type { AddressSet } from '../lib/network.ts';
 import type { HostHold } from '../store/source-store.ts';
 import { createConnect } from '../webhooks/connect.ts';
@@ -6,7 +6,7 @@ import { createLookup } from '../webhooks/target-lookup.ts';
 import { checkSite, type Lookup } from '../webhooks/targets.ts';
 import { createAdmission } from './admission.ts';
 import type { Documents } from './documents/documents.ts';
-import { createHostGate } from './host-gate.ts';
+import { createHostGate, MAX_PAUSE_MS } from './host-gate.ts';
 import { createRequests, type HostResponse, listenTo } from './request.ts';
 import { createRobots, ROBOT_NAME } from './robots.ts';
 import { MAX_ROBOTS_BYTES } from './robots-rules.ts';
@@ -15,7 +15,6 @@ import { SourceFault } from './source-item.ts';
 const MAX_REDIRECTS = 5;
 /** The pause after a 429 without Retry-After. */
 const UNNAMED_PAUSE_MS = 5 * 60_000;
-const MAX_PAUSE_MS = DAY_MS;
 /** Maximum length of a URL, which is also that of a source's own. */
 const MAX_ADDRESS = 2_048;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -123,7 +122,8 @@ export function createWeb(deps: WebDeps): Web {
   });
   const userAgent = `${ROBOT_NAME}/1.0 (+${[baseUrl, contact].filter(Boolean).join('; ')})`;
 
-  async function hold(held: HostHold): Promise<void> {
+  async function hold({ until, ...of }: HostHold): Promise<void> {
+    const held = { ...of, until: Math.min(until, clock.now() + MAX_PAUSE_MS) };
     gate.hold(held);
     // A pause that cannot be stored still applies in this process.
     await deps.keepHold?.(held).catch(() => {});

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import { status } from '../support/receiver.ts';
 import { T0 } from '../support/store.ts';
 import { createHarness, type Harness, rss, SECRET_BOX, settings, wanting } from './harness.ts';
@@ -62,4 +63,37 @@ test('an exhausted quota pauses all who share it until the next day; a key has i
   await h.pass(1_000);
   expect(await h.source('src_key')).toMatchObject({ lastError: null, quota: { remaining: 9_999 } });
   expect(new URLSearchParams(h.asked()[1]?.path.split('?')[1]).get('key')).toBe('K');
+});
+
+test('a backoff of ages pauses for a day', async () => {
+  const h = await createHarness();
+  h.pages[SE] = json({ items: [], backoff: Number.MAX_SAFE_INTEGER });
+  const asking = settings({ site: 'superuser', tagged: ['crm'] });
+  const id = await h.add({ kind: 'stackexchange', settings: asking });
+  await h.poller.start();
+  await h.ended(1);
+  expect((await h.source(id)).nextPollAt).toBe(T0 + DAY_MS);
+  // It applies to all sources of the method.
+  const other = await h.add({ id: 'src_2', kind: 'stackexchange', name: 'Other', settings: asking });
+  await h.pass(0);
+  expect((await h.source(other)).nextPollAt).toBe(T0 + DAY_MS);
+  h.pages[SE] = json({ items: [] });
+  await h.pass(DAY_MS);
+  await h.ended(4);
+  expect([(await h.source(id)).lastError, (await h.source(other)).lastError]).toEqual([null, null]);
+});
+
+test.each([
+  ['reddit', { subreddit: 'sales', client_id: 'app' }],
+  ['github', { query: 'crm' }],
+] as const)('%s: a quota that is no number is not shown', async (kind, given) => {
+  const h = await createHarness();
+  const body = JSON.stringify({ access_token: 't', data: { children: [] }, items: [] });
+  h.pages['*'] = status(200, { 'x-ratelimit-remaining': '1e400', 'x-ratelimit-limit': '1e300' }, body);
+  const secret = SECRET_BOX.seal('hush', 'source/src_1/client_secret').toString('base64');
+  const secrets = kind === 'reddit' ? { client_secret: secret } : {};
+  const id = await h.add({ kind, settings: settings(given), secrets });
+  await h.poller.start();
+  await h.ended(1);
+  expect(await h.source(id)).toMatchObject({ lastError: null, quota: null });
 });

@@ -151,8 +151,8 @@ function counted({ secrets }: ReadingTask): string {
 function quotaOf({ headers }: FetchedPage, now: number) {
   const remaining = Number(headers['x-ratelimit-remaining'] ?? Number.NaN);
   const limit = Number(headers['x-ratelimit-limit'] ?? Number.NaN);
-  if (!Number.isInteger(remaining)) return null;
-  return { remaining, limit: Number.isInteger(limit) ? limit : null, at: now };
+  if (!Number.isSafeInteger(remaining)) return null;
+  return { remaining, limit: Number.isSafeInteger(limit) ? limit : null, at: now };
 }
 
 function secondOf(ms: number): string {

@@ -92,10 +92,10 @@ function appOf({ source }: ReadingTask): string {
 function quotaOf({ headers }: FetchedPage, now: number) {
   const remaining = Number.parseFloat(headers['x-ratelimit-remaining'] ?? '');
   const used = Number.parseFloat(headers['x-ratelimit-used'] ?? '');
-  if (Number.isNaN(remaining)) return null;
+  if (!Number.isSafeInteger(Math.floor(remaining))) return null;
   return {
     remaining: Math.floor(remaining),
-    limit: Number.isNaN(used) ? null : Math.floor(remaining + used),
+    limit: Number.isSafeInteger(Math.floor(remaining + used)) ? Math.floor(remaining + used) : null,
     at: now,
   };
 }

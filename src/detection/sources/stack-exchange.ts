@@ -90,8 +90,9 @@ export const readStackExchange: Reader = async (task) => {
       await web.hold(address.href, counted, notBefore);
     }
     if (backoff > 0) {
-      await web.hold(address.href, METHOD, now + backoff * 1_000);
-      notBefore = Math.max(notBefore, now + backoff * 1_000);
+      const until = now + Math.min(backoff * 1_000, DAY_MS);
+      await web.hold(address.href, METHOD, until);
+      notBefore = Math.max(notBefore, until);
     }
     more = found.has_more;
     if (!more || notBefore > 0 || holdsEnough(items)) break;
