@@ -9,6 +9,7 @@ import { createSourcePreviews } from './detection/preview.ts';
 import { sitesWith } from './detection/reader.ts';
 import { createRefusals, createWeb } from './detection/web.ts';
 import { createDispatcher } from './dispatcher/dispatcher.ts';
+import { listen } from './http/connections.ts';
 import type { Enrichment } from './leads/changes.ts';
 import { createEnrichment, createProvider } from './leads/enrichment.ts';
 import { continueErasures } from './leads/erase-lead.ts';
@@ -231,7 +232,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
   });
   // Before anyone can request a run, which would then no longer be postponed.
   const brokenOff = await recoverSources(runtime);
-  const url = await app.listen({ host: config.host, port: config.port });
+  const url = await listen(app, config);
   housekeeping.start();
   batches.start();
   bulk.start();

@@ -40,3 +40,61 @@ class ChunkJoiner extends Transform {
     done(null, this.#used === 0 ? null : this.#block.subarray(0, this.#used));
   }
 }
+
+/** A position in a body of chunks. */
+export interface ChunkPosition {
+  /** What comes next: a chunk's size, the rest of that line, its data, or trailers; `end` after those. */
+  part: 'size' | 'line' | 'data' | 'trailers' | 'end';
+  /** The size as far as read, the rest of the data with its line break, or the length of the trailer's line. */
+  count: number;
+}
+
+export const START_OF_CHUNKS: ChunkPosition = { part: 'size', count: 0 };
+
+const [CR, LF] = [13, 10];
+
+/**
+ * Follows the framing of a body from `from` on: to the end of the bytes, of the body, or of `most` chunks. The parser
+ * checks it; of a body that is not valid, only the first invalid byte matters.
+ */
+export function walkChunks(
+  from: ChunkPosition,
+  bytes: Buffer,
+  most: number,
+): { position: ChunkPosition; length: number; chunks: number } {
+  let { part, count } = from;
+  let chunks = 0;
+  let at = 0;
+  while (at < bytes.length && part !== 'end') {
+    if (part === 'data') {
+      const length = Math.min(count, bytes.length - at);
+      at += length;
+      count -= length;
+      if (count > 0) break;
+      part = 'size';
+      if (chunks >= most) break;
+      continue;
+    }
+    const byte = bytes[at++] ?? 0;
+    if (part === 'trailers') {
+      if (byte === LF && count === 0) part = 'end';
+      if (byte !== CR) count = byte === LF ? 0 : count + 1;
+    } else if (byte === LF) {
+      chunks++;
+      part = count === 0 ? 'trailers' : 'data';
+      if (count > 0) count += 2; // with the line break behind it
+    } else if (part === 'size') {
+      const digit = hexDigit(byte);
+      if (digit === -1) part = 'line';
+      else count = count * 16 + digit;
+    }
+  }
+  return { position: { part, count }, length: at, chunks };
+}
+
+/** The value of a hexadecimal digit, or -1. */
+function hexDigit(byte: number): number {
+  if (byte >= 48 && byte <= 57) return byte - 48;
+  const letter = (byte | 32) - 97;
+  return letter >= 0 && letter < 6 ? letter + 10 : -1;
+}

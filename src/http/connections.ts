@@ -61,6 +61,20 @@ export function connectionOptions(limits: ConnectionLimits) {
   };
 }
 
+/**
+ * Maximum number of connections that wait to be accepted, unless the system allows fewer. Node accepts one per turn of the
+ * event loop, and the client of a connection beyond these tries again after 1, 3 and 7 s. By default, 511 may wait.
+ */
+const MOST_WAITING = 4_096;
+
+/** Starts to accept connections. Returns the URL. */
+export function listen(
+  app: FastifyInstance,
+  { host, port }: { host: string; port: number },
+): Promise<string> {
+  return app.listen({ host, port, backlog: MOST_WAITING });
+}
+
 /** Limits the number of open connections. */
 export function boundConnections(server: Server, { most }: ConnectionLimits): void {
   server.maxConnections = most;

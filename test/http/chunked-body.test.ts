@@ -1,6 +1,7 @@
+import fc from 'fast-check';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
-import { joinChunks } from '../../src/http/chunked-body.ts';
+import { joinChunks, START_OF_CHUNKS, walkChunks } from '../../src/http/chunked-body.ts';
 import { aPost, buildTestApp } from '../support/app.ts';
 import { sendRaw } from './raw-http.ts';
 
@@ -37,4 +38,42 @@ test('a body in chunks of one byte is read, and one that is too long is rejected
   const pad = `40000\r\n${'a'.repeat(0x40000)}\r\n`.repeat(5);
   expect((await sendRaw(t.app, headOf('/v1/signals', key) + pad)).status).toBe(413);
   await t.app.close();
+});
+
+test('the framing of a body is followed to its end, however its bytes arrive', () => {
+  const chunk = fc.record({
+    data: fc.stringMatching(/^[\r\n0-9a-f;]{1,40}$/),
+    zeros: fc.constantFrom('', '0', '000'),
+    extension: fc.constantFrom('', ';', ';a=b', ';a="0"'),
+  });
+  const trailers = fc.constantFrom('', 'a: b\r\n', 'a: \r\nb: c\r\n');
+  const bodies = fc.tuple(fc.array(chunk, { maxLength: 20 }), trailers, fc.boolean());
+  fc.assert(
+    fc.property(
+      bodies,
+      fc.array(fc.integer({ min: 1, max: 30 })),
+      fc.nat(20),
+      ([chunks, end, upper], cuts, most) => {
+        const sized = chunks.map(({ data, zeros, extension }) => {
+          const size = `${zeros}${data.length.toString(16)}`;
+          return `${upper ? size.toUpperCase() : size}${extension}\r\n${data}\r\n`;
+        });
+        const body = `${sized.join('')}0\r\n${end}\r\n`;
+        const bytes = Buffer.from(`${body}GET / HTTP/1.1\r\n\r\n`);
+        let position = START_OF_CHUNKS;
+        let at = 0;
+        let seen = 0;
+        for (let n = 0; position.part !== 'end'; n++) {
+          const piece = bytes.subarray(at, at + (cuts[n] ?? 1_000));
+          const walked = walkChunks(position, piece, most + 1);
+          expect(walked.length).toBeGreaterThan(0);
+          expect(walked.chunks).toBeLessThanOrEqual(most + 1);
+          at += walked.length;
+          seen += walked.chunks;
+          position = walked.position;
+        }
+        expect({ at, seen }).toEqual({ at: body.length, seen: chunks.length + 1 });
+      },
+    ),
+  );
 });

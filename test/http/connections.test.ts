@@ -1,6 +1,9 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import Fastify from 'fastify';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { listen } from '../../src/http/connections.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 import { sendRaw } from './raw-http.ts';
 
@@ -73,4 +76,23 @@ test('connections over the limit are closed until others end', async () => {
   held[0]?.destroy();
   await expect.poll(connections).toBeLessThan(5);
   expect(await health()).toBe(200);
+});
+
+const isLinux = process.platform === 'linux';
+
+test.runIf(isLinux)('a thousand connections at once are accepted without a retry', async () => {
+  const most = Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8'));
+  const app = Fastify();
+  await listen(app, { host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const since = performance.now();
+  // All of them reach the system before the server accepts the first.
+  const opened = Array.from({ length: Math.min(1_000, most) }, () => connect(port, '127.0.0.1'));
+  sockets.push(...opened);
+  const slowest = await Promise.all(
+    opened.map((socket) => once(socket, 'connect').then(() => performance.now() - since)),
+  );
+  expect(Math.max(...slowest)).toBeLessThan(1_000);
+  for (const socket of opened) socket.destroy();
+  await app.close();
 });

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { handleInOrder, readInTurns } from '../../src/http/turns.ts';
+import { handleInOrder, readInTurns } from '../../src/http/reading-turns.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 
 /** Advances by a millisecond on each read. */
@@ -134,6 +134,51 @@ test('a body of known length does not wait for bodies in small chunks', async ()
   expect(await ended).toContain('200 OK');
   expect(seen.chunked).toBeLessThan(30_000);
   await expect.poll(() => seen.chunked, { timeout: 20_000 }).toBe(40 * 2_000);
+});
+
+/** Posts a body while 40 connections send small chunks, and returns how many bytes of chunks were parsed until the response. */
+async function chunkedBefore(head: string, body: string): Promise<number> {
+  const { server, seen, flood } = await listenForChunks(tickingClock());
+  const [send, socket] = await Promise.all([flood(40, 2_000), dial(server)]);
+  send();
+  const ended = readAll(socket);
+  socket.write(`POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n${head}\r\n\r\n${body}`);
+  expect(await ended).toContain('200 OK');
+  return seen.chunked;
+}
+
+test('a body in large chunks does not wait for bodies in small chunks', async () => {
+  const chunks = `1f40\r\n${'\r\n\r\n'.repeat(2_000)}\r\n`.repeat(8);
+  const own = 8 * 8_000;
+  expect((await chunkedBefore('transfer-encoding: chunked', `${chunks}0\r\n\r\n`)) - own).toBeLessThan(
+    20_000,
+  );
+});
+
+test('a long head does not wait for bodies in small chunks', async () => {
+  const head = `x-long: ${'a'.repeat(12_000)}\r\ncontent-length: 2`;
+  expect(await chunkedBefore(head, '{}')).toBeLessThan(20_000);
+});
+
+test('while connections arrive, turns are short: Node accepts one per turn', async () => {
+  let ms = 0;
+  const { server, seen, flood } = await listenForChunks({ monotonic: () => (ms += 0.05) });
+  const send = await flood(40, 3_000);
+  let accepted = 0;
+  let atFirst = 0;
+  let atLast = 0;
+  server.on('connection', () => {
+    accepted++;
+    if (accepted === 1) atFirst = seen.chunked;
+    atLast = seen.chunked;
+  });
+  send();
+  await expect.poll(() => seen.chunked).toBeGreaterThan(0);
+  const { port } = server.address() as AddressInfo;
+  const sockets = Array.from({ length: 200 }, () => connect(port, '127.0.0.1'));
+  await expect.poll(() => accepted, { timeout: 10_000 }).toBe(200);
+  for (const socket of sockets) socket.destroy();
+  expect(atLast - atFirst).toBeLessThan(40_000);
 });
 
 test('a body that is read slowly arrives complete, and so does the next request', async () => {
