@@ -1,6 +1,6 @@
 import { cpus, release, totalmem } from 'node:os';
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readArguments, refuseUsage } from '../scripts/arguments.ts';
 import { benchBacklog } from './backlog/bench.ts';
 import { benchDashboard } from './dashboard/bench.ts';
 import { benchDispatch } from './dispatch/bench.ts';
@@ -61,16 +61,24 @@ const ON_POSTGRES: typeof BENCHES = {
  */
 const RUNS: Record<string, number> = { encode: 5, flood: 5, overload: 5, tenants: 5 };
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: {
-    json: { type: 'boolean', default: false },
-    posts: { type: 'string' },
-    profile: { type: 'string' },
-    runs: { type: 'string' },
-    store: { type: 'string', default: 'sqlite' },
+const USAGE =
+  'Usage: npm run bench -- [NAME…] [--runs N] [--store sqlite|postgres] [--json] [--profile FOLDER] [--posts FILE]\n' +
+  `Benchmarks: ${Object.keys(BENCHES).join(', ')}\n` +
+  `With --store postgres: ${Object.keys(ON_POSTGRES).join(', ')}`;
+
+const { positionals, values } = readArguments(
+  {
+    allowPositionals: true,
+    options: {
+      json: { type: 'boolean', default: false },
+      posts: { type: 'string' },
+      profile: { type: 'string' },
+      runs: { type: 'string' },
+      store: { type: 'string', default: 'sqlite' },
+    },
   },
-});
+  USAGE,
+);
 const benches = new Map([
   ['sqlite', BENCHES],
   ['postgres', ON_POSTGRES],
@@ -79,11 +87,7 @@ const unknown = positionals.filter((name) => !(name in (benches ?? {})));
 const runs = values.runs === undefined ? null : Number(values.runs);
 if (benches === undefined || unknown.length > 0 || (runs !== null && !(Number.isInteger(runs) && runs > 0))) {
   if (unknown.length > 0) console.error(`There is no benchmark "${unknown.join('", "')}".`);
-  console.error(
-    `Usage: npm run bench -- [NAME…] [--runs N] [--store sqlite|postgres] [--json] [--profile FOLDER] [--posts FILE]`,
-  );
-  console.error(`Benchmarks: ${Object.keys(benches ?? BENCHES).join(', ')}`);
-  process.exit(64);
+  refuseUsage(USAGE);
 }
 const [profileDir, posts] = [values.profile, values.posts].map((path) => path && resolve(path));
 const all: Figure[] = [];

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { exportFaults } from './export-faults.ts';
+import { migrationFaults } from './migration-faults.ts';
 
 const MAX_LINES = 500;
 /** A file with one importer in its own folder needs this many lines or a test of its own. */
@@ -117,6 +118,7 @@ const faults = [
   ...wordingFaults(sources),
   ...exportFaults(['src', 'test', 'bench', 'scripts']),
   ...lockfileFaults(),
+  ...migrationFaults(['src/store/sqlite/migrations', 'src/store/postgres/migrations']),
 ];
 for (const fault of faults) console.error(fault);
 console.log(`${sources.length} source files checked, ${faults.length} faults.`);

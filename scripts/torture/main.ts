@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { readArguments, refuseUsage } from '../arguments.ts';
 import { type TotalQueue, totalQueue } from './check.ts';
 import { call, type Poster, startPoster } from './client.ts';
 import { FAULTS } from './faults.ts';
@@ -14,26 +14,29 @@ const REST_MS = 3_000;
 /** After this long without a delivery, no more are expected: the longest retry takes 33 s. */
 const QUIET_MS = 60_000;
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '2' },
-    json: { type: 'boolean', default: false },
-    only: { type: 'string' },
-    store: { type: 'string', default: 'sqlite' },
-    nodes: { type: 'string', default: '3' },
+const USAGE =
+  'Usage: npm run torture -- --minutes N [--store postgres [--nodes 3]] [--only PART-OF-A-NAME] [--json]\n' +
+  `Faults: ${FAULTS.map(({ name }) => name).join(', ')}`;
+
+const { values } = readArguments(
+  {
+    options: {
+      minutes: { type: 'string', default: '2' },
+      json: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      store: { type: 'string', default: 'sqlite' },
+      nodes: { type: 'string', default: '3' },
+    },
   },
-});
+  USAGE,
+);
 const minutes = Number(values.minutes);
 const faults = FAULTS.filter(({ name }) => values.only === undefined || name.includes(values.only));
 const nodes = values.store === 'sqlite' ? 0 : Number(values.nodes);
 const isStore =
   values.store === 'sqlite' || (values.store === 'postgres' && Number.isInteger(nodes) && nodes > 0);
 if (!(minutes > 0) || faults.length === 0 || !isStore) {
-  console.error(
-    'Usage: npm run torture -- --minutes N [--store postgres [--nodes 3]] [--only PART-OF-A-NAME] [--json]',
-  );
-  console.error(`Faults: ${FAULTS.map(({ name }) => name).join(', ')}`);
-  process.exit(64);
+  refuseUsage(USAGE);
 }
 
 const began = performance.now();

@@ -21,6 +21,9 @@ export function readMigrations(folder: string): Migration[] {
     .sort();
   return files.map((name, index) => {
     const version = Number(FILE_NAME.exec(name)?.[1]);
+    const before = files[index - 1];
+    if (before !== undefined && version === Number(FILE_NAME.exec(before)?.[1]))
+      throw new Error(`Migration ${name} has the number of ${before}.`);
     if (version !== index + 1) throw new Error(`Migration ${name} is misnamed or leaves a gap before it.`);
     return { version, sql: readFileSync(join(folder, name), 'utf8') };
   });
