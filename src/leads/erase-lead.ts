@@ -83,6 +83,7 @@ export async function deleteSignal(
   tenantId: string,
   id: string,
 ): Promise<void> {
+  while (await store.leaveSearch({ id, tenantId, text: null }));
   if (!(await store.deleteSignal(tenantId, id, clock.now())))
     throw new DomainError('NOT_FOUND', `There is no signal "${id}".`);
   await finish(store, { tenantId, leadId: id }, () => false);

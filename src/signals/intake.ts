@@ -9,12 +9,13 @@ import { DomainError, type Fault, storageFaultOf } from '../model/errors.ts';
 import { JOB_MS, type Job, type JobResult } from '../model/job.ts';
 import type { Explanation, ObservedPost, Signal } from '../model/signal.ts';
 import { editedSignal } from '../rules/signals.ts';
-import type {
-  CommittedSignal,
-  EditedSignal,
-  NewSignal,
-  OutdatedSignal,
-  SignalEdit,
+import {
+  type CommittedSignal,
+  type EditedSignal,
+  MAX_REMOVED_AT_ONCE,
+  type NewSignal,
+  type OutdatedSignal,
+  type SignalEdit,
 } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
 import { inCommits, listReceivers, newHotEvents, reserveNothing, storeSignals } from '../webhooks/fan-out.ts';
@@ -232,6 +233,9 @@ export async function storeEditedPosts(
   }
 }
 
+/** Removing a word from the index takes as long as adding that many. */
+const REMOVED = 10;
+
 /**
  * Updates stored signals with the current text of their posts. If a signal's profile does not
  * match the new text, the text is scored for that profile, too. Signals of inactive profiles stay as they
@@ -259,15 +263,28 @@ async function storeEdits(
     const explained = { text: edit.text, explanation: JSON.parse(edit.explanation) as Explanation };
     const story = () => storyOf({ ...deps, tenantId, now }, { ...after, signal_id: id }, explained);
     const events = newHotEvents(after, { tenantId, now, newId, receivers, trace, story });
-    changes.push({ place, now, signal: { ...edit, id, wire: JSON.stringify(after), events } });
+    const { textLength: replacedLength } = outdated;
+    changes.push({
+      place,
+      now,
+      replacedLength,
+      signal: { ...edit, id, wire: JSON.stringify(after), events },
+    });
   }
+  const indexedOf = ({ text }: NewSignal, i: number) =>
+    text.length + REMOVED * Math.min(changes[i]?.replacedLength ?? 0, MAX_REMOVED_AT_ONCE);
+  const commits = inCommits(
+    changes.map(({ signal }) => signal),
+    { indexedOf },
+  );
   const edited: EditedSignal[] = [];
   let next = 0;
-  for (const { length } of inCommits(
-    changes.map(({ signal }) => signal),
-    { isEdit: true },
-  )) {
+  for (const { length } of commits) {
     const some = changes.slice(next, next + length).map(({ place: _, ...change }) => change);
+    for (const { signal, replacedLength } of some) {
+      const { id, text } = signal;
+      if (replacedLength > MAX_REMOVED_AT_ONCE) while (await store.leaveSearch({ id, tenantId, text }));
+    }
     addAll(edited, await store.editSignals(some));
     next += length;
   }

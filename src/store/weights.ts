@@ -6,7 +6,7 @@ import type { DoneCall, KeptCall } from './changes/requests.ts';
 import type { BackfillStep, NoticeChange } from './event-store.ts';
 import type { LeadChange } from './lead-store.ts';
 import type { AnyChange } from './script.ts';
-import type { NewSignal, SignalEdit } from './signal-store.ts';
+import { MAX_REMOVED_AT_ONCE, type NewSignal, type SignalEdit } from './signal-store.ts';
 import type { SourceRun } from './source-store.ts';
 
 /** Microseconds of the writer, on a slow machine. */
@@ -16,8 +16,8 @@ const CLAIMED_US = 12;
 const SIGNAL_US = 500;
 const DELIVERY_US = 20;
 const CHARACTER_US = 0.5;
-/** Its old words are removed from the index, word by word. */
-const EDITED_CHARACTER_US = 5;
+/** The words of a text that leaves the index are removed one by one. */
+const REMOVED_CHARACTER_US = 5;
 const LEAD_US = 1_500;
 const CAMPAIGN_EVENT_US = 50;
 /** A delivery that is made due or discarded. */
@@ -101,10 +101,10 @@ export function costOf(call: AnyChange): number {
     case 'finishSourceRun':
       return OTHER_US + signalsCost(runSignals(name, args) ?? []);
     case 'editSignals':
-      return signalsCost(
-        (first as SignalEdit[]).map(({ signal }) => signal),
-        EDITED_CHARACTER_US,
-      );
+      return editsCost(first as SignalEdit[]);
+    case 'leaveSearch':
+    case 'restoreSearch':
+      return MAX_REMOVED_AT_ONCE * REMOVED_CHARACTER_US;
     case 'commitLead': {
       const { newSignals, events } = first as LeadChange;
       return LEAD_US + signalsCost(newSignals) + eventsCost(events);
@@ -142,10 +142,17 @@ function claimCost({ lanes }: StoredClaim): number {
   return lanes.reduce((sum, { limit }) => sum + CLAIM_US + limit * CLAIMED_US, 0);
 }
 
-function signalsCost(signals: readonly NewSignal[], characterUs = CHARACTER_US): number {
+function signalsCost(signals: readonly NewSignal[]): number {
   return signals.reduce(
-    (sum, { text, events }) => sum + SIGNAL_US + text.length * characterUs + eventsCost(events),
+    (sum, { text, events }) => sum + SIGNAL_US + text.length * CHARACTER_US + eventsCost(events),
     0,
+  );
+}
+
+function editsCost(edits: readonly SignalEdit[]): number {
+  return edits.reduce(
+    (sum, { replacedLength }) => sum + Math.min(replacedLength, MAX_REMOVED_AT_ONCE) * REMOVED_CHARACTER_US,
+    signalsCost(edits.map(({ signal }) => signal)),
   );
 }
 

@@ -340,27 +340,24 @@ export const MOST_DELIVERIES_A_COMMIT = 2_000;
 const MOST_SIGNALS_A_COMMIT = 250;
 const MOST_INDEXED_A_COMMIT = 100_000;
 
-/**
- * Removing the words of a text from the index and entering others takes that many times as long: the index is searched for
- * each word, so that nothing of the text remains.
- */
-const REINDEXED = 10;
-
-/**
- * Splits signals into commits, during which other changes wait; there is at least one signal in each.
- *
- * @param isEdit whether they replace stored ones
- */
+/** Splits signals into commits, during which other changes wait; there is at least one signal in each. */
 export function inCommits(
   signals: readonly NewSignal[],
-  { most = MOST_SIGNALS_A_COMMIT, isEdit = false }: { most?: number; isEdit?: boolean } = {},
+  {
+    most = MOST_SIGNALS_A_COMMIT,
+    indexedOf = ({ text }) => text.length,
+  }: {
+    most?: number;
+    /** The number of characters that take as long to index as the words that a signal adds and removes. */
+    indexedOf?(signal: NewSignal, place: number): number;
+  } = {},
 ): NewSignal[][] {
   const commits: NewSignal[][] = [];
   let filled = 1;
-  for (const signal of signals) {
+  for (const [place, signal] of signals.entries()) {
     const share = Math.max(
       1 / most,
-      (signal.text.length * (isEdit ? REINDEXED : 1)) / MOST_INDEXED_A_COMMIT,
+      indexedOf(signal, place) / MOST_INDEXED_A_COMMIT,
       deliveryCount([signal]) / MOST_DELIVERIES_A_COMMIT,
     );
     const last = commits.at(-1);

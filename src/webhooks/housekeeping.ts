@@ -68,6 +68,7 @@ export function housekeepingJobs(deps: HousekeepingDeps): PeriodicJob[] {
     },
     { name: 'trials', everyMs: MINUTE_MS, run: () => endTrials(deps) },
     { name: 'expiry', everyMs: MINUTE_MS, run: (isStopping) => expireDeliveries(deps, isStopping) },
+    { name: 'search', everyMs: MINUTE_MS, run: (isStopping) => restoreSearch(deps, isStopping) },
     { name: 'retention', everyMs: HOUR_MS, run: (isStopping) => forgetOld(deps, isStopping) },
   ];
 }
@@ -91,6 +92,11 @@ export async function expireDeliveries(
     return count;
   });
   await inChunks(isStopping, () => store.discardOfDeleted(limit));
+}
+
+/** Makes signals searchable again whose post was about to change when a process ended. */
+async function restoreSearch({ store }: HousekeepingDeps, isStopping: IsStopping): Promise<void> {
+  while (!isStopping() && (await store.restoreSearch()));
 }
 
 /** Deletes everything past its retention period. */

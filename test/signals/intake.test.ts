@@ -247,14 +247,34 @@ test('a long post for many profiles is stored in several commits, and so is its 
   expect(first?.status).toBe('created');
   expect(commits).toEqual([5, 5, 5, 5, 5, 4]);
   const edits: number[] = [];
+  const { editSignals, leaveSearch } = store;
+  const left = new Set<string>();
+  store.leaveSearch = async (signal) => {
+    const hasMore = await leaveSearch(signal);
+    if (!hasMore) left.add(signal.id);
+    return hasMore;
+  };
+  store.editSignals = (some) => {
+    edits.push(some.length);
+    expect(some.filter(({ signal }) => !left.has(signal.id))).toEqual([]);
+    return editSignals(some);
+  };
+  const [edited] = await observe({ ...post, text: `Edit. ${post.text}`.slice(0, 20_000) });
+  expect(edited).toMatchObject({ status: 'duplicate', isUpdated: true, signals: { length: 29 } });
+  expect(edits).toEqual([2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1]);
+});
+
+test('an edit that shortens long texts is stored in several commits', async () => {
+  const post = await postForMany(29, 2_000);
+  await observe(post);
+  const edits: number[] = [];
   const { editSignals } = store;
   store.editSignals = (some) => {
     edits.push(some.length);
     return editSignals(some);
   };
-  const [edited] = await observe({ ...post, text: `Edit. ${post.text}`.slice(0, 20_000) });
-  expect(edited).toMatchObject({ status: 'duplicate', isUpdated: true, signals: { length: 29 } });
-  expect(edits).toEqual(Array.from({ length: 29 }, () => 1));
+  await observe({ ...post, text: HOT });
+  expect(edits).toEqual([4, 4, 4, 4, 4, 4, 4, 1]);
 });
 
 test('an edit of a post with many signals lists them once, not once for each of them', async () => {

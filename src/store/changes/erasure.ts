@@ -5,6 +5,7 @@ import type { Signal } from '../../model/signal.ts';
 import { eraseSignal } from '../../rules/signals.ts';
 import type { ErasureStore, LeadErasure, Mentions } from '../erasure-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
+import { MAX_REMOVED_AT_ONCE } from '../signal-store.ts';
 import { type CampaignStatements, createRecipients } from './campaigns.ts';
 import { createEventEraser, createRestWriter, type EventDeliveries } from './events.ts';
 import { createKnownSignals } from './known-signals.ts';
@@ -67,7 +68,7 @@ interface StepResult {
 }
 
 const NOBODY: Mentions = { texts: [], names: [] };
-/** Characters per piece of an erasure: removing a long post's words from the index takes about 5 ms. */
+/** Characters per piece of an erasure. */
 const PIECE_COST = 60_000;
 /** The minimum cost of a statement, in characters. */
 const STATEMENT_COST = 400;
@@ -186,10 +187,19 @@ function createSteps(ask: Asks<ErasureStatements>, { events, leadSignals }: Step
   const mask = createMentionMask(ask);
   const eraseAnswers = createAnswerEraser(ask);
   const NOTHING: StepResult = { endpointIds: [], cost: 0 };
+  const PIECE: StepResult = { endpointIds: [], cost: PIECE_COST };
+
+  /** Removes words of a long text from the search, in a step of its own; returns whether there are more. */
+  function* leaveSearch(text: string, { leadId, kind, id }: { leadId: string; kind: StepKind; id: string }) {
+    if (text.length <= MAX_REMOVED_AT_ONCE || !(yield* ask.signals.leaveIndexPartly(id))) return false;
+    yield* ask.erasure.addStep(leadId, kind, id);
+    return true;
+  }
 
   function* eraseOwn({ tenantId, leadId }: Erasing, id: string): Script<StepResult> {
     const row = yield* ask.erasure.selectSignal(id, tenantId);
     if (row === undefined) return NOTHING;
+    if (yield* leaveSearch(row.text, { leadId, kind: 'signal', id })) return PIECE;
     const { wire, explanation } = eraseSignal(row, leadId);
     yield* knownSignals.forget(id);
     yield* ask.signals.leaveIndex(id);
@@ -212,9 +222,10 @@ function createSteps(ask: Asks<ErasureStatements>, { events, leadSignals }: Step
     return { endpointIds, cost: count * DELIVERY_COST };
   }
 
-  function* maskSignal({ tenantId, mentions }: Erasing, id: string): Script<StepResult> {
+  function* maskSignal({ tenantId, leadId, mentions }: Erasing, id: string): Script<StepResult> {
     const row = yield* ask.erasure.selectSignal(id, tenantId);
     if (row === undefined) return NOTHING;
+    if (yield* leaveSearch(row.text, { leadId, kind: 'naming_signal', id })) return PIECE;
     const { deliveryIds, endpointIds } = yield* mask.signal(tenantId, id, mentions);
     for (const each of deliveryIds) yield* ask.events.emptyReplies(each);
     const length = row.text.length + row.wire.length + row.explanation.length;

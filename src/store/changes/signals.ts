@@ -48,6 +48,12 @@ export interface SignalStatements
     enterIndex(id: string): void;
     /** To be called before its searchable data changes. */
     leaveIndex(id: string): void;
+    /** Does a part of {@link leaveIndex} in advance; returns whether the index has more words of the signal. */
+    leaveIndexPartly(id: string): boolean;
+    /** A signal that left the index partly, and not further since `markStalled`. */
+    selectStalled(): string | undefined;
+    /** Null: all that left the index partly. */
+    markStalled(id: string | null): void;
     /** {@link enterIndex} for the signal inserted by the previous statement. */
     enterIndexAsInserted(signal: NewSignal): void;
     addTriage(ids: string, tenantId: string): void;
@@ -77,6 +83,25 @@ export function signalChanges(ask: Asks<SignalStatements>, write: SignalWriter) 
       return all;
     },
     editSignals: edits.editSignals,
+    *leaveSearch({ id, tenantId, text }) {
+      const row = yield* ask.knownSignals.selectText(id);
+      if (row === undefined || row.tenantId !== tenantId || row.text === text) return false;
+      return yield* ask.signals.leaveIndexPartly(id);
+    },
+    *restoreSearch() {
+      const id = yield* ask.signals.selectStalled();
+      if (id === undefined) {
+        yield* ask.signals.markStalled(null);
+        return false;
+      }
+      if (yield* ask.signals.leaveIndexPartly(id)) {
+        yield* ask.signals.markStalled(id);
+        return true;
+      }
+      yield* ask.signals.leaveIndex(id);
+      yield* ask.signals.enterIndex(id);
+      return true;
+    },
     *triageSignals(tenantId, ids, { assignee = null, snoozedUntil, added = false }) {
       const all = JSON.stringify(ids);
       yield* ask.signals.addTriage(all, tenantId);

@@ -101,7 +101,7 @@ export function describeTriage(open: OpenStore): void {
       await store.commitSignals([aSignal('ten_a', edited)]);
       expect(await byDay()).toEqual([{ day, hot: 2, warm: 3 }, later]);
       const edit = { ...edited, classification: 'hot', score: 82, text: 'other words' };
-      await store.editSignals([{ signal: aSignal('ten_a', edit), now: T0 }]);
+      await store.editSignals([{ signal: aSignal('ten_a', edit), now: T0, replacedLength: 5 }]);
       expect(await byDay()).toEqual([{ day, hot: 3, warm: 2 }, later]);
       expect(await byScore()).toEqual([...scores.slice(0, 3), [80, 3]]);
       await judge(store, 'sig_2');

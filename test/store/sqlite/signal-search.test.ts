@@ -60,6 +60,45 @@ test('removed terms do not remain in the pages of the index', () => {
   expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
 });
 
+test('the words of a long text are removed a thousand at a time, and its filters last', () => {
+  const text = Array.from({ length: 2_500 }, (_, i) => `zanzibar${i}`).join(' ');
+  const wire = JSON.stringify({ prospect: {}, company: { domain: '' }, platform: {} });
+  add({ id: 'sig_1', text, wire, externalId: 'x' }, { id: 'sig_2', text: `${text} other` });
+  const pages = () =>
+    Buffer.concat(db.prepare('SELECT block FROM signal_search_data').pluck().all() as Buffer[]);
+  const found = () =>
+    Array.from({ length: 2_500 }, (_, i) => rowsOf(find({ q: `zanzibar${i}` })).length).filter(
+      (count) => count > 1,
+    ).length;
+  const { leaveSearch, editSignals, restoreSearch } = createRunner(db);
+  const leaving = { id: 'sig_1', tenantId: 'ten_a', text: 'short' };
+  expect(leaveSearch({ ...leaving, text })).toBe(false); // it has that text already
+  expect(leaveSearch({ ...leaving, tenantId: 'ten_b' })).toBe(false);
+  expect(found()).toBe(2_500);
+  expect(leaveSearch(leaving)).toBe(true);
+  expect(found()).toBe(1_500);
+  expect(restoreSearch()).toBe(false); // it may still be going on
+  expect(leaveSearch(leaving)).toBe(true);
+  expect(restoreSearch()).toBe(false);
+  expect(found()).toBe(500);
+  expect(rowsOf(find({ platforms: ['reddit'] }))).toHaveLength(2);
+
+  // Nobody continued.
+  for (let i = 0; restoreSearch(); i++) expect(i).toBeLessThan(5);
+  expect(found()).toBe(2_500);
+
+  const signal = aSignal('ten_a', { id: 'sig_1', text: 'short', wire, externalId: 'x' });
+  for (let i = 0; leaveSearch(leaving); i++) expect(i).toBeLessThan(3);
+  expect(found()).toBe(0);
+  editSignals([{ signal, now: T0, replacedLength: text.length }]);
+  expect(rowsOf(find({ q: 'short' }))).toHaveLength(1);
+  expect(rowsOf(find({ q: 'zanzibar7' }))).toHaveLength(1);
+  createRunner(db).deleteSignal('ten_a', 'sig_2', T0);
+  expect(pages().includes('zanzibar')).toBe(false);
+  expect(db.prepare('SELECT count(*) FROM signal_search_leaving').pluck().get()).toBe(0);
+  expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
+});
+
 test('treats all classes together as no filter, and does not use the full-text index', () => {
   add({ id: 'sig_1' }, { id: 'sig_2', classification: 'cold' });
   createSignalIndex(db).remove('sig_2');

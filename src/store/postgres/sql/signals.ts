@@ -82,7 +82,7 @@ export function signalsSql(db: Connection): Async<SignalStatements['signals']> {
     // not decoded in SQL, because posts may contain escapes that PostgreSQL rejects.
     selectOutdated: rows(
       db,
-      `SELECT id, profile_id AS "profileId", wire FROM signals
+      `SELECT id, profile_id AS "profileId", wire, length(text) AS "textLength" FROM signals
        WHERE tenant_id = :tenantId AND external_id = :externalId AND platform = :platform AND text <> :text
          AND strpos(wire, '"external_id":' || to_json(:externalId)) > 0`,
     ),
@@ -132,6 +132,10 @@ export function signalsSql(db: Connection): Async<SignalStatements['signals']> {
       const { tenantId, text, wire } = found;
       insertTerms(wordsVector(tenantId, [text, ...searchedFacts(JSON.parse(wire))]), id);
     },
+    // A row of the index is deleted at once, however many words it has.
+    leaveIndexPartly: async () => false,
+    selectStalled: async () => undefined,
+    markStalled: async () => {},
     leaveIndex: run(db, 'DELETE FROM signal_search WHERE seq = (SELECT seq FROM signals WHERE id = ?)'),
     enterIndexAsInserted({ id, tenantId, text, facts }) {
       insertTerms(wordsVector(tenantId, [text, ...facts]), id);

@@ -137,7 +137,8 @@ export function signalReads(db: Database) {
     .pluck();
   const findKnown = runAtOnce(createKnownSignalSearch(answeredAtOnce({ knownSignals: knownSignalsSql(db) })));
   const selectOutdated = db.prepare<Record<string, unknown>[], OutdatedSignal>(
-    `SELECT id, profile_id AS profileId, wire FROM signals INDEXED BY signals_by_external_id
+    `SELECT id, profile_id AS profileId, wire, length(text) AS textLength
+     FROM signals INDEXED BY signals_by_external_id
      WHERE tenant_id = +:tenantId AND json_extract(wire, '$.external_id') = +:shownId AND external_id = +:externalId
        AND platform = :platform AND text <> :text`,
   );

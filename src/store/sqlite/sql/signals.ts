@@ -103,7 +103,8 @@ export function signalsSql(db: Database): SignalStatements['signals'] {
     // For items of feeds, the stored ID differs from the shown one: their edits are other posts of the feed.
     selectOutdated: rows(
       db,
-      `SELECT id, profile_id AS profileId, wire FROM signals INDEXED BY signals_by_external_id
+      `SELECT id, profile_id AS profileId, wire, length(text) AS textLength
+     FROM signals INDEXED BY signals_by_external_id
      WHERE tenant_id = +:tenantId AND json_extract(wire, '$.external_id') = +:externalId AND external_id = +:externalId
        AND platform = :platform AND text <> :text`,
     ),
@@ -146,6 +147,16 @@ export function signalsSql(db: Database): SignalStatements['signals'] {
     remove: run(db, 'DELETE FROM signals WHERE id = ?'),
     enterIndex: index.add,
     leaveIndex: index.remove,
+    leaveIndexPartly: index.removeSome,
+    selectStalled: value(
+      db,
+      'SELECT s.id FROM signal_search_leaving l CROSS JOIN signals s ON s.seq = l.seq WHERE l.is_stalled LIMIT 1',
+    ),
+    markStalled: run(
+      db,
+      `UPDATE signal_search_leaving SET is_stalled = 1
+     WHERE seq = ifnull((SELECT seq FROM signals WHERE id = ?), seq)`,
+    ),
     enterIndexAsInserted: index.addInserted,
   };
 }
