@@ -34,6 +34,7 @@ import {
   type WayIn,
   withEncoding,
 } from './plan-posts.ts';
+import { advancing } from './signal-times.ts';
 
 /** The result of one post. `signals` are JSON texts. */
 export type ObservedResult =
@@ -65,11 +66,12 @@ export async function observePosts(
 }
 
 async function observeInPieces(
-  deps: IntakeDeps,
+  { clock, ...rest }: IntakeDeps,
   tenantId: string,
   posts: readonly ObservedPost[],
   encoding: Encoding | null,
 ): Promise<ObservedResult[]> {
+  const deps = { ...rest, clock: advancing(clock) };
   const results: ObservedResult[][] = [];
   // Commits are sequential: a retried request finds them in the order in which it created them.
   const pieces = piecesOf(posts);

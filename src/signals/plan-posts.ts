@@ -36,6 +36,7 @@ import type { Offer } from './offer.ts';
 import { canonicalUrl, originOf } from './origin.ts';
 import type { Hit } from './phrases.ts';
 import { type CompiledProfile, classify, mayBeWish, type PostReading, readPost, scorePost } from './score.ts';
+import { advancing } from './signal-times.ts';
 import { headlineOf, whereOf, whyOf } from './why.ts';
 
 /** Dependencies of intake. */
@@ -108,11 +109,12 @@ export const EVERY_POST: MatchRule = { profileIds: [], onlyMatching: false };
  * @throws DomainError `UNAVAILABLE` if the posts would wait too long for the encoder; posts from sources wait
  */
 export async function planPosts(
-  deps: IntakeDeps,
+  { clock, ...rest }: IntakeDeps,
   tenantId: string,
   posts: readonly ScopedPost[],
   rule: MatchRule = EVERY_POST,
 ): Promise<PlannedPost[]> {
+  const deps = { ...rest, clock: advancing(clock) };
   const kind = rule.onlyMatching ? 'source' : kindOf(posts);
   return await withEncoding(deps, { owner: tenantId, kind }, async (encoding) => {
     const planned: PlannedPost[][] = [];

@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { defaultProfile } from '../../src/model/icp.ts';
+import type { Signal } from '../../src/model/signal.ts';
 import { type ObservedPost, observedPostSchema, signalSchema } from '../../src/model/signal.ts';
 import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
 import { observePosts } from '../../src/signals/intake.ts';
@@ -262,6 +263,20 @@ test('a long post for many profiles is stored in several commits, and so is its 
   const [edited] = await observe({ ...post, text: `Edit. ${post.text}`.slice(0, 20_000) });
   expect(edited).toMatchObject({ status: 'duplicate', isUpdated: true, signals: { length: 29 } });
   expect(edits).toEqual([2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1]);
+});
+
+test('a batch at one moment has at most 256 signals in a millisecond, which has room for 16,384', async () => {
+  const post = await postForMany(39, 100);
+  await observe(...Array.from({ length: 20 }, (_, i) => ({ ...post, external_id: `x${i}` })));
+  const times = new Map<string, number>();
+  for (const { wire } of await store.listPosts('ten_a', 1_000)) {
+    const { timestamp } = JSON.parse(wire) as Signal;
+    times.set(timestamp, (times.get(timestamp) ?? 0) + 1);
+  }
+  const counts = [...times.values()];
+  expect(counts.reduce((sum, count) => sum + count)).toBe(800);
+  expect(Math.max(...counts)).toBeLessThanOrEqual(256);
+  expect(counts.length).toBeLessThan(10);
 });
 
 test('an edit that shortens long texts is stored in several commits', async () => {
