@@ -1,13 +1,16 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
+import { createFifo } from '../lib/queues.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Problem, Problems } from './problems.ts';
 import { API_VERSION, HSTS, isHttps } from './request-context.ts';
 import { routeOf } from './request-log.ts';
+import { oncePerTurn } from './turns.ts';
 
 interface ErrorDeps {
   problems: Problems;
@@ -87,14 +90,37 @@ interface ClientErrorDeps {
 /** Responds to invalid HTTP that cannot be routed, and closes the connection. */
 type ClientErrorHandler = (error: Error & { code?: string }, socket: Duplex) => void;
 
+const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT';
+/** Closing a connection takes 30 µs or more. */
+const TIMEOUTS_PER_TURN = 10;
+
 /** A handler for Node's `clientError`: malformed HTTP, unknown methods, oversized headers, incomplete requests. */
 export function createClientErrorHandler(deps: ClientErrorDeps): ClientErrorHandler {
-  return (error, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
-      socket.destroy();
-      return;
+  /** Connections whose time is up, with their request if its head arrived. */
+  const late = createFifo<{ socket: Duplex; request: unknown }>();
+
+  const endLate = oncePerTurn(() => {
+    for (let n = 0; n < TIMEOUTS_PER_TURN; n++) {
+      const next = late.shift();
+      if (next === undefined) return;
+      // A request that arrived in the meantime is answered.
+      if (messageOf(next.socket) === next.request) end(next.socket, TIMED_OUT);
     }
-    answer(deps, socket, problemOf(error.code), error.code);
+    endLate();
+  });
+
+  function end(socket: Duplex, code: string | undefined): void {
+    // 408 on a connection that was never used could be taken for the response to its first request.
+    const isUnused = socket instanceof Socket && socket.bytesRead === 0;
+    if (code === 'ECONNRESET' || !socket.writable || isUnused || isAnswering(socket)) socket.destroy();
+    else answer(deps, socket, problemOf(code), code);
+  }
+
+  return ({ code }, socket) => {
+    if (code !== TIMED_OUT) return end(socket, code);
+    // Node checks all connections at once: thousands that were opened together blocked the process for 0.3 s.
+    late.push({ socket, request: messageOf(socket) });
+    endLate();
   };
 }
 
@@ -122,7 +148,7 @@ function problemOf(code: string | undefined): Problem {
       return { code: 'INVALID_REQUEST', status: 431, detail: 'The headers are larger than 16 KiB.' };
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return { code: 'PAYLOAD_TOO_LARGE', detail: 'The chunk extensions are larger than 16 KiB.' };
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
+    case TIMED_OUT:
       return { code: 'INVALID_REQUEST', status: 408, detail: 'The request did not arrive in time.' };
     case 'HPE_INVALID_METHOD':
       return { code: 'INVALID_REQUEST', detail: 'The method is not a known HTTP method.' };
@@ -162,6 +188,11 @@ function answer(
 
 /** Whether a response to an earlier request on this connection is in progress; a second one would corrupt it. */
 function isAnswering(socket: Duplex): boolean {
-  const current: unknown = Reflect.get(socket, '_httpMessage');
+  const current = messageOf(socket);
   return typeof current === 'object' && current !== null && Reflect.get(current, '_headerSent') === true;
+}
+
+/** The response in progress on a connection. */
+function messageOf(socket: Duplex): unknown {
+  return Reflect.get(socket, '_httpMessage');
 }

@@ -3,19 +3,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { createFifo } from '../lib/queues.ts';
 import { type ChunkPosition, START_OF_CHUNKS, walkChunks } from './chunked-body.ts';
-
-/** Returns a function that requests one call of `run`, at the end of the current turn of the event loop. */
-function oncePerTurn(run: () => void): () => void {
-  let isRequested = false;
-  return () => {
-    if (isRequested) return;
-    isRequested = true;
-    setImmediate(() => {
-      isRequested = false;
-      run();
-    });
-  };
-}
+import { oncePerTurn } from './turns.ts';
 
 /** The requests of each connection that wait for the previous one on it. */
 export interface Pipelines {

@@ -3,6 +3,19 @@ import type { Clock } from '../lib/clock.ts';
 import { createFifo } from '../lib/queues.ts';
 import { type LoadGate, overloaded } from './load.ts';
 
+/** Returns a function that requests one call of `run`, at the end of the current turn of the event loop. */
+export function oncePerTurn(run: () => void): () => void {
+  let isRequested = false;
+  return () => {
+    if (isRequested) return;
+    isRequested = true;
+    setImmediate(() => {
+      isRequested = false;
+      run();
+    });
+  };
+}
+
 /** The weight of one turn in the moving average. */
 const SHARE = 0.05;
 /** A longer turn, such as after the process was suspended, says little about the following ones. */

@@ -78,6 +78,39 @@ test('connections over the limit are closed until others end', async () => {
   expect(await health()).toBe(200);
 });
 
+test('connections whose time is up together are closed in turns', async () => {
+  const crowded = await buildTestApp({
+    connections: { ...LIMITS, most: 1_000, silentMs: 60_000, checkEveryMs: 1_500 },
+  });
+  await crowded.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = crowded.app.server.address() as AddressInfo;
+  const answers = Array.from({ length: 400 }, async (_, n) => {
+    const socket = connect(port, '127.0.0.1');
+    sockets.push(socket);
+    let said = '';
+    socket.on('data', (bytes) => (said += bytes.toString()));
+    if (n % 2 === 0) socket.write('GET / HT');
+    await once(socket, 'close');
+    return said;
+  });
+  let ended = 0;
+  for (const answer of answers) void answer.then(() => ended++);
+  const count = () => crowded.logLines.filter((line) => line.includes('unroutable')).length;
+  let most = 0;
+  for (let before = 0; ended < 400; ) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const now = count();
+    most = Math.max(most, now - before);
+    before = now;
+    if (now >= 200) crowded.clock.advance(2_000);
+  }
+  const said = await Promise.all(answers);
+  expect(said.filter((text) => text.startsWith('HTTP/1.1 408'))).toHaveLength(200);
+  expect(said.filter((text) => text === '')).toHaveLength(200); // never used
+  expect(most).toBeLessThanOrEqual(10);
+  await crowded.app.close();
+});
+
 const isLinux = process.platform === 'linux';
 
 test.runIf(isLinux)('a thousand connections at once are accepted without a retry', async () => {
