@@ -38,12 +38,12 @@ test('an event to very many endpoints has lists of deliveries for commits of the
     () => `dlv_${made++}`,
     signal,
   );
-  expect(routed.deliveries.length).toBe(2_000);
+  expect(routed.deliveries.length).toBe(1_000);
   expect(
     routed.rests?.map((rest) =>
       rest.map(({ deliveries, ...like }) => ({ ...like, ids: JSON.parse(deliveries).length })),
     ),
-  ).toEqual([2_000, 2_000, 1_000].map((ids) => [{ body, status: 'pending', ids }]));
+  ).toEqual([2_000, 2_000, 2_000, 1_000].map((ids) => [{ body, status: 'pending', ids }]));
   const all = [
     ...routed.deliveries.flatMap(({ id, endpointId }) => [id, endpointId]),
     ...(routed.rests ?? []).flatMap((rest) => rest.flatMap(({ deliveries }) => JSON.parse(deliveries))),
@@ -52,7 +52,7 @@ test('an event to very many endpoints has lists of deliveries for commits of the
   const few = fanOut(
     event,
     () => ({ body }),
-    endpoints.slice(0, 2_000),
+    endpoints.slice(0, 1_000),
     () => 'dlv_1',
     signal,
   );
