@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { latestVersion } from '../../src/store/sqlite/migrate.ts';
@@ -40,4 +41,19 @@ test('copies the database before a migration, and removes the copy of the previo
   copy.close();
   expect(existsSync(before(folder.file, 3))).toBe(false);
   expect(copiesIn(folder.path)).toHaveLength(1);
+});
+
+test('removes what a killed migration has left of its copy, but not that of one that runs', async () => {
+  const folder = aFolder();
+  anOlderDatabase(folder.file);
+  const { pid: gone = 0 } = spawnSync(process.execPath, ['--version']);
+  const draft = (pid: number) => `${before(folder.file, LATEST - 1)}.${pid}`;
+  for (const path of [draft(gone), `${draft(gone)}-journal`, draft(process.ppid)])
+    writeFileSync(path, 'incomplete');
+  await (await folder.open()).store.close();
+  expect(
+    copiesIn(folder.path)
+      .map((name) => join(folder.path, name))
+      .sort(),
+  ).toEqual([before(folder.file, LATEST - 1), draft(process.ppid)]);
 });

@@ -99,6 +99,7 @@ export function refuseDamage(db: Database, file: string): void {
 export async function snapshotBeforeMigration(db: Database): Promise<void> {
   const from = schemaVersion(db);
   if (db.memory || from === 0 || from >= latestVersion()) return;
+  removeAbandoned(db.name);
   const { databaseBytes, walBytes, freeBytes } = fileSizes(db.name);
   const needed = databaseBytes + walBytes;
   if (freeBytes < needed) throw noRoom(db.name, needed, freeBytes);
@@ -111,6 +112,24 @@ export async function snapshotBeforeMigration(db: Database): Promise<void> {
 }
 
 const SNAPSHOT = /\.before-\d{3}$/;
+const DRAFT = /\.before-\d{3}\.(\d+)$/;
+
+/** Copies that a killed process has left incomplete: each is as large as the database. */
+function removeAbandoned(file: string): void {
+  for (const name of readdirSync(dirname(file))) {
+    const pid = name.startsWith(`${basename(file)}.`) ? DRAFT.exec(name)?.[1] : undefined;
+    if (pid !== undefined && !isRunning(Number(pid))) removeDatabase(join(dirname(file), name));
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
 
 function removeOthers(file: string, kept: string): void {
   for (const name of readdirSync(dirname(file))) {
