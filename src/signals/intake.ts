@@ -36,7 +36,7 @@ import {
 } from './plan-posts.ts';
 import { advancing } from './signal-times.ts';
 
-/** The result of one post. `signals` are JSON texts. */
+/** The result of one post. `signals` are JSON texts; in a batch, there are only their IDs. */
 export type ObservedResult =
   | {
       status: 'created' | 'duplicate';
@@ -131,7 +131,11 @@ async function storeInTurn(
   const committed: CommittedSignal[] = [];
   const all = planned.flatMap(({ signals }) =>
     signals.map(
-      (signal, i): NewSignal => (i === signals.length - 1 ? { ...signal, asksForOutdated: true } : signal),
+      (signal, i): NewSignal => ({
+        ...signal,
+        ...(i === signals.length - 1 && { asksForOutdated: true }),
+        ...(via === 'batch' && { omitsWire: true }),
+      }),
     ),
   );
   for (const signals of inCommits(all)) {
@@ -157,7 +161,7 @@ async function storeInTurn(
     for (const { id, wire } of edits) wires.set(id, wire);
     return {
       status: own.some(({ status }) => status === 'created') ? 'created' : 'duplicate',
-      signals: [...wires.values()],
+      signals: via === 'batch' ? [] : [...wires.values()],
       signalIds: [...wires.keys()],
       isUpdated: edits.length > 0,
     };

@@ -40,9 +40,17 @@ export interface NewSignal {
    * otherwise a thousand signals would each get a list of a thousand.
    */
   asksForOutdated?: true;
+  /**
+   * Whether the result's `wire` is empty. A keyed request stores its results so far in one text, with each commit: those of a batch
+   * of 500 posts with a hundred signals each would be 50 MB with it.
+   */
+  omitsWire?: true;
 }
 
-/** Result for a {@link NewSignal}: stored, or a duplicate (`id` and `wire` are then those of the existing signal). */
+/**
+ * Result for a {@link NewSignal}: stored, or a duplicate (`id` and `wire` are then those of the existing signal). `wire` is empty if
+ * the signal omits it.
+ */
 export interface CommittedSignal {
   status: 'created' | 'duplicate';
   id: string;

@@ -279,6 +279,24 @@ test('a batch at one moment has at most 256 signals in a millisecond, which has 
   expect(counts.length).toBeLessThan(10);
 });
 
+test('the results of a batch, which a keyed request stores with each commit, do not contain its signals', async () => {
+  const kept: number[] = [];
+  const { commitSignals } = store;
+  store.commitSignals = async (signals) => {
+    const stored = await commitSignals(signals);
+    kept.push(...stored.map(({ wire }) => wire.length));
+    return stored;
+  };
+  const post = await postForMany(2, 100);
+  const [first] = await observe(post, { ...post, external_id: 'x2' });
+  expect(first).toMatchObject({
+    signals: [],
+    signalIds: [expect.any(String), expect.any(String), expect.any(String)],
+  });
+  expect(kept).toEqual([0, 0, 0, 0, 0, 0]);
+  expect(await observe(post)).toMatchObject([{ status: 'duplicate', signals: { length: 3 } }]);
+});
+
 test('an edit that shortens long texts is stored in several commits', async () => {
   const post = await postForMany(29, 2_000);
   await observe(post);

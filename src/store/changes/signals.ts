@@ -78,7 +78,8 @@ export function signalChanges(ask: Asks<SignalStatements>, write: SignalWriter) 
         const committed = yield* write(signal);
         const outdated = signal.asksForOutdated ? yield* edits.outdatedBy(signal) : [];
         const wire = committed.status === 'created' ? yield* adopt(signal) : committed.wire;
-        all.push({ ...committed, wire, ...(outdated.length > 0 && { outdated }) });
+        const shown = signal.omitsWire ? '' : wire;
+        all.push({ ...committed, wire: shown, ...(outdated.length > 0 && { outdated }) });
       }
       return all;
     },
@@ -139,7 +140,8 @@ export function createSignalWriter(ask: Asks<SignalStatements>, findKnown: FindK
   const insertRouted = createEventWriter(ask);
 
   return function* (signal) {
-    const { events, personKeys, nearKeys: _keys, company, asksForOutdated: _asks, ...columns } = signal;
+    const { events, personKeys, company, ...rest } = signal;
+    const { nearKeys: _keys, asksForOutdated: _asks, omitsWire: _omits, ...columns } = rest;
     // Checked in the transaction that stores it, including earlier ones of the same change: no duplicate can be missed.
     const known = yield* findKnown(signal);
     if (known !== null) {
