@@ -86,6 +86,10 @@ test('finds the feed to which a web page links', () => {
   );
   expect(find('<link rel="alternate" hreflang="de" href="/de">')).toBeNull();
   expect(feedLinkIn('<rss><channel/></rss>', 'https://a.example.com/')).toBeNull();
+  const relative = '<link rel="alternate" type="application/rss+xml" href="feed.xml">';
+  expect(find(`<base target="_top" href="/news/">${relative}`)).toBe('https://a.example.com/news/feed.xml');
+  expect(find(`${relative}<base href='https://b.example.com'>`)).toBe('https://b.example.com/feed.xml');
+  expect(find(`<base href="file:///etc/">${relative}`)).toBeNull();
 });
 
 test('reads a feed found on a page, remembers it, and requests it with its validators', async () => {

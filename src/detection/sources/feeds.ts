@@ -321,17 +321,17 @@ const HEAD_CHARS = 200_000;
 const FEED_TYPES = /^(application\/(rss|atom|rdf)\+xml|application\/feed\+json)$/i;
 /** Stops at the next tag: scanning past it from each of ten thousand tags would take half a second. */
 const LINK = /<link\b[^<>]{0,4096}>/gi;
+const BASE = /<base\b[^<>]{0,4096}>/i;
 const ATTRIBUTE = /([a-z-]{1,20})\s*=\s*(?:"([^"]{0,2048})"|'([^']{0,2048})'|([^\s"'>]{1,2048}))/gi;
 
 /** The first feed that a web page links to; null if there is none or it is not a web page. */
-export function feedLinkIn(html: string, base: string): string | null {
+export function feedLinkIn(html: string, address: string): string | null {
   const head = html.slice(0, HEAD_CHARS);
   if (!/^\s*(?:<!--[\s\S]{0,2000}?-->\s*)?<(?:!doctype html|html|head)\b/i.test(head)) return null;
+  const [baseTag = ''] = BASE.exec(head) ?? [];
+  const base = URL.parse(attributesOf(baseTag).get('href')?.trim() ?? '', address)?.href ?? address;
   for (const [tag] of head.matchAll(LINK)) {
-    const attributes = new Map<string, string>();
-    for (const [, name = '', double, single, bare] of tag.matchAll(ATTRIBUTE)) {
-      attributes.set(name.toLowerCase(), decodeEntities(double ?? single ?? bare ?? ''));
-    }
+    const attributes = attributesOf(tag);
     const rel = (attributes.get('rel') ?? '').toLowerCase().split(/\s+/);
     const type = (attributes.get('type') ?? '').split(';')[0]?.trim() ?? '';
     const href = attributes.get('href')?.trim() ?? '';
@@ -340,6 +340,14 @@ export function feedLinkIn(html: string, base: string): string | null {
     if (url !== null && /^https?:$/.test(url.protocol)) return url.href;
   }
   return null;
+}
+
+function attributesOf(tag: string): Map<string, string> {
+  const attributes = new Map<string, string>();
+  for (const [, name = '', double, single, bare] of tag.matchAll(ATTRIBUTE)) {
+    attributes.set(name.toLowerCase(), decodeEntities(double ?? single ?? bare ?? ''));
+  }
+  return attributes;
 }
 
 /** Sites with a display name, whichever of their subdomains a post is on. */
