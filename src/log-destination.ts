@@ -1,9 +1,11 @@
 import { writeSync } from 'node:fs';
 import { type DestinationStream, pino } from 'pino';
-import type { Clock, Timer } from './lib/clock.ts';
+import { type Clock, type Timer, toIso } from './lib/clock.ts';
 
 const GATHERED_CHARS = 16_000;
 const LONGEST_WAIT_MS = 200;
+/** Maximum length of the lines that wait for a reader of stdout that is stuck; further ones are dropped. */
+const MAX_WAITING_CHARS = 8 * 1024 * 1024;
 
 /** The stream that pino writes to; it is flushed before the process ends. */
 export interface LogDestination extends DestinationStream {
@@ -17,8 +19,9 @@ export interface LogDestination extends DestinationStream {
  */
 export function createLogDestination(clock: Clock): LogDestination {
   // Without a minimum length, a flush would not wait for a write in progress.
-  const stdout = pino.destination({ fd: 1, sync: false, minLength: 1 });
+  const stdout = pino.destination({ fd: 1, sync: false, minLength: 1, maxLength: MAX_WAITING_CHARS });
   let lines = '';
+  let dropped = 0;
   let timer: Timer | null = null;
 
   const pass = () => {
@@ -29,6 +32,20 @@ export function createLogDestination(clock: Clock): LogDestination {
     lines = '';
     stdout.write(gathered);
   };
+  stdout.on('drop', (text: string) => {
+    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) dropped++;
+  });
+  stdout.on('drain', () => {
+    if (dropped === 0) return;
+    const line = {
+      level: 40,
+      time: toIso(clock.now()),
+      dropped,
+      msg: 'log lines were dropped: stdout was not read',
+    };
+    dropped = 0;
+    stdout.write(`${JSON.stringify(line)}\n`);
+  });
   // However the process ends, its last log lines explain why. An asynchronous write would not be completed.
   process.once('exit', () => {
     attempt(() => stdout.flushSync());

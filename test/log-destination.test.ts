@@ -45,3 +45,29 @@ test('a line does not wait for others', async () => {
   child.kill('SIGKILL');
   expect(String(chunk)).toBe('alone\n');
 });
+
+test('lines that nobody reads do not accumulate, and their number is logged later', async () => {
+  const script = `
+    import { stderr } from 'node:process';
+    const write = (n) => {
+      for (let i = 0; i < 10_000; i++) log.write('x'.repeat(99) + '\\n');
+      if (n < 40) setImmediate(write, n + 1);
+      else stderr.write('written');
+    };
+    write(1);
+    setTimeout(() => {}, 10_000);
+  `;
+  const child = spawn(process.execPath, [...ARGS, HEAD + script]);
+  await once(child.stderr, 'data');
+  const [chunks, note] = [[] as Buffer[], Promise.withResolvers<{ dropped: number }>()];
+  child.stdout.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    const line = /\{.*\}/.exec(chunk.toString())?.[0];
+    if (line !== undefined) note.resolve(JSON.parse(line));
+  });
+  const { dropped } = await note.promise;
+  child.kill('SIGKILL');
+  const written = Buffer.concat(chunks).toString().match(/x\n/g)?.length ?? 0;
+  expect(written + dropped).toBe(400_000);
+  expect(written).toBeLessThan(100_000);
+});
