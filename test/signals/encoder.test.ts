@@ -138,6 +138,22 @@ test('work that would wait too long is immediately UNAVAILABLE, with the time to
   await own.close();
 });
 
+test('what is wrong is reported once, and not part of the error that clients get', async () => {
+  const faults: string[] = [];
+  const own = createEncoder({ threads: 1, onFault: (reason) => faults.push(reason) });
+  const unreadable = [null] as unknown as string[];
+  for (let i = 0; i < 2; i++) {
+    const error = await own.encode(unreadable).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'UNAVAILABLE',
+      message: 'The sentence encoder failed. Nothing was stored; try again shortly.',
+      cause: { message: faults[0] },
+    });
+  }
+  expect(faults).toEqual([expect.stringMatching(/./)]);
+  await own.close();
+});
+
 test('work waiting at shutdown is UNAVAILABLE', async () => {
   const own = createEncoder();
   const asked = ['one', 'two', 'three', 'four'].map((text) => own.encode([text]));

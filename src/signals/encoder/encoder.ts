@@ -116,8 +116,11 @@ function threadsFor(cores: number): number {
 export function createEncoder({
   clock = systemClock,
   threads: most = threadsFor(availableParallelism()),
+  onFault,
 }: {
   clock?: Pick<Clock, 'monotonic'>;
+  /** Receives what is wrong, once until a text is encoded again. */
+  onFault?: (reason: string) => void;
   threads?: number;
 } = {}): Encoder {
   const queue = createEncoderQueue<PendingText>(clock.monotonic);
@@ -128,6 +131,14 @@ export function createEncoder({
   const kept = new LRUCache<string, Promise<Encoded>>({ max: MAX_KEPT });
   let lastId = 0;
 
+  let lastFault = '';
+
+  /** Once until it works again, not for each text. */
+  function noteFault(reason: string): void {
+    if (reason !== lastFault) onFault?.(reason);
+    lastFault = reason;
+  }
+
   function settle(thread: EncoderThread, answer: EncodeAnswer): void {
     const text = thread.pending.get(answer.id);
     if (text === undefined) return;
@@ -135,8 +146,13 @@ export function createEncoder({
     queue.finish();
     fill();
     if (thread.pending.size === 0) thread.worker.unref();
-    if ('encoded' in answer) text.resolve(answer.encoded);
-    else text.reject(broken(answer.error));
+    if ('encoded' in answer) {
+      lastFault = '';
+      text.resolve(answer.encoded);
+    } else {
+      noteFault(answer.error);
+      text.reject(broken(answer.error));
+    }
   }
 
   /** Rejects the texts of a thread that ended, and all waiting texts if it was the last thread. */
@@ -270,8 +286,15 @@ function tooMany(excessMs: number): DomainError {
 }
 
 function broken(reason: string): DomainError {
-  const detail = `The sentence encoder failed (${reason}); the post was not stored.`;
-  return new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: BROKEN_RETRY_SECONDS });
+  const error = new DomainError(
+    'UNAVAILABLE',
+    'The sentence encoder failed. Nothing was stored; try again shortly.',
+    {
+      retryAfterSeconds: BROKEN_RETRY_SECONDS,
+    },
+  );
+  error.cause = new Error(reason); // for the log: it names files of the server
+  return error;
 }
 
 /**
@@ -287,15 +310,20 @@ export async function openEncoder(
     return null;
   }
   const missing = whyNoEncoder();
-  const encoder = createEncoder();
+  let isOpen = false;
+  const encoder = createEncoder({
+    onFault: (reason) => isOpen && log.warn(`the sentence encoder failed, posts get 503: ${reason}`),
+  });
   try {
     if (missing !== null) throw new Error(missing);
     for (const read of [knownNeeds, knownWording]) read(); // throws if they are incomplete
     await encoder.encode(['ready']);
+    isOpen = true;
     return encoder;
   } catch (error) {
     await encoder.close();
-    const reason = error instanceof Error ? error.message : String(error);
+    const cause = error instanceof DomainError ? error.cause : error;
+    const reason = cause instanceof Error ? cause.message : String(cause);
     log.warn(`no sentence encoder, signals are scored by words alone: ${reason}`);
     return null;
   }
