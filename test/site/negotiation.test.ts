@@ -123,3 +123,11 @@ test('the higher of two explicit weights wins, in either order', () => {
     }),
   );
 });
+
+test('headers that are too long to parse cheaply are disregarded', async () => {
+  const accept = `${'a/b;q=0.1,'.repeat(200)}text/markdown`;
+  const coding = `${'x;q=0.1,'.repeat(125)}gzip`;
+  const answer = await t.app.inject({ url: '/', headers: { accept, 'accept-encoding': coding } });
+  expect(answer.headers['content-type']).toBe(HTML);
+  expect(answer.headers['content-encoding']).toBeUndefined();
+});
