@@ -85,13 +85,19 @@ export function createLoadGate({
   let inFlight = 0;
   let bytesInFlight = 0;
 
+  /**
+   * Whether another request gives its owner at least an equal share of those in progress. Owners with less did not
+   * cause the wait: refusing them would not shorten it, and one tenant's flood would get others refused.
+   */
+  const isAtShare = (own: number) => (own + 1) * byOwner.size >= inFlight;
+
   function look({ owner, bytes }: RequestCost): Refusal | null {
     const own = byOwner.get(owner) ?? { requests: 0, bytes: 0 };
     if (own.requests >= limits.most / 2 || inFlight >= limits.most) return soon('requests', 1_000);
     if (own.bytes + bytes > limits.mostBytes / 2 || bytesInFlight + bytes > limits.mostBytes)
       return soon('bodies', 1_000);
     const turnMs = turns.reduce((most, waitMs) => Math.max(most, waitMs()), 0);
-    if (turnMs > limits.mostWaitMs) return soon('turns', turnMs);
+    if (turnMs > limits.mostWaitMs && isAtShare(own.requests)) return soon('turns', turnMs);
     const storeMs = store.waitMs(owner);
     if (storeMs > limits.mostWaitMs) return soon('storage', storeMs);
     return memory() > limits.mostMemory ? soon('memory', LONG_RETRY_SECONDS * 1_000) : null;

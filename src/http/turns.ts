@@ -1,6 +1,6 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
-import { createFifo } from '../lib/queues.ts';
+import { createFairQueue } from '../lib/queues.ts';
 import { type LoadGate, overloaded } from './load.ts';
 
 /** Returns a function that requests one call of `run`, at the end of the current turn of the event loop. */
@@ -30,8 +30,16 @@ interface QueuedRequest {
   go(error?: Error): void;
 }
 
+interface TurnDeps {
+  clock: Clock;
+  load: LoadGate;
+  /** The tenant of a request. */
+  ownerOf(request: FastifyRequest): string;
+}
+
 /**
- * Starts at most one handler per event-loop turn, in order of arrival. Node reads all sockets that are ready in one
+ * Starts at most one handler per event-loop turn: tenants take turns, and each tenant's requests are handled in order
+ * of arrival, so that a tenant's flood delays its own requests. Node reads all sockets that are ready in one
  * turn, and would process all their requests before it polls again: a request that arrives just after the poll waits
  * for two such rounds. The slowest tenth of the requests of eight concurrent callers took twice as long as the rest,
  * and a liveness check waited for a round of pages, where it now waits for one page.
@@ -40,8 +48,8 @@ interface QueuedRequest {
  * longer once refused callers retry at once: of 512 requests admitted together, the last waited 9 s. Therefore a
  * request whose turn comes too late is refused as well. A read whose client has disconnected is not handled at all.
  */
-export function addOneATurn(app: FastifyInstance, { clock, load }: { clock: Clock; load: LoadGate }): void {
-  const waiting = createFifo<QueuedRequest>();
+export function addOneATurn(app: FastifyInstance, { clock, load, ownerOf }: TurnDeps): void {
+  const waiting = createFairQueue<QueuedRequest>();
   let scheduled = false;
   let turnMs = 0;
 
@@ -59,9 +67,9 @@ export function addOneATurn(app: FastifyInstance, { clock, load }: { clock: Cloc
     });
   }
 
-  /** Refusing is cheap: all overdue requests are refused at once. */
+  /** Refusing is cheap: it does not take a turn. */
   function nextInTime(now: number): QueuedRequest | undefined {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    for (let next = waiting.next(); next !== undefined; next = waiting.next()) {
       if (next.isAbandoned()) continue;
       if (now - next.since <= LONGEST_WAIT_MS) return next;
       next.go(overloaded(load.refuse('turns', waitMs())));
@@ -71,9 +79,9 @@ export function addOneATurn(app: FastifyInstance, { clock, load }: { clock: Cloc
 
   const waitMs = () => waiting.size * turnMs;
   load.watchTurns(waitMs);
-  app.addHook('preHandler', ({ method }, reply, done) => {
-    const reads = method === 'GET' || method === 'HEAD';
-    waiting.push({
+  app.addHook('preHandler', (request, reply, done) => {
+    const reads = request.method === 'GET' || request.method === 'HEAD';
+    waiting.push(ownerOf(request), {
       since: clock.monotonic(),
       isAbandoned: () => reads && reply.raw.destroyed,
       go: done,

@@ -62,8 +62,9 @@ export async function mcp(app: FastifyInstance, deps: McpDeps): Promise<void> {
         ? createAccessTokens({ ...deps, readDocument })
         : null,
   });
-  addShedding(app, { load: deps.load, ownerOf: (request) => request.caller?.tenant.id ?? '' });
-  addOneATurn(app, deps);
+  const ownerOf = ({ caller }: FastifyRequest) => caller?.tenant.id ?? '';
+  addShedding(app, { load: deps.load, ownerOf });
+  addOneATurn(app, { ...deps, ownerOf });
   recordActors(app, deps.store, ({ caller }) =>
     caller === null ? null : { tenantId: caller.tenant.id, actor: caller.key.id },
   );

@@ -1,4 +1,7 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import Fastify from 'fastify';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { addJsonBody } from '../../src/http/json-body.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 
 let t: TestApp;
@@ -81,6 +84,33 @@ test.each([
   }
   const answer = await post(list, undefined, '/v1/signals/batch');
   expect(answer.json()).toMatchObject({ status: 400, detail: expect.stringContaining('50000 values') });
+});
+
+test('large bodies that arrive together are not parsed in one turn of the event loop, and small ones do not wait', async () => {
+  const app = Fastify();
+  onTestFinished(() => app.close());
+  addJsonBody(app);
+  const parsed: { turn: number; isLarge: boolean }[] = [];
+  let turn = 0;
+  app.post<{ Body: string[] }>('/', async ({ body }) => {
+    parsed.push({ turn, isLarge: body.length > 1 });
+    return {};
+  });
+  await app.ready();
+  const send = (body: string[]) =>
+    app.inject({
+      ...{ method: 'POST', url: '/', headers: { 'content-type': 'application/json' } },
+      payload: JSON.stringify(body).replaceAll('"a"', '"\\u0061"'),
+    });
+  const all = [...Array.from({ length: 100 }, () => send(Array(20_000).fill('a'))), send(['a'])];
+  while (parsed.length < 101) {
+    turn++;
+    await nextTurn();
+  }
+  await Promise.all(all);
+  const first = parsed[0]?.turn ?? 0;
+  expect(parsed.filter((each) => each.turn === first).length).toBeLessThan(50);
+  expect(parsed.findIndex(({ isLarge }) => !isLarge)).toBeLessThan(50);
 });
 
 async function cpuMsOfAnswer(ask: () => Promise<{ statusCode: number }>): Promise<number> {

@@ -49,7 +49,16 @@ test('an owner who would wait too long for a commit is rejected with the wait; o
   expect(asks('quiet')).toBeNull();
 });
 
-test('long event loop turns reject everyone, and memory is checked periodically', () => {
+test('a long queue of turns rejects those with an equal share of the requests or more, not others', () => {
+  const { signs, asks } = setUp();
+  expect([asks('flood'), asks('flood'), asks('flood'), asks('flood')]).toEqual([null, null, null, null]);
+  signs.turnMs = 3_001;
+  expect([asks('flood'), asks('neighbour'), asks('flood'), asks('neighbour'), asks('neighbour')]).toEqual([
+    ...['turns', null, 'turns', null, 'turns'],
+  ]);
+});
+
+test('long event loop turns reject callers, and memory is checked periodically', () => {
   const { clock, signs, asks } = setUp();
   expect(asks('a')).toBeNull();
   signs.turnMs = 3_001;

@@ -7,6 +7,7 @@ import { DomainError } from '../../src/model/errors.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
 const idleGate = (): LoadGate => createLoadGate({ clock: systemClock, store: { waitMs: () => 0 } });
+const ownerOf = () => 'one';
 
 test('concurrent requests are handled in order, each in its own turn', async () => {
   const app = Fastify();
@@ -19,7 +20,7 @@ test('concurrent requests are handled in order, each in its own turn', async () 
   };
   setImmediate(count);
   const handled: { id: string; turn: number }[] = [];
-  addOneATurn(app, { clock: systemClock, load: idleGate() });
+  addOneATurn(app, { clock: systemClock, load: idleGate(), ownerOf });
   app.get<{ Params: { id: string } }>('/:id', async ({ params }) => {
     handled.push({ id: params.id, turn });
     return {};
@@ -37,7 +38,7 @@ test('concurrent requests are handled in order, each in its own turn', async () 
 test('a failing handler does not block others', async () => {
   const app = Fastify();
   onTestFinished(() => app.close());
-  addOneATurn(app, { clock: systemClock, load: idleGate() });
+  addOneATurn(app, { clock: systemClock, load: idleGate(), ownerOf });
   app.get<{ Params: { id: string } }>('/:id', ({ params }) => {
     if (params.id === '1') throw new Error('fails');
     return {};
@@ -51,7 +52,7 @@ test('a request that waited too long for its turn is rejected, and those in time
   onTestFinished(() => app.close());
   const clock = createManualClock();
   const load = createLoadGate({ clock, store: { waitMs: () => 0 } });
-  addOneATurn(app, { clock, load });
+  addOneATurn(app, { clock, load, ownerOf });
   const handled: string[] = [];
   app.get<{ Params: { id: string } }>('/:id', async ({ params }) => {
     handled.push(params.id);
@@ -82,7 +83,7 @@ test('a read whose client has disconnected before its turn is not handled, but a
     if (request.url === '/gone') reply.raw.destroy();
     done();
   });
-  addOneATurn(app, { clock: systemClock, load: idleGate() });
+  addOneATurn(app, { clock: systemClock, load: idleGate(), ownerOf });
   const handled: string[] = [];
   app.all<{ Params: { id: string } }>('/:id', async ({ method, params }) => {
     handled.push(`${method} ${params.id}`);
@@ -91,4 +92,23 @@ test('a read whose client has disconnected before its turn is not handled, but a
   const cut = (method: 'GET' | 'POST') => app.inject({ method, url: '/gone' }).catch(() => null);
   await Promise.all([cut('GET'), cut('POST'), app.inject('/there')]);
   expect(handled).toEqual(['POST gone', 'GET there']);
+});
+
+test('tenants take turns: a flood of one does not delay the request of another', async () => {
+  const app = Fastify();
+  onTestFinished(() => app.close());
+  const handled: string[] = [];
+  addOneATurn(app, {
+    ...{ clock: systemClock, load: idleGate() },
+    ownerOf: ({ url }) => url.charAt(1),
+  });
+  app.get<{ Params: { id: string } }>('/:id', async ({ params }) => {
+    handled.push(params.id);
+    return {};
+  });
+  await app.ready();
+  await Promise.all(['a1', 'a2', 'a3', 'a4', 'b1', 'b2'].map((id) => app.inject(`/${id}`)));
+  expect(handled.indexOf('b1')).toBeLessThan(handled.indexOf('a3'));
+  expect(handled.indexOf('b2')).toBeLessThan(handled.indexOf('a4'));
+  expect(handled.filter((id) => id.startsWith('a'))).toEqual(['a1', 'a2', 'a3', 'a4']);
 });
