@@ -9,6 +9,8 @@ import { oncePerTurn } from './turns.ts';
 export interface Pipelines {
   /** Whether requests of the connection are waiting. */
   isBehind(socket: Socket): boolean;
+  /** Whether a request of the connection is in progress. */
+  isBusy(socket: Socket): boolean;
   /** Calls `go` once none is waiting any longer, unless the connection is closed before. */
   onceCaughtUp(socket: Socket, go: () => void): void;
 }
@@ -78,6 +80,7 @@ export function handleInOrder(server: Server): Pipelines {
   });
   return {
     isBehind: (socket) => (lines.get(socket)?.starts.length ?? 0) > 0,
+    isBusy: (socket) => lines.has(socket),
     onceCaughtUp(socket, go) {
       const line = lines.get(socket);
       if (line !== undefined) line.caughtUp = go;
@@ -116,7 +119,8 @@ interface ConnectionReader {
  * Data of bodies is parsed as it arrives: that takes no longer. In slices, bodies of requests that had been refused
  * already were read so slowly that 1,500 clients, by sending and disconnecting, kept 1 GB in use for a minute. Small
  * chunks do take longer, and come last: when 5,000 connections each began with a slice of them, other requests waited
- * for 3 s, and those with a body for 8 s.
+ * for 3 s, and those with a body for 8 s. Nor are they parsed once their request has been answered: clients that sent
+ * 120 MB in chunks of one byte, without an account, kept a core busy for a minute.
  *
  * Node parses in native code until a `data` listener is added to the socket; from then on, the listeners that it left
  * on the socket receive the bytes. This costs about 5 µs per request.
@@ -193,8 +197,9 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
         pause();
         return pipelines.onceCaughtUp(socket, () => enqueue(false));
       }
-      const { length } = message.nextSlice(first);
+      const { length, isCheap } = message.nextSlice(first);
       const isAll = length === first.length;
+      if (!isAll && !isCheap && message.isInChunks() && !pipelines.isBusy(socket)) return discard();
       const slice = isAll ? first : first.subarray(0, length);
       first = isAll ? further.shift() : first.subarray(length);
       if (isPaused) socket.resume(); // so that a later pause is known to be HTTP's own
@@ -207,6 +212,17 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
       if (!isHeldBack) enqueue(false);
     },
   };
+
+  /**
+   * The request has been answered: the rest of its body is received, so that the client gets the response, but not
+   * parsed, and the connection is closed.
+   */
+  function discard(): void {
+    socket.end();
+    finish();
+    isPaused = false;
+    socket.resume();
+  }
 
   /** Queues the next slice; `isFirst`: since the socket was drained. */
   function enqueue(isFirst: boolean): void {
@@ -308,6 +324,8 @@ function createMessage(parser: unknown) {
       if (length === 0) return { length: Math.min(SLICE_BYTES, bytes.length), isCheap: false };
       return { length, isCheap: length >= CHEAP_CHUNK_BYTES * chunks };
     },
+    /** Whether a body in chunks is being read. */
+    isInChunks: () => position !== null,
     /** Follows what was parsed. */
     parsed(slice: Buffer): void {
       const incoming = typeof parser === 'object' && parser !== null ? Reflect.get(parser, 'incoming') : null;

@@ -332,3 +332,35 @@ test('connections that end together with incomplete requests are handled in turn
   await all;
   expect(most).toBeLessThan(20);
 });
+
+test('after the response, the rest of a body in small chunks is not parsed, and the connection is closed', async () => {
+  let parsed = 0;
+  const server = await listen((request, response) => {
+    request.on('data', (bytes: Buffer) => {
+      parsed += bytes.length;
+    });
+    response.statusCode = 401;
+    response.end('no');
+  });
+  const socket = await dial(server);
+  const head = 'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n';
+  socket.write(head + '1\r\na\r\n'.repeat(20_000));
+  const said = await readAll(socket); // the client does not end the connection
+  expect(said).toMatch(/^HTTP\/1\.1 401 .*no$/s);
+  expect(parsed).toBeLessThan(5_000);
+});
+
+test('after the response, a body in large chunks is read to its end, and the next request is handled', async () => {
+  const paths: (string | undefined)[] = [];
+  const server = await listen((request, response) => {
+    paths.push(request.url);
+    response.end();
+  });
+  const socket = await dial(server);
+  const ended = readAll(socket);
+  const chunk = `1000\r\n${'a'.repeat(0x1000)}\r\n`;
+  socket.write(`POST /first HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n${chunk.repeat(40)}`);
+  socket.write(`0\r\n\r\n${get('/second', true)}`);
+  await ended;
+  expect(paths).toEqual(['/first', '/second']);
+});
