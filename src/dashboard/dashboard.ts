@@ -1,6 +1,6 @@
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { selfOf } from '../accounts/links.ts';
 import { createMailLimits } from '../accounts/mail.ts';
@@ -12,6 +12,7 @@ import { addShedding } from '../http/load.ts';
 import { problemStatus } from '../http/problems.ts';
 import { recordActors } from '../http/request-context.ts';
 import { followTrace, routeOf } from '../http/request-log.ts';
+import { addOneATurn } from '../http/turns.ts';
 import { DomainError } from '../model/errors.ts';
 import { addAccount, addAccountScreens, addApiKeys, addDigestSettings, addSecondFactor } from './account.ts';
 import { addAudit } from './audit.ts';
@@ -54,7 +55,9 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
   });
   addFaultPages(app, deps.logger, shown);
   addGate(app, deps, shown);
-  addShedding(app, { load: deps.load, ownerOf: (request) => request.signedIn?.tenant.id ?? '' });
+  const ownerOf = ({ signedIn }: FastifyRequest) => signedIn?.tenant.id ?? '';
+  addShedding(app, { load: deps.load, ownerOf });
+  addOneATurn(app, { ...deps, ownerOf });
   await addCsrf(app, deps);
   recordActors(app, deps.store, (request) =>
     request.signedIn === null ? null : selfOf(request.signedIn.user, { client: clientOf(request) }),
