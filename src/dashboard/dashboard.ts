@@ -1,10 +1,11 @@
+import { parse } from 'node:querystring';
 import cookie from '@fastify/cookie';
-import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { selfOf } from '../accounts/links.ts';
 import { createMailLimits } from '../accounts/mail.ts';
 import { CODE_TRIES, createPasswords, createWrongPasswords, PASSWORD_TRIES } from '../accounts/passwords.ts';
+import { createBodyTurns } from '../http/body-turns.ts';
 import { addCompression } from '../http/compression.ts';
 import { frameworkFault } from '../http/errors.ts';
 import { clientOf } from '../http/limits.ts';
@@ -49,7 +50,13 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
   await app.register(cookie);
   // JSON is for `/v1`: any other content type than a form gets 415 before its body is read.
   app.removeAllContentTypeParsers();
-  await app.register(formbody, { bodyLimit: FORM_BYTES });
+  const inTurn = createBodyTurns();
+  app.addContentTypeParser<string>(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: FORM_BYTES },
+    (_request, body, done) =>
+      inTurn(body.length, () => done(null, parse(body, undefined, undefined, { maxKeys: 0 }))),
+  );
   app.addHook('onRoute', (route) => {
     route.bodyLimit ??= FORM_BYTES;
   });

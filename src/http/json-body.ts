@@ -2,10 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest, FastifySchema, FastifySchemaCompiler } from 'fastify';
 import { z } from 'zod';
 import { measureJson } from '../lib/json.ts';
-import { standInLine } from '../lib/yielding.ts';
 import { DomainError, type Fault, invalidAt } from '../model/errors.ts';
+import { createBodyTurns } from './body-turns.ts';
 import { type Checked, check, namesOf, type RequestPart, thinOut, toPointer } from './faults.ts';
-import { oncePerTurn } from './turns.ts';
 
 const MAX_DEPTH = 32;
 /**
@@ -13,14 +12,6 @@ const MAX_DEPTH = 32;
  * contain 2.5 million, which take a second to parse and several to traverse.
  */
 const MAX_VALUES = 50_000;
-/** Bodies up to this size are parsed as they arrive: one takes no longer than the rest of its request. */
-const SMALL_BYTES = 8 * 1024;
-/**
- * Larger ones are, too, up to this many bytes per turn of the event loop; all others stand in line. 5 MiB take 10 ms and
- * more, and 400 bodies of 250 KB whose last bytes arrived together blocked the event loop for 300 ms, with an
- * idempotency key for one second.
- */
-const TURN_BYTES = 64 * 1024;
 /** An escaped NUL or surrogate. Unescaped ones cannot occur, because the body is valid UTF-8 and JSON. */
 const SUSPECT_ESCAPE = /\\u(0000|[dD][89a-fA-F])/;
 
@@ -35,25 +26,13 @@ declare module 'fastify' {
 export function addJsonBody(app: FastifyInstance): void {
   const parseSuspect = app.getDefaultJsonParser('error', 'error');
   const parsePlain = app.getDefaultJsonParser('ignore', 'ignore');
-  let turnBytes = 0;
-  const endTurn = oncePerTurn(() => {
-    turnBytes = 0;
-  });
+  const inTurn = createBodyTurns();
   app.removeAllContentTypeParsers();
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     // Many clients send the content type with every request, including DELETE and POST without a body.
     if (bytes.length === 0 && needsNoBody(request.routeOptions.schema)) return done(null, undefined);
-    if (isParsedAtOnce(bytes.length)) read(request, bytes, done);
-    else void standInLine().then(() => read(request, bytes, done));
+    inTurn(bytes.length, () => read(request, bytes, done));
   });
-
-  function isParsedAtOnce(length: number): boolean {
-    if (length <= SMALL_BYTES) return true;
-    if (turnBytes + length > TURN_BYTES) return false;
-    turnBytes += length;
-    endTurn();
-    return true;
-  }
 
   function read(
     request: FastifyRequest,

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { buildTestApp } from '../support/app.ts';
+import { signedIn } from './browser-session.ts';
 
 test('screens that are requested together are rendered in different turns of the event loop', async () => {
   const t = await buildTestApp();
@@ -21,4 +22,29 @@ test('screens that are requested together are rendered in different turns of the
   }
   await all;
   expect(Math.max(...perTurn.values())).toBeLessThan(6);
+});
+
+test('large forms that arrive together are not parsed in one turn of the event loop', async () => {
+  const t = await buildTestApp();
+  onTestFinished(() => t.app.close());
+  const browser = await signedIn(t, t.tenant.id);
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const payload = `phrases=${'%41'.repeat(165_000)}`;
+  let answered = 0;
+  const send = async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', cookie };
+    const answer = await t.app.inject({ method: 'POST', url: '/dashboard/profiles/new', payload, headers });
+    expect(answer.statusCode).toBe(403); // without a token
+    answered++;
+  };
+  const all = Promise.all(Array.from({ length: 60 }, send));
+  let longest = 0;
+  while (answered < 60) {
+    const before = process.threadCpuUsage();
+    await nextTurn();
+    const { user, system } = process.threadCpuUsage(before);
+    longest = Math.max(longest, (user + system) / 1_000);
+  }
+  await all;
+  expect(longest).toBeLessThan(250);
 });
