@@ -109,7 +109,7 @@ function addLeadWrites(leads: Routes): void {
     counts: { created: 'created', merged: 'merged', rejected: 'rejected' },
     own: { lead_id: z.string().nullable().describe('ID of the lead; `null` if the item was rejected.') },
     none: { status: 'rejected', lead_id: null } as LeadOutcome,
-    async run({ deps, depsOf, caller }, inputs) {
+    async run({ depsOf, caller }, inputs) {
       const added = await addLeadsOf(depsOf, leadCallerOf(caller), inputs);
       return added.map(toOutcome);
     },
