@@ -79,25 +79,25 @@ test('a failure of one result is stored', async () => {
   expect(await h.source(id)).toMatchObject({ signalsMade: 1, lastError: null });
 });
 
-test('a source is due again soon if the storage stays full', async () => {
+async function startedWhileFull() {
   const { storage, wrap } = failing('finishSourceRun', FULL);
   const h = await createHarness({ wrap });
   h.pages['/feed'] = status(200, {}, many(1));
   const id = await h.add();
   await h.poller.start();
   await expect.poll(() => storage.tries).toBe(1);
+  return { h, id };
+}
+
+test('a source is due again soon if the storage stays full', async () => {
+  const { h, id } = await startedWhileFull();
   h.clock.advance(5 * 60_000);
   await expect.poll(async () => (await h.source(id)).nextPollAt).toBeLessThanOrEqual(h.clock.now() + 60_000);
   await expect.poll(() => h.store.dueSources(h.clock.now() + 60_000)).toMatchObject([{ id }]);
 });
 
 test('stopping does not wait for a storage that is full', async () => {
-  const { storage, wrap } = failing('finishSourceRun', FULL);
-  const h = await createHarness({ wrap });
-  h.pages['/feed'] = status(200, {}, many(1));
-  const id = await h.add();
-  await h.poller.start();
-  await expect.poll(() => storage.tries).toBe(1);
+  const { h, id } = await startedWhileFull();
   await h.poller.stop();
   expect(await h.store.dueSources(h.clock.now() + 60_000)).toMatchObject([{ id }]);
 });
