@@ -4,7 +4,7 @@ import { type Clock, type Timer, toIso } from './lib/clock.ts';
 
 const GATHERED_CHARS = 16_000;
 const LONGEST_WAIT_MS = 200;
-/** Maximum length of the lines that wait for a reader of stdout that is stuck; further ones are dropped. */
+/** Maximum length of the lines kept while nothing reads stdout; further ones are dropped. */
 const MAX_WAITING_CHARS = 8 * 1024 * 1024;
 
 /** The stream that pino writes to; it is flushed before the process ends. */

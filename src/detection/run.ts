@@ -47,7 +47,7 @@ export const RUN_LIMIT_MS = 5 * 60_000;
 /** Maximum number of new items per run; the next run, soon after, takes the rest. */
 export const MAX_ITEMS = 2_000;
 const MORE_AFTER_MS = 60_000;
-/** How long results are kept while they cannot be stored, and how often that is tried. */
+/** How long storing results is retried if it fails, and the interval between attempts. */
 const [STORING_LIMIT_MS, STORING_PAUSE_MS] = [5 * 60_000, 1_000];
 /** Items matched before the results are stored. */
 const ITEMS_AT_ONCE = 50;
@@ -69,9 +69,9 @@ export interface RunDeps extends IntakeDeps {
 
 /** What ends a run early. */
 export interface RunEnds {
-  /** Others wait for the run's slot: what it is reading fails, and of what it has read, the rest is left to the next run. */
+  /** Others wait for the run's slot: the request in progress fails, and items that are not processed yet are left to the next run. */
   giveWay: AbortSignal;
-  /** The process is stopping: what cannot be stored now is not retried. */
+  /** The process is stopping: storing is not retried. */
   stopping: AbortSignal;
 }
 
@@ -178,7 +178,7 @@ async function read(
     const now = clock.now();
     const run = runOf(claimed, { startedAt, now });
     const cut = compared.length < fresh.length;
-    // A source whose items are all new each time would be read again every minute, without an end.
+    // A source whose items are all new each time would be read again every minute, indefinitely.
     const more = (cut && !areAllNew(shown, marks)) || reading.more === true;
     return {
       ...run,

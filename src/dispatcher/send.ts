@@ -213,8 +213,8 @@ class Reply {
   readonly status: number;
   readonly headers: Record<string, string | string[]>;
   /**
-   * The start of the body, with room for more. One buffer for all chunks: those of a byte each took 130 bytes, and
-   * the 800 responses that a tenant can have in flight over a gigabyte.
+   * The start of the body, in one growing buffer. With a buffer per chunk, one-byte chunks took 130 bytes each, and the
+   * 800 responses that a tenant can have in flight over a gigabyte.
    */
   #body: Buffer = EMPTY;
   #kept = 0;

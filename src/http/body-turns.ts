@@ -1,11 +1,11 @@
 import { standInLine } from '../lib/yielding.ts';
 import { oncePerTurn } from './turns.ts';
 
-/** Bodies up to this size are parsed as they arrive: one takes no longer than the rest of its request. */
+/** Bodies up to this size are parsed immediately, which takes no longer than the rest of their request. */
 const SMALL_BYTES = 8 * 1024;
 /**
- * Larger ones are, too, up to this many bytes per turn of the event loop; all others stand in line. 5 MiB take 10 ms and
- * more, and 400 bodies of 250 KB whose last bytes arrived together blocked the event loop for 300 ms, with an
+ * Larger bodies are also parsed immediately until this many bytes have been parsed in a turn of the event loop; the rest
+ * are queued. 5 MiB take at least 10 ms, and 400 bodies of 250 KB whose last bytes arrived together blocked the event loop for 300 ms, with an
  * idempotency key for one second; 100 forms of 500 KB for 1.9 s.
  */
 const TURN_BYTES = 64 * 1024;

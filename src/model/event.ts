@@ -49,7 +49,7 @@ export type SkipReason =
 export interface RoutedEvent {
   event: EventRow;
   deliveries: NewDelivery[];
-  /** Further deliveries, if there are very many: each list is stored in a later commit of its own. */
+  /** Further deliveries, if there are very many: each list is stored in a separate, later commit. */
   rests?: DeliveryBundle[][];
   /** Whether its deliveries are sent before others of their endpoints; if omitted, they wait their turn. */
   urgent?: boolean;

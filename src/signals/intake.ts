@@ -116,7 +116,7 @@ interface PlannedPiece {
   via: WayIn;
 }
 
-/** Of a post whose requests take turns, by its stored ID. */
+/** The name by which requests for the same post take turns. */
 function nameOf(platform: string, externalId: string): string {
   return `${platform} ${externalId}`;
 }
@@ -196,8 +196,8 @@ function editsOf(
 }
 
 /**
- * Edits what other nodes changed or stored since the edits were listed, while they are locked out. Not listed again at first, since
- * a keyed request that is retried makes the same changes.
+ * Edits signals that other nodes changed or stored after the edits were listed, while they are locked out. The listed edits come
+ * first, because a retried keyed request must repeat the same changes.
  */
 async function storeMissedEdits(
   deps: IntakeDeps,

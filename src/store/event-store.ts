@@ -68,7 +68,7 @@ export interface NoticeStore {
   commitNotices(change: NoticeChange): Promise<boolean>;
 }
 
-/** Deliveries of an event to thousands of endpoints that wait for a commit of their own. */
+/** Deliveries of an event to thousands of endpoints, to be stored in a separate commit. */
 export interface EventRest {
   tenantId: string;
   eventId: string;
@@ -84,7 +84,7 @@ export interface StoredRest {
 
 /**
  * Deliveries of events to very many endpoints. The commit that stores an event contains only some of them, and the rest as
- * lists, each of which is replaced by its deliveries in a commit of its own.
+ * lists, each of which is replaced by its deliveries in a separate commit.
  */
 export interface RestStore {
   /** Lists that wait, in no particular order. */

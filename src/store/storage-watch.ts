@@ -9,7 +9,7 @@ export type StorageChange =
 
 /**
  * Observes the outcome of every change, and reports once when the storage starts to fail and once when it recovers.
- * Damage that a read or change meets is reported once, and does not pass.
+ * Damage found by a read or a change is reported once, and is permanent.
  */
 export interface StorageWatch {
   /** Whether damage was met. */

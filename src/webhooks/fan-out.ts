@@ -82,7 +82,7 @@ export function fanOut(
   return divided(routed);
 }
 
-/** Leaves the first deliveries in the event's own commit; the rest are stored in commits of their own. */
+/** Leaves the first deliveries in the event's own commit; the rest are stored in separate commits. */
 function divided(routed: RoutedEvent): RoutedEvent {
   if (routed.deliveries.length <= MOST_DELIVERIES_A_COMMIT) return routed;
   const rests = [];

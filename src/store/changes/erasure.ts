@@ -189,7 +189,7 @@ function createSteps(ask: Asks<ErasureStatements>, { events, leadSignals }: Step
   const NOTHING: StepResult = { endpointIds: [], cost: 0 };
   const PIECE: StepResult = { endpointIds: [], cost: PIECE_COST };
 
-  /** Removes words of a long text from the search, in a step of its own; returns whether there are more. */
+  /** Removes some words of a long text from the search index, as a separate step; returns whether words remain. */
   function* leaveSearch(text: string, { leadId, kind, id }: { leadId: string; kind: StepKind; id: string }) {
     if (text.length <= MAX_REMOVED_AT_ONCE || !(yield* ask.signals.leaveIndexPartly(id))) return false;
     yield* ask.erasure.addStep(leadId, kind, id);

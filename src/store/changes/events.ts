@@ -140,7 +140,7 @@ export function createEventWriter(ask: Asks<EventStatements>): (routed: RoutedEv
   };
 }
 
-/** Deliveries of an event that wait for a commit of their own, as stored. */
+/** Deliveries of an event to be stored in a separate commit, as stored until then. */
 interface Rest {
   urgent: boolean;
   bundles: StoredBundle[];
@@ -184,7 +184,7 @@ export function createRestWriter(ask: Asks<EventStatements>): (rest: EventRest) 
 const dueAtOf = ({ status }: { status: string }, { createdAt }: EventRow) =>
   status === 'pending' ? createdAt : null;
 
-/** Stores the deliveries of events to very many endpoints in commits of their own. */
+/** Stores the deliveries of events to very many endpoints in separate commits. */
 export function restChanges(ask: Asks<EventStatements>) {
   return { storeRest: createRestWriter(ask) } satisfies Scripts<Pick<RestStore, 'storeRest'>>;
 }

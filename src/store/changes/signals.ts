@@ -48,11 +48,11 @@ export interface SignalStatements
     enterIndex(id: string): void;
     /** To be called before its searchable data changes. */
     leaveIndex(id: string): void;
-    /** Does a part of {@link leaveIndex} in advance; returns whether the index has more words of the signal. */
+    /** Does part of {@link leaveIndex} in advance; returns whether words of the signal remain in the index. */
     leaveIndexPartly(id: string): boolean;
-    /** A signal that left the index partly, and not further since `markStalled`. */
+    /** A signal whose removal from the index has started, and has not continued since `markStalled`. */
     selectStalled(): string | undefined;
-    /** Null: all that left the index partly. */
+    /** Null: all signals whose removal has started. */
     markStalled(id: string | null): void;
     /** {@link enterIndex} for the signal inserted by the previous statement. */
     enterIndexAsInserted(signal: NewSignal): void;
