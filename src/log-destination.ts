@@ -6,9 +6,12 @@ const GATHERED_CHARS = 16_000;
 const LONGEST_WAIT_MS = 200;
 /** Maximum length of the lines kept while nothing reads stdout; further ones are dropped. */
 const MAX_WAITING_CHARS = 8 * 1024 * 1024;
+/** A write that takes longer is not waited for when the process ends: nothing reads stdout. */
+const STUCK_MS = 1_000;
 
 /** The stream that pino writes to; it is flushed before the process ends. */
 export interface LogDestination extends DestinationStream {
+  /** `done` is called once the lines so far are written, or stdout has accepted none of them for a second. */
   flush(done: (error?: Error) => void): void;
 }
 
@@ -23,6 +26,9 @@ export function createLogDestination(clock: Clock): LogDestination {
   let lines = '';
   let dropped = 0;
   let timer: Timer | null = null;
+  /** When stdout last accepted bytes, or was given some while idle; null: it has none to write. */
+  let writingSince: number | null = null;
+  const isStuck = () => writingSince !== null && clock.monotonic() - writingSince >= STUCK_MS;
 
   const pass = () => {
     timer?.cancel();
@@ -30,12 +36,20 @@ export function createLogDestination(clock: Clock): LogDestination {
     if (lines === '') return;
     const gathered = lines;
     lines = '';
+    writingSince ??= clock.monotonic();
     stdout.write(gathered);
   };
+  stdout.on('write', () => {
+    writingSince = clock.monotonic();
+  });
+  stdout.on('error', () => {
+    writingSince = null;
+  });
   stdout.on('drop', (text: string) => {
     for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) dropped++;
   });
   stdout.on('drain', () => {
+    writingSince = null;
     if (dropped === 0) return;
     const line = {
       level: 40,
@@ -44,10 +58,14 @@ export function createLogDestination(clock: Clock): LogDestination {
       msg: 'log lines were dropped: stdout was not read',
     };
     dropped = 0;
+    writingSince = clock.monotonic();
     stdout.write(`${JSON.stringify(line)}\n`);
   });
   // However the process ends, its last log lines explain why. An asynchronous write would not be completed.
-  process.once('exit', () => {
+  // Before pino's own listener, which writes synchronously.
+  process.prependOnceListener('exit', () => {
+    // A synchronous write would never return, nor would Node's exit, which waits for the thread with the write in progress.
+    if (isStuck()) process.kill(process.pid, 'SIGKILL');
     attempt(() => stdout.flushSync());
     attempt(() => writeSync(1, lines));
   });
@@ -60,7 +78,15 @@ export function createLogDestination(clock: Clock): LogDestination {
     },
     flush(done) {
       pass();
-      stdout.flush(done);
+      const watch = () => {
+        if (isStuck()) done();
+        else watching = clock.after(STUCK_MS, watch);
+      };
+      let watching = clock.after(STUCK_MS, watch);
+      stdout.flush((error) => {
+        watching.cancel();
+        done(error);
+      });
     },
   };
 }

@@ -71,3 +71,14 @@ test('lines that nobody reads do not accumulate, and their number is logged late
   expect(written + dropped).toBe(400_000);
   expect(written).toBeLessThan(100_000);
 });
+
+test('a process whose stdout nobody reads ends all the same', async () => {
+  const script = `
+    for (let i = 0; i < 50; i++) log.write('x'.repeat(20_000) + '\\n');
+    log.flush(() => process.exit(0));
+  `;
+  const child = spawn(process.execPath, [...ARGS, HEAD + script]);
+  await once(child.stderr.resume(), 'end', { signal: AbortSignal.timeout(15_000) }).finally(() =>
+    child.kill('SIGKILL'),
+  );
+});
