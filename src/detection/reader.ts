@@ -29,6 +29,8 @@ export interface ReadingTask {
   secrets: Partial<Record<SecretName, string>>;
   /** Whether no item with this ID was read before. */
   isNew(id: string): boolean;
+  /** Whether the run's time is up. */
+  isOver(): boolean;
 }
 
 /** The position for the next run; omitted members are reset. */
@@ -42,6 +44,8 @@ export interface Reading {
   notBefore?: number;
   /** There is more than one run may read: the next run follows soon. */
   more?: boolean;
+  /** Why part of it could not be read: the run counts as failed, and what it read is kept. */
+  fault?: SourceFault | null;
   quota?: SourceQuota | null;
 }
 

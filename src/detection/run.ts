@@ -11,11 +11,20 @@ import { openSecrets } from '../signals/source-management.ts';
 import type { CommittedSignal, NewSignal } from '../store/signal-store.ts';
 import type { ClaimedSource, SourceRun } from '../store/source-store.ts';
 import { inCommits } from '../webhooks/fan-out.ts';
-import { type Documents, TOO_COSTLY } from './documents/documents.ts';
+import type { Documents } from './documents/documents.ts';
 import { MAX_PAUSE_MS, orAborted } from './host-gate.ts';
 import { advanced, areAllNew, type MarkedItem, markItems, marksOf, partOf, unseen } from './memory.ts';
 import type { Pages, Reader, Reading, Sites } from './reader.ts';
-import { itemKey, keyOfMark, PutOff, SourceFault, type SourceItem, STOPPED, toPosts } from './source-item.ts';
+import {
+  itemKey,
+  keyOfMark,
+  PutOff,
+  SourceFault,
+  type SourceItem,
+  STOPPED,
+  TOO_COSTLY,
+  toPosts,
+} from './source-item.ts';
 import { readJetstream } from './sources/bluesky.ts';
 import { readDiscourse } from './sources/discourse.ts';
 import { readLemmy, readMastodon } from './sources/fediverse.ts';
@@ -176,14 +185,15 @@ async function read(
     if (matched === null || again === null) return null;
     const compared = [...added.slice(0, matched.compared), ...edited.slice(0, again.compared)];
     const now = clock.now();
-    const run = runOf(claimed, { startedAt, now });
+    const { fault = null } = reading;
+    const run = fault === null ? runOf(claimed, { startedAt, now }) : failed(deps, claimed, startedAt, fault);
     const cut = compared.length < fresh.length;
     // A source whose items are all new each time would be read again every minute, indefinitely.
-    const more = (cut && !areAllNew(shown, marks)) || reading.more === true;
+    const more = (cut && !areAllNew(shown, marks)) || (reading.more === true && fault === null);
     return {
       ...run,
       nextPollAt: more ? Math.min(run.nextPollAt, now + MORE_AFTER_MS) : run.nextPollAt,
-      notBefore: Math.min(reading.notBefore ?? 0, now + MAX_PAUSE_MS),
+      notBefore: Math.max(run.notBefore, Math.min(reading.notBefore ?? 0, now + MAX_PAUSE_MS)),
       position: cut ? partOf(position, shown, compared) : advanced(position, reading, shown),
       itemsSeen: matched.compared,
       itemsMatched: matched.matched,
@@ -244,6 +254,7 @@ export async function readInTime(
       sites,
       secrets: openSecrets(deps, source),
       isNew: (id) => !known.has(itemKey({ id })),
+      isOver: () => over.signal.aborted,
     });
   } catch (error) {
     throw over.signal.aborted ? over.signal.reason : error;

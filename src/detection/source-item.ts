@@ -165,6 +165,9 @@ export class PutOff extends Error {
   }
 }
 
+/** The code of a document that took too much time or memory to parse. */
+export const TOO_COSTLY = 'document_too_costly';
+
 /** The code of a run that was cancelled because the process is stopping. */
 export const STOPPED = 'stopped';
 

@@ -198,6 +198,8 @@ const HINTS: Record<string, string> = {
   invalid_feed: 'Open the URL in a browser and look for the URL of its RSS or Atom feed.',
   invalid_answer:
     'Check that the URL or name belongs to this service. The service may also have changed its responses.',
+  details_unavailable:
+    'No action is needed: the other items were read, and these are requested again. Items read without details have only a title.',
   no_active_profile:
     'Activate one of its profiles, or clear "icp_profile_ids" to match posts with all active profiles.',
   plan_ceiling:

@@ -20,7 +20,7 @@ async function readOnce(given: { issues: number; discussions: number }, newestAt
   return readGitHub({
     source: aSource({ kind: 'github', settings: settings({ query: 'crm' }) }),
     ...{ position: { ...START_POSITION, newestAt }, now: T0, oldest: OLDEST, sites: SITES, parse },
-    ...{ secrets: { token: 'ghp_x' }, isNew: () => true },
+    ...{ secrets: { token: 'ghp_x' }, isNew: () => true, isOver: () => false },
     web: {
       read: async (address) => {
         const url = new URL(address);

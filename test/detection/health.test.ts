@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { mailText } from '../../src/accounts/compose-mail.ts';
-import { TOO_COSTLY } from '../../src/detection/documents/documents.ts';
-import { SourceFault } from '../../src/detection/source-item.ts';
+import { SourceFault, TOO_COSTLY } from '../../src/detection/source-item.ts';
 import { status } from '../support/receiver.ts';
 import { T0 } from '../support/store.ts';
 import { createHarness, rss, wanting } from './harness.ts';

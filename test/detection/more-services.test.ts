@@ -373,6 +373,7 @@ test('SEC Form D: who raised how much, and who runs it', async () => {
       parse,
       secrets: {},
       isNew: () => isNew,
+      isOver: () => false,
     });
   expect((await read(true, 'construction')).items).toEqual([
     expect.objectContaining({

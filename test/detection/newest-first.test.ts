@@ -144,6 +144,7 @@ describe.each(KINDS)('a run of kind %s', (kind, reader, answer, idOf) => {
           listen: async () => {},
         },
         isNew: (id) => !known.has(itemKey({ id })),
+        isOver: () => false,
       } as ReadingTask;
       const reading = await reader(task);
       for (const { id } of reading.items) read.add(id);

@@ -137,6 +137,7 @@ test.each(KINDS)(
       position: { etag: null, lastModified: null, newestAt: null, cursor: null, seen: [] },
       web: { read, hold: async () => {}, listen: async () => {} },
       isNew: () => kind !== 'smartrecruiters',
+      isOver: () => false,
     } as ReadingTask;
 
     const { items } = await reader(task);

@@ -29,6 +29,7 @@ function runOf(jobs: { id: string; name: string }[], cursor: string | null, isNe
     sites: SITES,
     secrets: {},
     isNew: () => isNew,
+    isOver: () => false,
   };
   return { parsers, asked, reading: readSmartRecruiters(task) };
 }

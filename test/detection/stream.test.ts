@@ -80,6 +80,7 @@ function read(origin: string, cursor: string | null) {
     parse,
     secrets: {},
     isNew: () => true,
+    isOver: () => false,
   });
 }
 

@@ -3,11 +3,9 @@ import { LRUCache } from 'lru-cache';
 import { systemClock, type Timer } from '../../lib/clock.ts';
 import { moduleBeside } from '../../lib/package.ts';
 import { createFairQueue } from '../../lib/queues.ts';
-import { SourceFault, stoppedFault } from '../source-item.ts';
+import { SourceFault, stoppedFault, TOO_COSTLY } from '../source-item.ts';
 import type { ParseAnswer, ParseRequest, Parser, ReceivedDocument } from './parser.ts';
 
-/** The error code of a document that took too much time or memory to parse. */
-export const TOO_COSTLY = 'document_too_costly';
 /** Six times what a feed of 3.6 MB takes on a busy machine. */
 const DEADLINE_MS = 2_000;
 /** Four times what a feed of 5 MB takes. */

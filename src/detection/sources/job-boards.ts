@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readDetails } from '../details.ts';
 import {
   boundedId,
   boundedItem,
@@ -356,19 +357,16 @@ export const readSmartRecruiters: Reader = async (task) => {
   } while (!isLast);
   const isOld = ({ postedAt }: SourceItem) => (postedAt ?? task.now) < task.oldest;
   const wanted = [...jobs.values()].filter((job) => task.isNew(job.id) && !isOld(job));
-  const now = new Set(wanted.slice(0, MAX_DETAILS).map(({ id }) => id));
-  const items: SourceItem[] = [];
-  for (const job of jobs.values()) {
-    if (now.has(job.id)) items.push(await detailed(task, base, job));
-    else if (!task.isNew(job.id)) items.push(job); // remembered as long as it is listed
-  }
+  const details = await readDetails(task, wanted, MAX_DETAILS, (job) => detailed(task, base, job));
+  const { fault, more } = details;
+  // Remembered as long as they are listed.
+  const items = [...details.items, ...[...jobs.values()].filter((job) => !task.isNew(job.id))];
   const { cursor } = task.position;
-  const more = wanted.length > now.size;
   // A partial list does not show which jobs closed.
-  if (!isWhole) return { items, position: { cursor }, more };
+  if (!isWhole || task.isOver()) return { items, position: { cursor }, fault, more };
   const args = { jobs: [...jobs.values()], cursor, company, now: task.now, platform: 'smartrecruiters' };
   const changes = await task.parse(smartRecruitersChanges, answer, args);
-  return { items: [...items, ...changes.items], position: { cursor: changes.cursor }, more };
+  return { items: [...items, ...changes.items], position: { cursor: changes.cursor }, fault, more };
 };
 
 async function detailed(task: ReadingTask, base: string, job: SourceItem): Promise<SourceItem> {

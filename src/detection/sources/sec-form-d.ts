@@ -1,3 +1,4 @@
+import { readDetails } from '../details.ts';
 import { boundedItem, type Parser } from '../documents/parser.ts';
 import { decodeEntities } from '../html-text.ts';
 import { createWordTest, demandSuccess, holdsEnough, type Reader, type ReadingTask } from '../reader.ts';
@@ -18,19 +19,19 @@ const FORM_D = /^D(\/A)? - /;
 export const readFormD: Reader = async (task) => {
   const holds = createWordTest(task.source.settings.query);
   const filings = await list(task);
-  const wanted = filings.filter(
-    ({ id, postedAt }) => task.isNew(id) && (postedAt ?? task.now) >= task.oldest,
+  // Oldest first: the next run lists pages down to the first notice that was read.
+  const wanted = filings
+    .filter(({ id, postedAt }) => task.isNew(id) && (postedAt ?? task.now) >= task.oldest)
+    .reverse();
+  const { items, fault, more } = await readDetails(task, wanted, MAX_DETAILS, (filing) =>
+    detailed(task, filing),
   );
-  const now = new Set(wanted.slice(0, MAX_DETAILS).map(({ id }) => id));
-  const items: SourceItem[] = [];
-  for (const filing of filings) {
-    if (now.has(filing.id)) {
-      const item = await detailed(task, filing);
-      // Notices that do not match the query are remembered without text, so they are not read again.
-      items.push(holds(`${item.title} ${item.body}`) ? item : { ...filing, title: '', body: '' });
-    } else if (!task.isNew(filing.id)) items.push(filing);
-  }
-  return { items, position: {}, more: wanted.length > now.size };
+  // Notices that do not match the query are remembered without text, so they are not read again.
+  const read = items.map((item) =>
+    holds(`${item.title} ${item.body}`) ? item : { ...item, title: '', body: '' },
+  );
+  const known = filings.filter(({ id }) => !task.isNew(id));
+  return { items: [...read, ...known], position: {}, fault, more };
 };
 
 async function list({ web, parse, sites, isNew, oldest }: ReadingTask): Promise<SourceItem[]> {
