@@ -7,10 +7,14 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { copyDatabase } from '../../src/store/sqlite/upkeep/copy.ts';
+import { restoreSqlite } from '../../src/store/sqlite/upkeep/restore.ts';
 import { aFolder, aFullFolder, SECRET, secretIn } from './folder.ts';
 
 const ignore = () => undefined;
@@ -81,6 +85,30 @@ test('keeps the previous database and its key aside when restoring', async () =>
   expect(await secretIn(other)).toBe(SECRET);
 });
 
+test('the database keeps its name until the backup can take it', async () => {
+  const folder = await aFullFolder();
+  const backup = join(folder.outside, 'backup.db');
+  await folder.upkeep.backUp(backup, false, ignore);
+  const order = { from: backup, file: folder.file, suffix: '.aside' };
+  // As if the disk failed in the last step.
+  await expect(restoreSqlite({ ...order, admit: (draft) => rmSync(draft) })).rejects.toThrow('ENOENT');
+  expect(readdirSync(folder.path).sort()).toEqual(['secrets.key', 'signalpost.db']);
+  expect(await secretIn(folder)).toBe(SECRET);
+});
+
+test('a backup is flushed every 16 MiB, so that the commits of a server do not wait for all of it', async () => {
+  const folder = await aFullFolder();
+  folder.spoil(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
+     INSERT INTO delivery_bodies (body) SELECT hex(zeroblob(512 * 1024)) FROM n`,
+  );
+  const target = join(folder.outside, 'copy.db');
+  const flushed: number[] = [];
+  await copyDatabase(folder.file, target, { flush: () => flushed.push(statSync(target).size) });
+  expect(flushed).toHaveLength(2);
+  expect(flushed[1]).toBeGreaterThan(1024 * 1024);
+});
+
 test('refuses to replace a database in use', async () => {
   const folder = await aFullFolder();
   const backup = join(folder.outside, 'backup.db');
@@ -98,9 +126,19 @@ test('does not overwrite an existing file, and does not restore a file that is n
   writeFileSync(target, 'something else');
   await expect(folder.upkeep.backUp(target, false, ignore)).rejects.toThrow(/is there already/);
   expect(readFileSync(target, 'utf8')).toBe('something else');
-  await expect(folder.upkeep.restore(target, ignore)).rejects.toThrow(/is not a SQLite database/);
+  await expect(folder.upkeep.restore(target, ignore)).rejects.toThrow(/is no backup/);
   writeFileSync(target, '');
   await expect(folder.upkeep.restore(target, ignore)).rejects.toThrow(/is no backup/);
+  const foreign = new Sqlite(join(folder.outside, 'foreign.db'));
+  foreign.exec('CREATE TABLE theirs (a); PRAGMA user_version = 3');
+  foreign.close();
+  await expect(folder.upkeep.restore(foreign.name, ignore)).rejects.toThrow(/is no backup/);
+  await expect(folder.upkeep.restore(folder.outside, ignore)).rejects.toThrow(/is not a file/);
+  await (await aFullFolder()).upkeep.backUp(join(folder.outside, 'cut.db'), false, ignore);
+  truncateSync(join(folder.outside, 'cut.db'), 8192 * 20);
+  await expect(folder.upkeep.restore(join(folder.outside, 'cut.db'), ignore)).rejects.toThrow(
+    /cut\.db is damaged or incomplete\. Nothing was changed\. Restore another backup/,
+  );
   await expect(folder.upkeep.restore(join(folder.outside, 'none'), ignore)).rejects.toThrow(
     /There is no file/,
   );

@@ -1,7 +1,7 @@
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync, linkSync, renameSync, statSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { leaveToOwner } from '../../../lib/folders.ts';
-import { StoreUpkeepError } from '../../errors.ts';
+import { StoreOpenError, type StoreOpenFault, StoreUpkeepError } from '../../errors.ts';
 import { explainFaults } from '../database.ts';
 import { refuseForeign, refuseNewer, schemaVersion } from '../migrate.ts';
 import { packedKey, refuseDamage, unpackKey } from './backup.ts';
@@ -31,6 +31,8 @@ export type PutAside = string | null;
 export async function restoreSqlite(order: RestoreOrder): Promise<PutAside> {
   const { from, file, suffix, onProgress, admit } = order;
   if (!existsSync(from)) throw new StoreUpkeepError(`There is no file ${from}.`);
+  if (!statSync(from).isFile())
+    throw new StoreUpkeepError(`${from} is not a file. Name the file of a backup.`);
   const draft = `${file}.restoring`;
   try {
     await explainFaultsLater(from, () => copyDatabase(from, draft, { onProgress, paced: false }));
@@ -38,14 +40,30 @@ export async function restoreSqlite(order: RestoreOrder): Promise<PutAside> {
     admit(draft, key);
     // Last, because it checkpoints the log into the file: until here, no existing file has been changed.
     if (isInUse(file)) throw inUse(file);
-    const aside = putAside(file, `${file}${suffix}`);
     leaveToOwner(draft);
-    settle(draft, file);
+    let aside: PutAside = null;
+    settle(draft, file, () => {
+      aside = putAside(file, `${file}${suffix}`);
+    });
     return aside;
   } catch (error) {
     removeDatabase(draft);
-    throw error;
+    throw ofBackup(from, error);
   }
+}
+
+/** What is wrong with a file that is to be restored, where that is something else than with a server's database. */
+const UNUSABLE: Partial<Record<StoreOpenFault, string>> = {
+  not_a_database: 'is no backup of Signalpost.',
+  foreign_database: 'is no backup of Signalpost.',
+  damaged:
+    'is damaged or incomplete. Nothing was changed. Restore another backup, or see the runbook, "Damaged database", for what can be ' +
+    'saved of this one.',
+};
+
+function ofBackup(from: string, error: unknown): unknown {
+  const text = error instanceof StoreOpenError ? UNUSABLE[error.fault] : undefined;
+  return text === undefined ? error : new StoreUpkeepError(`${from} ${text}`, { cause: error });
 }
 
 /** Whether another process has the database open; only without one can the log be removed. */
@@ -85,10 +103,19 @@ function examine(draft: string, from: string): string | null {
   }
 }
 
+/**
+ * The database keeps its name until the backup takes it: without one, a server that starts after a crash in between would
+ * create an empty database.
+ */
 function putAside(file: string, to: string): PutAside {
   if (!existsSync(file)) return null;
-  for (const end of ['', '-wal', '-shm']) {
+  for (const end of ['-wal', '-shm']) {
     if (existsSync(`${file}${end}`)) renameSync(`${file}${end}`, `${to}${end}`);
+  }
+  try {
+    linkSync(file, to);
+  } catch {
+    renameSync(file, to); // some file systems have no links
   }
   return to;
 }
