@@ -50,7 +50,7 @@ export interface RoutedEvent {
   event: EventRow;
   deliveries: NewDelivery[];
   /** Further deliveries, if there are very many: each list is stored in a separate, later commit. */
-  rests?: DeliveryBundle[][];
+  remainders?: DeliveryBundle[][];
   /** Whether its deliveries are sent before others of their endpoints; if omitted, they wait their turn. */
   urgent?: boolean;
   /** Endpoints that will receive it later, in one message with others. */

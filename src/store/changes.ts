@@ -17,7 +17,7 @@ import {
 } from './changes/deliveries.ts';
 import { endpointChanges, subscriptionChanges } from './changes/endpoints.ts';
 import { type ErasureStatements, erasureChanges } from './changes/erasure.ts';
-import { backfillChanges, batchChanges, noticeChanges, restChanges } from './changes/events.ts';
+import { backfillChanges, batchChanges, noticeChanges, remainderChanges } from './changes/events.ts';
 import { createKnownSignalSearch } from './changes/known-signals.ts';
 import { leadChanges } from './changes/leads.ts';
 import { digestChanges, mailChanges } from './changes/mail.ts';
@@ -74,7 +74,7 @@ export function createChanges(ask: Asks<StoreStatements>) {
     ...jobChanges(ask),
     ...mailChanges(ask),
     ...noticeChanges(ask),
-    ...restChanges(ask),
+    ...remainderChanges(ask),
     ...digestChanges(ask),
     ...backfillChanges(ask),
     ...batchChanges(ask),

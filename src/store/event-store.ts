@@ -69,30 +69,30 @@ export interface NoticeStore {
 }
 
 /** Deliveries of an event to thousands of endpoints, to be stored in a separate commit. */
-export interface EventRest {
+export interface EventRemainder {
   tenantId: string;
   eventId: string;
   part: number;
 }
 
 /** The endpoints of stored deliveries. */
-export interface StoredRest {
+export interface StoredRemainder {
   due: string[];
   /** Of deliveries that are too large to be sent. */
   rejected: string[];
 }
 
 /**
- * Deliveries of events to very many endpoints. The commit that stores an event contains only some of them, and the rest as
+ * Deliveries of events to very many endpoints. The commit that stores an event contains only some of them, and the remainders as
  * lists, each of which is replaced by its deliveries in a separate commit.
  */
-export interface RestStore {
+export interface RemainderStore {
   /** Lists that wait, in no particular order. */
-  listRests(limit: number): Promise<EventRest[]>;
+  listRemainders(limit: number): Promise<EventRemainder[]>;
   /** Stores the deliveries of a list; null: they are stored already. */
-  storeRest(rest: EventRest): Promise<StoredRest | null>;
-  /** Stores the rests of events that were just stored. A failure is none: they are stored later. */
-  storeRests(events: readonly RoutedEvent[]): Promise<void>;
+  storeRemainder(remainder: EventRemainder): Promise<StoredRemainder | null>;
+  /** Stores the remainders of events that were just stored. A failure is none: they are stored later. */
+  storeRemainders(events: readonly RoutedEvent[]): Promise<void>;
 }
 
 /** An endpoint with batched events. */

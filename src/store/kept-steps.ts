@@ -105,7 +105,7 @@ export const KEPT_STEPS = [
   'shiftDue',
   'spendRecoveryCode',
   'spendStep',
-  'storeRest',
+  'storeRemainder',
   'switchLesson',
   'tidyAttemptHours',
   'touchKey',

@@ -2,8 +2,8 @@ import { addAll } from '../lib/lists.ts';
 import type { NewDelivery, NewWork, RoutedEvent } from '../model/event.ts';
 import type { PlanFit } from './account-store.ts';
 import type { AnyChange } from './script.ts';
-import type { CommittedSignal, NewSignal } from './signal-store.ts';
 import type { MadeDue, Store } from './store.ts';
+import { storedEvents, storesEvents } from './stored-events.ts';
 import { changeIn } from './weights.ts';
 
 type Effects = {
@@ -12,32 +12,22 @@ type Effects = {
     : never;
 };
 
-/** The changes that make something due, each with how its arguments and result show it; null: nothing became due. */
+/**
+ * The changes that make something due, each with how its arguments and result show it; null: nothing became due. Those that
+ * store events are listed in `stored-events.ts`.
+ */
 const EFFECTS: Effects = {
-  commitSignals: ([signals], committed) => ofSignals(signals, committed),
-  commitSignalsInHand: ([signals], { committed, taken }) => ofSignals(signals, committed, new Set(taken)),
-  addRunSignals: ([, signals], committed) => committed && ofSignals(signals, committed),
-  finishSourceRun: ([{ signals }], committed) => committed && ofSignals(signals, committed),
-  editSignals: ([edits], edited) =>
-    ofEvents(edits.flatMap(({ signal }, i) => (edited[i]?.isHotNow ? signal.events : []))),
-
-  commitLead: ([{ events, newSignals }], done) =>
-    done ? ofEvents([...events, ...newSignals.flatMap((signal) => signal.events)]) : null,
+  commitSignalsInHand: (args, result) =>
+    ofEvents(storedEvents(['commitSignalsInHand', args], result), new Set(result.taken)),
   continueErasure: (_, { endpointIds }) => ({ endpoints: endpointIds }),
 
-  createCampaign: ([, events]) => ofEvents(events),
-  updateCampaign: ([, , events], done) => (done ? ofEvents(events) : null),
-  recordCampaignEvents: ([, recorded], results) =>
-    ofEvents(recorded.flatMap(({ events }, i) => (results[i] === 'created' ? events : []))),
-  commitNotices: ([{ events }], done) => (done ? ofEvents(events) : null),
-  storeRest: ([{ tenantId }], rest) =>
-    rest && {
+  storeRemainder: ([{ tenantId }], stored) =>
+    stored && {
       due: [
-        ...rest.due.map((endpointId): NewWork => ({ endpointId, tenantId })),
-        ...rest.rejected.map((endpointId): NewWork => ({ endpointId, tenantId, rejected: true })),
+        ...stored.due.map((endpointId): NewWork => ({ endpointId, tenantId })),
+        ...stored.rejected.map((endpointId): NewWork => ({ endpointId, tenantId, rejected: true })),
       ],
     },
-  commitDigest: ([{ event }], done) => (done && event !== null ? ofEvents([event]) : null),
   commitBatch: ([{ tenantId, delivery }], done) => (done ? { due: workOf(tenantId, [delivery]) } : null),
   commitBackfill: ([{ tenantId, items }], done) =>
     done ? { due: items.flatMap(({ delivery }) => workOf(tenantId, [delivery])) } : null,
@@ -97,26 +87,17 @@ export function createMadeDueFeed(): MadeDueFeed {
   };
 }
 
-function add(made: MadeDue, [name, args]: AnyChange, result: unknown): void {
+function add(all: MadeDue, [name, args]: AnyChange, result: unknown): void {
   const effect = EFFECTS[name as keyof Store] as
     | ((args: readonly unknown[], result: unknown) => Partial<MadeDue> | null)
     | undefined;
-  if (effect === undefined) return; // most changes are outcomes, which make nothing due
-  const { due = [], endpoints = [], sources = false } = effect(args, result) ?? {};
-  addAll(made.due, due);
-  addAll(made.endpoints, endpoints);
-  made.sources ||= sources;
-}
-
-function ofSignals(
-  signals: readonly NewSignal[],
-  committed: readonly CommittedSignal[],
-  taken?: ReadonlySet<string>,
-): Partial<MadeDue> {
-  return ofEvents(
-    signals.flatMap(({ events }, i) => (committed[i]?.status === 'created' ? events : [])),
-    taken,
-  );
+  // Most changes are outcomes, which make nothing due.
+  if (effect === undefined && !storesEvents([name, args])) return;
+  const made = effect === undefined ? ofEvents(storedEvents([name, args], result)) : effect(args, result);
+  const { due = [], endpoints = [], sources = false } = made ?? {};
+  addAll(all.due, due);
+  addAll(all.endpoints, endpoints);
+  all.sources ||= sources;
 }
 
 function ofEvents(events: readonly RoutedEvent[], taken?: ReadonlySet<string>): Partial<MadeDue> {

@@ -11,16 +11,15 @@ import type { Recovery } from './changes/processes.ts';
 import { type AuditedActor, toldName } from './changes/requests.ts';
 import { type Changes, createChanges, type NamedChange, type StoreStatements } from './changes.ts';
 import type { DeliveryStore, HeldAttempt } from './delivery-store.ts';
-import type { EventRest } from './event-store.ts';
 import { KEPT_STEPS } from './kept-steps.ts';
 import { createMadeDueFeed, type MadeDueFeed } from './made-due.ts';
 import type { Presence } from './presence.ts';
 import type { HeldKey, IdempotencyStore } from './request-store.ts';
-import { restsOf, restsOfEvents } from './rests.ts';
 import type { AnyChange, Asks } from './script.ts';
 import type { CommittedSignal, SignalStore } from './signal-store.ts';
 import type { SourceStore } from './source-store.ts';
 import type { Store } from './store.ts';
+import { remaindersOf, storedEvents, storesEvents } from './stored-events.ts';
 import type { Writer } from './writer.ts';
 
 /** The changes as the store's callers see them: resolved after COMMIT. */
@@ -77,14 +76,17 @@ export function createMethods({ clock, writer, reads, presenceOf, startsOf, stor
       const by = auditedActor(name);
       const call: AnyChange = by === null ? [name, args] : ['makeDone', [{ ...by, name, args }]];
       const done = writer.run(call as NamedChange);
-      const rests = restsOf(call);
-      return rests.length === 0 ? done : done.then((result) => storeRests(rests).then(() => result));
+      if (!storesEvents(call)) return done;
+      return done.then(async (result) => {
+        await storeRemainders(storedEvents(call, result));
+        return result;
+      });
     };
   }
   const changes = byName as StoreChanges;
   /** Callers wait for them: an endpoint with ordered delivery gets events in the order in which requests were answered. */
-  async function storeRests(rests: readonly EventRest[]): Promise<void> {
-    for (const rest of rests) await changes.storeRest(rest).catch(() => null);
+  async function storeRemainders(events: readonly RoutedEvent[]): Promise<void> {
+    for (const remainder of remaindersOf(events)) await changes.storeRemainder(remainder).catch(() => null);
   }
 
   const presence = presenceOf(changes);
@@ -95,7 +97,7 @@ export function createMethods({ clock, writer, reads, presenceOf, startsOf, stor
     ...claimMethods(changes, presence, startsOf ?? null),
     ...inHandMethods(changes, { presence, publish: madeDue.publish, ownOnly: startsOf !== undefined }),
     epoch: presence.epoch,
-    storeRests: (events: readonly RoutedEvent[]) => storeRests(restsOfEvents(events)),
+    storeRemainders,
     ...recoveryMethods({ changes, reads, presence, clock }),
     ...outcomeMethods(changes),
     ...keyedRequestMethods(changes, presence),

@@ -20,7 +20,7 @@ import type {
   EventStore,
   FeedStore,
   NoticeStore,
-  RestStore,
+  RemainderStore,
 } from './event-store.ts';
 import type { FiguresStore, StorePulse } from './figures.ts';
 import type { LeadStore } from './lead-store.ts';
@@ -55,7 +55,7 @@ export interface Store
     PlanStore,
     MailStore,
     NoticeStore,
-    RestStore,
+    RemainderStore,
     DigestStore,
     BackfillStore,
     BatchStore,

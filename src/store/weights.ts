@@ -1,7 +1,7 @@
 import type { RoutedEvent } from '../model/event.ts';
 import type { NewCampaignEvent } from './campaign-store.ts';
 import type { StoredClaim } from './changes/claims.ts';
-import { countDeliveries, DELIVERIES_OF_A_REST } from './changes/event-bundles.ts';
+import { countDeliveries, DELIVERIES_OF_A_REMAINDER } from './changes/event-bundles.ts';
 import type { DoneCall, KeptCall } from './changes/requests.ts';
 import type { BackfillStep, NoticeChange } from './event-store.ts';
 import type { LeadChange } from './lead-store.ts';
@@ -109,8 +109,8 @@ export function costOf(call: AnyChange): number {
       const { newSignals, events } = first as LeadChange;
       return LEAD_US + signalsCost(newSignals) + eventsCost(events);
     }
-    case 'storeRest':
-      return OTHER_US + DELIVERIES_OF_A_REST * (DELIVERY_US + MOVED_US);
+    case 'storeRemainder':
+      return OTHER_US + DELIVERIES_OF_A_REMAINDER * (DELIVERY_US + MOVED_US);
     case 'commitNotices':
       return OTHER_US + eventsCost((first as NoticeChange).events);
     case 'createCampaign':

@@ -8,10 +8,10 @@ import type { McpEventArguments } from '../model/mcp.ts';
 import { isPresetShape } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import type { AccountStore } from '../store/account-store.ts';
-import { bundlesOf, DELIVERIES_OF_A_REST } from '../store/changes/event-bundles.ts';
+import { bundlesOf, DELIVERIES_OF_A_REMAINDER } from '../store/changes/event-bundles.ts';
 import type { Taking } from '../store/delivery-store.ts';
 import type { EndpointStore, Receiver, SubscriptionStore } from '../store/endpoint-store.ts';
-import type { RestStore } from '../store/event-store.ts';
+import type { RemainderStore } from '../store/event-store.ts';
 import type { LeadStore } from '../store/lead-store.ts';
 import type { CommittedSignal, NewSignal, SignalStore } from '../store/signal-store.ts';
 import type { Notice, SignalStory } from './notice.ts';
@@ -85,11 +85,11 @@ export function fanOut(
 /** Leaves the first deliveries in the event's own commit; the rest are stored in separate commits. */
 function divided(routed: RoutedEvent): RoutedEvent {
   if (routed.deliveries.length <= MOST_DELIVERIES_A_COMMIT) return routed;
-  const rests = [];
+  const remainders = [];
   const later = routed.deliveries.splice(MOST_DELIVERIES_A_COMMIT);
-  for (let at = 0; at < later.length; at += DELIVERIES_OF_A_REST)
-    rests.push(bundlesOf(later.slice(at, at + DELIVERIES_OF_A_REST)));
-  return { ...routed, rests };
+  for (let at = 0; at < later.length; at += DELIVERIES_OF_A_REMAINDER)
+    remainders.push(bundlesOf(later.slice(at, at + DELIVERIES_OF_A_REMAINDER)));
+  return { ...routed, remainders };
 }
 
 function toSubscription(
@@ -408,7 +408,7 @@ const NONE: ReadonlySet<string> = new Set();
  * back what was just written. All others wait for a claim.
  */
 export async function storeSignals(
-  { store, reserve }: { store: SignalStore & Pick<RestStore, 'storeRests'>; reserve: Reserve },
+  { store, reserve }: { store: SignalStore & Pick<RemainderStore, 'storeRemainders'>; reserve: Reserve },
   signals: NewSignal[],
 ): Promise<CommittedSignal[]> {
   const events = signals.flatMap((signal) => signal.events);
@@ -421,6 +421,6 @@ export async function storeSignals(
     return stored.committed;
   } finally {
     reservation.settle(taken);
-    await store.storeRests(events);
+    await store.storeRemainders(events);
   }
 }

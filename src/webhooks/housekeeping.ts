@@ -57,7 +57,7 @@ export function housekeepingJobs(deps: HousekeepingDeps): PeriodicJob[] {
   return [
     { name: 'mail', everyMs: 5 * SECOND_MS, run: (isStopping) => workOutbox(deps, isStopping) },
     { name: 'notices', everyMs: 2 * SECOND_MS, run: (isStopping) => announceNotices(deps, isStopping) },
-    { name: 'rests', everyMs: 2 * SECOND_MS, run: (isStopping) => storeRests(deps, isStopping) },
+    { name: 'remainders', everyMs: 2 * SECOND_MS, run: (isStopping) => storeRemainders(deps, isStopping) },
     { name: 'backfills', everyMs: 2 * SECOND_MS, run: (isStopping) => backfillEndpoints(deps, isStopping) },
     { name: 'digests', everyMs: 15 * SECOND_MS, run: (isStopping) => makeDigests(deps, isStopping) },
     { name: 'batches', everyMs: 15 * SECOND_MS, run: (isStopping) => sendBatches(deps, isStopping) },
@@ -143,14 +143,14 @@ async function inChunks(isStopping: IsStopping, step: () => Promise<number>): Pr
   while (done >= AT_ONCE && !isStopping()) done = await step();
 }
 
-/** Stores deliveries that their process did not store before it ended ({@link RoutedEvent.rests}). */
-export async function storeRests(
-  { store }: { store: Pick<Store, 'listRests' | 'storeRest'> },
+/** Stores deliveries that their process did not store before it ended ({@link RoutedEvent.remainders}). */
+export async function storeRemainders(
+  { store }: { store: Pick<Store, 'listRemainders' | 'storeRemainder'> },
   isStopping: IsStopping = () => false,
 ): Promise<void> {
-  for (const rest of await store.listRests(AT_ONCE)) {
+  for (const remainder of await store.listRemainders(AT_ONCE)) {
     if (isStopping()) return;
-    await store.storeRest(rest);
+    await store.storeRemainder(remainder);
   }
 }
 

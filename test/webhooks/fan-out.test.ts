@@ -40,13 +40,15 @@ test('an event to very many endpoints has lists of deliveries for commits of the
   );
   expect(routed.deliveries.length).toBe(1_000);
   expect(
-    routed.rests?.map((rest) =>
-      rest.map(({ deliveries, ...like }) => ({ ...like, ids: JSON.parse(deliveries).length })),
+    routed.remainders?.map((remainder) =>
+      remainder.map(({ deliveries, ...like }) => ({ ...like, ids: JSON.parse(deliveries).length })),
     ),
   ).toEqual([2_000, 2_000, 2_000, 1_000].map((ids) => [{ body, status: 'pending', ids }]));
   const all = [
     ...routed.deliveries.flatMap(({ id, endpointId }) => [id, endpointId]),
-    ...(routed.rests ?? []).flatMap((rest) => rest.flatMap(({ deliveries }) => JSON.parse(deliveries))),
+    ...(routed.remainders ?? []).flatMap((bundles) =>
+      bundles.flatMap(({ deliveries }) => JSON.parse(deliveries)),
+    ),
   ];
   expect(all).toEqual(endpoints.flatMap(({ id }, n) => [`dlv_${n}`, id]));
   const few = fanOut(
@@ -56,7 +58,7 @@ test('an event to very many endpoints has lists of deliveries for commits of the
     () => 'dlv_1',
     signal,
   );
-  expect(few.rests).toBeUndefined();
+  expect(few.remainders).toBeUndefined();
 });
 
 test('an endpoint without filters gets every signal.detected', () => {

@@ -9,7 +9,7 @@ import {
   expireDeliveries,
   forgetOld,
   housekeepingJobs,
-  storeRests,
+  storeRemainders,
 } from '../../src/webhooks/housekeeping.ts';
 import { addDeliveries, anOutcome } from '../store/contract/claiming.ts';
 import type { ManualClock } from '../support/manual-clock.ts';
@@ -108,10 +108,10 @@ test('deliveries of an event that an ended process left are stored', async () =>
   const event = aRoutedEvent('ten_a', [], { id: 'evt_1' });
   const bundle = { body: '{}', status: 'pending' as const, deliveries: '["dlv_1","whk_a"]' };
   const terms = { now: T0, renewBefore: T0, leaseUntil: T0, leaseToken: 'lease_1' };
-  const signal = aSignal('ten_a', { events: [{ ...event, rests: [[bundle]] }] });
+  const signal = aSignal('ten_a', { events: [{ ...event, remainders: [[bundle]] }] });
   await store.commitSignalsInHand([signal], { lanes: [], ...terms });
   expect(await statusOf('dlv_1')).toBeNull();
-  await storeRests({ store });
+  await storeRemainders({ store });
   expect(await statusOf('dlv_1')).toBe('pending');
 });
 

@@ -7,7 +7,7 @@ import type { ErasureStore, LeadErasure, Mentions } from '../erasure-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
 import { MAX_REMOVED_AT_ONCE } from '../signal-store.ts';
 import { type CampaignStatements, createRecipients } from './campaigns.ts';
-import { createEventEraser, createRestWriter, type EventDeliveries } from './events.ts';
+import { createEventEraser, createRemainderWriter, type EventDeliveries } from './events.ts';
 import { createKnownSignals } from './known-signals.ts';
 import { createLeadRow, createLeadSignals } from './lead-rows.ts';
 import { createSignalRemover, type SignalStatements } from './signals.ts';
@@ -83,7 +83,7 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
   const leadSignals = createLeadSignals(ask);
   const recipients = createRecipients(ask);
   const events = createEventEraser(ask);
-  const storeRest = createRestWriter(ask);
+  const storeRemainder = createRemainderWriter(ask);
   const remover = createSignalRemover(ask);
   const runStep = createSteps(ask, { events, leadSignals });
 
@@ -155,9 +155,9 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
       const row = yield* ask.erasure.selectErasure(leadId, tenantId);
       if (row === undefined) return { endpointIds: [], isDone: true };
       // An event is erased together with its deliveries, which are found only when they are stored.
-      const rest = yield* ask.events.selectRest(tenantId);
-      if (rest !== undefined) {
-        const stored = yield* storeRest({ tenantId, ...rest });
+      const remainder = yield* ask.events.selectRemainder(tenantId);
+      if (remainder !== undefined) {
+        const stored = yield* storeRemainder({ tenantId, ...remainder });
         return { endpointIds: stored?.due ?? [], isDone: false };
       }
       const { texts, mentions } = row;

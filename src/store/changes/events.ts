@@ -11,10 +11,10 @@ import type {
 import type {
   BackfillStore,
   BatchStore,
-  EventRest,
+  EventRemainder,
   NoticeStore,
-  RestStore,
-  StoredRest,
+  RemainderStore,
+  StoredRemainder,
 } from '../event-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
 import { type HeldDelivery, idsIn, skipsOf, unbundled } from './event-bundles.ts';
@@ -38,13 +38,13 @@ export interface EventStatements {
       data: string,
       trace: string | null,
     ): void;
-    insertRest(eventId: string, part: number, tenantId: string, deliveries: string): void;
+    insertRemainder(eventId: string, part: number, tenantId: string, deliveries: string): void;
     /** Deletes it; returns its deliveries. */
-    takeRest(eventId: string, part: number): string | undefined;
+    takeRemainder(eventId: string, part: number): string | undefined;
     /** A tenant's first. */
-    selectRest(tenantId: string): Omit<EventRest, 'tenantId'> | undefined;
-    /** The event of a rest. */
-    selectRested(eventId: string, tenantId: string): EventRow | undefined;
+    selectRemainder(tenantId: string): Omit<EventRemainder, 'tenantId'> | undefined;
+    /** The event of a remainder. */
+    selectRemainderEvent(eventId: string, tenantId: string): EventRow | undefined;
     insertSkip(id: string, reason: string, endpointIds: string): void;
     insertBatched(id: string, endpointId: string): void;
     /** Of these endpoints, those that are there. */
@@ -128,11 +128,16 @@ export function createEventWriter(ask: Asks<EventStatements>): (routed: RoutedEv
     yield* ask.events.insertEvent(id, tenantId, type, subjectId, createdAt, data, trace);
     const terms = { placeOf: bodies.createPlaces(tenantId), urgent };
     yield* insertDeliveries(event, unbundled(routed), terms);
-    for (const [part, rest] of (routed.rests ?? []).entries()) {
+    for (const [part, remainder] of (routed.remainders ?? []).entries()) {
       const bundles: StoredBundle[] = [];
-      for (const { body, tail, ...bundle } of rest)
+      for (const { body, tail, ...bundle } of remainder)
         bundles.push({ ...bundle, bodyId: yield* terms.placeOf({ body, ...(tail && { tail }) }) });
-      yield* ask.events.insertRest(id, part, tenantId, JSON.stringify({ urgent, bundles } satisfies Rest));
+      yield* ask.events.insertRemainder(
+        id,
+        part,
+        tenantId,
+        JSON.stringify({ urgent, bundles } satisfies Remainder),
+      );
     }
     for (const endpointId of batched) yield* ask.events.insertBatched(id, endpointId);
     for (const { reason, endpointIds } of skipsOf(routed))
@@ -141,7 +146,7 @@ export function createEventWriter(ask: Asks<EventStatements>): (routed: RoutedEv
 }
 
 /** Deliveries of an event to be stored in a separate commit, as stored until then. */
-interface Rest {
+interface Remainder {
   urgent: boolean;
   bundles: StoredBundle[];
 }
@@ -149,14 +154,16 @@ interface Rest {
 type StoredBundle = Omit<DeliveryBundle, 'body' | 'tail'> & { bodyId: number };
 
 /** Stores a list of deliveries that was divided from its event. */
-export function createRestWriter(ask: Asks<EventStatements>): (rest: EventRest) => Script<StoredRest | null> {
+export function createRemainderWriter(
+  ask: Asks<EventStatements>,
+): (remainder: EventRemainder) => Script<StoredRemainder | null> {
   const addPlace = createLatePlace(ask);
 
   return function* ({ tenantId, eventId, part }) {
-    const text = yield* ask.events.takeRest(eventId, part);
-    const event = text === undefined ? undefined : yield* ask.events.selectRested(eventId, tenantId);
+    const text = yield* ask.events.takeRemainder(eventId, part);
+    const event = text === undefined ? undefined : yield* ask.events.selectRemainderEvent(eventId, tenantId);
     if (text === undefined || event === undefined) return null;
-    const { urgent, bundles } = JSON.parse(text) as Rest;
+    const { urgent, bundles } = JSON.parse(text) as Remainder;
     const all = bundles.flatMap(({ deliveries, ...like }) =>
       idsIn(deliveries).map((ids) => ({ ...ids, ...like })),
     );
@@ -185,8 +192,10 @@ const dueAtOf = ({ status }: { status: string }, { createdAt }: EventRow) =>
   status === 'pending' ? createdAt : null;
 
 /** Stores the deliveries of events to very many endpoints in separate commits. */
-export function restChanges(ask: Asks<EventStatements>) {
-  return { storeRest: createRestWriter(ask) } satisfies Scripts<Pick<RestStore, 'storeRest'>>;
+export function remainderChanges(ask: Asks<EventStatements>) {
+  return { storeRemainder: createRemainderWriter(ask) } satisfies Scripts<
+    Pick<RemainderStore, 'storeRemainder'>
+  >;
 }
 
 /** A delivery with what its row holds besides; `urgent`: sent before others of its endpoint. */

@@ -23,8 +23,8 @@ import { describeMail } from './mail.ts';
 import { describePausing } from './pausing.ts';
 import { describeProbing } from './probing.ts';
 import { describeProfiles } from './profiles.ts';
+import { describeRemainders } from './remainders.ts';
 import { describeReplay } from './replay.ts';
-import { describeRests } from './rests.ts';
 import { describeRetention } from './retention.ts';
 import { describeSessions } from './sessions.ts';
 import { describeSignalList } from './signal-list.ts';
@@ -78,7 +78,7 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeSources(open);
     describeSourceRuns(open);
     describeEvents(open);
-    describeRests(open);
+    describeRemainders(open);
     describeSubscriptions(open);
   });
 }

@@ -225,3 +225,23 @@ test('a closed deal closes its open lead, and the stage of a closed lead determi
   expect(board.find(({ stage }) => stage === 'won')?.count).toBe(2);
   await store.close();
 });
+
+test('deliveries that wait in lists are still stored after the lists were renamed', async () => {
+  const { file, before } = atVersion(64);
+  before.exec(`
+    INSERT INTO tenants (id, name, plan, created_at) VALUES ('ten_a', 'A', 'enterprise', 1);
+    INSERT INTO webhook_endpoints (id, tenant_id, settings, secret_box, secret_last4, status, consecutive_failures, version, created_at)
+      VALUES ('whk_a', 'ten_a', '{"url":"https://a.example/"}', x'00', 'abcd', 'active', 0, 1, 1);
+    INSERT INTO events (id, tenant_id, type, subject_id, created_at, data)
+      VALUES ('evt_a', 'ten_a', 'signal.detected', 'sig_a', 1, '{}');
+    INSERT INTO delivery_bodies (id, body) VALUES (7, '{"n":1}');
+    INSERT INTO event_rests VALUES ('evt_a', 0, 'ten_a',
+      '{"urgent":false,"bundles":[{"status":"pending","deliveries":"[\\"dlv_1\\",\\"whk_a\\"]","bodyId":7}]}');
+  `);
+  before.close();
+  const store = await openSqliteStore({ file, clock: createManualClock(T0) });
+  const remainder = { tenantId: 'ten_a', eventId: 'evt_a', part: 0 };
+  expect(await store.listRemainders(9)).toEqual([remainder]);
+  expect(await store.storeRemainder(remainder)).toEqual({ due: ['whk_a'], rejected: [] });
+  await store.close();
+});

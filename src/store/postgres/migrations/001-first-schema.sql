@@ -731,7 +731,7 @@ CREATE INDEX batched_events_sent ON batched_events (delivery_id) WHERE delivery_
 
 -- Deliveries of an event to thousands of endpoints that are stored in later commits, so that other changes need not wait for all of
 -- them: the commit that stores the event stores these lists, each of which is replaced by its deliveries.
-CREATE TABLE event_rests (
+CREATE TABLE event_remainders (
   event_id text COLLATE "C" NOT NULL,
   part integer NOT NULL,
   tenant_id text COLLATE "C" NOT NULL REFERENCES tenants (id),
@@ -739,7 +739,7 @@ CREATE TABLE event_rests (
   deliveries text COLLATE "C" NOT NULL,
   PRIMARY KEY (event_id, part)
 );
-CREATE INDEX event_rests_by_tenant ON event_rests (tenant_id, event_id, part);
+CREATE INDEX event_remainders_by_tenant ON event_remainders (tenant_id, event_id, part);
 
 -- The ends that many bodies share, stored once.
 CREATE TABLE body_tails (

@@ -4,7 +4,13 @@ import type { EndpointNotice } from '../../../model/event.ts';
 import { shapeOf } from '../../../model/payload-shape.ts';
 import type { EndpointMode, WebhookInput } from '../../../model/webhook.ts';
 import type { EndpointStore, Receiver, SubscriptionStore } from '../../endpoint-store.ts';
-import type { Backfill, BackfillStore, EventRest, NoticeStore, RestStore } from '../../event-store.ts';
+import type {
+  Backfill,
+  BackfillStore,
+  EventRemainder,
+  NoticeStore,
+  RemainderStore,
+} from '../../event-store.ts';
 import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
 import type { Connection } from '../connection.ts';
 import { rows, value, values } from '../sql/prepared.ts';
@@ -150,11 +156,11 @@ export function noticeReads(db: Connection) {
 
 export function restReads(db: Connection) {
   return {
-    listRests: rows<[number], EventRest>(
+    listRemainders: rows<[number], EventRemainder>(
       db,
-      'SELECT tenant_id AS "tenantId", event_id AS "eventId", part FROM event_rests ORDER BY event_id, part LIMIT ?',
+      'SELECT tenant_id AS "tenantId", event_id AS "eventId", part FROM event_remainders ORDER BY event_id, part LIMIT ?',
     ),
-  } satisfies Partial<RestStore>;
+  } satisfies Partial<RemainderStore>;
 }
 
 export function backfillReads(db: Connection) {

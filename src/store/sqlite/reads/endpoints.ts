@@ -5,7 +5,13 @@ import type { McpSubscription } from '../../../model/mcp.ts';
 import { shapeOf } from '../../../model/payload-shape.ts';
 import type { Endpoint, EndpointMode, ListedEndpoint, WebhookInput } from '../../../model/webhook.ts';
 import type { EndpointStore, Receiver, SubscriptionStore } from '../../endpoint-store.ts';
-import type { Backfill, BackfillStore, EventRest, NoticeStore, RestStore } from '../../event-store.ts';
+import type {
+  Backfill,
+  BackfillStore,
+  EventRemainder,
+  NoticeStore,
+  RemainderStore,
+} from '../../event-store.ts';
 import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
 
@@ -191,10 +197,12 @@ export function noticeReads(db: Database) {
 }
 
 export function restReads(db: Database) {
-  const select = db.prepare<[number], EventRest>(
-    'SELECT tenant_id AS tenantId, event_id AS eventId, part FROM event_rests ORDER BY event_id, part LIMIT ?',
+  const select = db.prepare<[number], EventRemainder>(
+    'SELECT tenant_id AS tenantId, event_id AS eventId, part FROM event_remainders ORDER BY event_id, part LIMIT ?',
   );
-  return { listRests: (limit) => select.all(limit) } satisfies Part<Pick<RestStore, 'listRests'>>;
+  return { listRemainders: (limit) => select.all(limit) } satisfies Part<
+    Pick<RemainderStore, 'listRemainders'>
+  >;
 }
 
 export function backfillReads(db: Database) {

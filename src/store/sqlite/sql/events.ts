@@ -70,16 +70,19 @@ export function eventsSql(db: Database): EventStatements['events'] {
       insertEvent(id, tenantId, type, subjectId, createdAt, data, trace);
       insertPosition(tenantId, nextPosition(createdAt, tenantId), id);
     },
-    insertRest: run(
+    insertRemainder: run(
       db,
-      'INSERT INTO event_rests (event_id, part, tenant_id, deliveries) VALUES (?, ?, ?, ?)',
+      'INSERT INTO event_remainders (event_id, part, tenant_id, deliveries) VALUES (?, ?, ?, ?)',
     ),
-    takeRest: value(db, 'DELETE FROM event_rests WHERE event_id = ? AND part = ? RETURNING deliveries'),
-    selectRest: row(
+    takeRemainder: value(
       db,
-      'SELECT event_id AS eventId, part FROM event_rests WHERE tenant_id = ? ORDER BY event_id, part LIMIT 1',
+      'DELETE FROM event_remainders WHERE event_id = ? AND part = ? RETURNING deliveries',
     ),
-    selectRested: row(
+    selectRemainder: row(
+      db,
+      'SELECT event_id AS eventId, part FROM event_remainders WHERE tenant_id = ? ORDER BY event_id, part LIMIT 1',
+    ),
+    selectRemainderEvent: row(
       db,
       `SELECT id, tenant_id AS tenantId, type, subject_id AS subjectId, data, created_at AS createdAt, trace
      FROM events WHERE id = ? AND tenant_id = ?`,

@@ -6,7 +6,7 @@ import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { anErasure, erase } from './erasure.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
-const [FIRST, REST] = [
+const [FIRST, SECOND] = [
   { tenantId: 'ten_a', eventId: 'evt_1', part: 0 },
   { tenantId: 'ten_a', eventId: 'evt_1', part: 1 },
 ];
@@ -18,7 +18,7 @@ const listOf = (...ids: string[]) => [
 /** An event to three endpoints, two of which are stored later. */
 function anEvent(overrides: Partial<RoutedEvent> = {}): RoutedEvent {
   const routed = aRoutedEvent('ten_a', ['whk_a'], { id: 'evt_1', deliveryIds: ['dlv_1'] });
-  return { ...routed, rests: [listOf('dlv_2', 'whk_c'), listOf('dlv_3', 'whk_d')], ...overrides };
+  return { ...routed, remainders: [listOf('dlv_2', 'whk_c'), listOf('dlv_3', 'whk_d')], ...overrides };
 }
 
 async function openWithThree(open: OpenStore) {
@@ -40,7 +40,7 @@ async function statuses(store: Store): Promise<(string | undefined)[]> {
   return (await Promise.all(all)).map((delivery) => delivery?.status);
 }
 
-export function describeRests(open: OpenStore): void {
+export function describeRemainders(open: OpenStore): void {
   describe('an event to very many endpoints', () => {
     test('has all of its deliveries when the change resolves, stored in several commits', async () => {
       const store = await openWithThree(open);
@@ -53,7 +53,7 @@ export function describeRests(open: OpenStore): void {
         ['whk_c'],
         ['whk_d'],
       ]);
-      expect(await store.listRests(9)).toEqual([]);
+      expect(await store.listRemainders(9)).toEqual([]);
       const bodies = await Promise.all(['dlv_2', 'dlv_3'].map((id) => store.getDelivery('ten_a', id)));
       expect(bodies.map((delivery) => delivery?.body)).toEqual([BODY, BODY]);
     });
@@ -62,12 +62,12 @@ export function describeRests(open: OpenStore): void {
       const store = await openWithThree(open);
       await storeFirst(store);
       expect(await statuses(store)).toEqual(['pending', undefined, undefined]);
-      expect(await store.listRests(9)).toEqual([FIRST, REST]);
-      expect(await store.storeRest(REST)).toEqual({ due: ['whk_d'], rejected: [] });
-      expect(await store.storeRest(REST)).toBeNull();
-      await store.storeRests([anEvent()]);
+      expect(await store.listRemainders(9)).toEqual([FIRST, SECOND]);
+      expect(await store.storeRemainder(SECOND)).toEqual({ due: ['whk_d'], rejected: [] });
+      expect(await store.storeRemainder(SECOND)).toBeNull();
+      await store.storeRemainders([anEvent()]);
       expect(await statuses(store)).toEqual(['pending', 'pending', 'pending']);
-      expect(await store.listRests(9)).toEqual([]);
+      expect(await store.listRemainders(9)).toEqual([]);
     });
 
     test('has them in a keyed request, too, and none if it is a duplicate', async () => {
@@ -80,14 +80,14 @@ export function describeRests(open: OpenStore): void {
       expect(await statuses(store)).toEqual(['pending', 'pending', 'pending']);
       const again = { ...anEvent(), event: { ...anEvent().event, id: 'evt_2' } };
       expect(await store.commitSignals([post(again)])).toMatchObject([{ status: 'duplicate' }]);
-      expect(await store.listRests(9)).toEqual([]);
+      expect(await store.listRemainders(9)).toEqual([]);
     });
 
     test('is not sent to an endpoint that was deleted in the meantime', async () => {
       const store = await openWithThree(open);
       await storeFirst(store);
       await store.deleteEndpoint('ten_a', 'whk_c', T0);
-      await store.storeRests([anEvent()]);
+      await store.storeRemainders([anEvent()]);
       expect(await statuses(store)).toEqual(['pending', undefined, 'pending']);
     });
 
@@ -97,7 +97,7 @@ export function describeRests(open: OpenStore): void {
       const page = { endpointId: 'whk_c', limit: 10, after: null, since: T0 - 86_400_000 };
       const before = await store.readFeed('ten_a', page);
       expect(before.rows).toEqual([]);
-      await store.storeRests([anEvent()]);
+      await store.storeRemainders([anEvent()]);
       const after = await store.readFeed('ten_a', { ...page, after: before.next });
       expect(after.rows.map(({ id }) => id)).toEqual(['dlv_2']);
     });
@@ -107,9 +107,9 @@ export function describeRests(open: OpenStore): void {
       const [large, pulled] = (['rejected', 'delivered'] as const).map((status, n) => [
         { body: BODY, status, deliveries: JSON.stringify(n === 0 ? ['dlv_2', 'whk_c'] : ['dlv_3', 'whk_d']) },
       ]);
-      await storeFirst(store, anEvent({ rests: [large ?? [], pulled ?? []] }));
-      expect(await store.storeRest(FIRST)).toEqual({ due: [], rejected: ['whk_c'] });
-      expect(await store.storeRest(REST)).toEqual({ due: [], rejected: [] });
+      await storeFirst(store, anEvent({ remainders: [large ?? [], pulled ?? []] }));
+      expect(await store.storeRemainder(FIRST)).toEqual({ due: [], rejected: ['whk_c'] });
+      expect(await store.storeRemainder(SECOND)).toEqual({ due: [], rejected: [] });
       expect(await statuses(store)).toEqual(['pending', 'rejected', 'delivered']);
     });
 
@@ -123,7 +123,7 @@ export function describeRests(open: OpenStore): void {
       expect(await statuses(store)).toEqual(['discarded', 'discarded', 'discarded']);
       const bodies = await Promise.all(['dlv_1', 'dlv_3'].map((id) => store.getDelivery('ten_a', id)));
       expect(bodies.map((delivery) => delivery?.body)).toEqual([null, null]);
-      expect(await store.listRests(9)).toEqual([]);
+      expect(await store.listRemainders(9)).toEqual([]);
     });
   });
 }
