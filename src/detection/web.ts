@@ -154,7 +154,8 @@ export function createWeb(deps: WebDeps): Web {
       const got = await requests.send(url, {
         headers: {
           'user-agent': userAgent,
-          'accept-encoding': 'gzip, deflate, br',
+          // Without deflate, which some servers send without its header (RFC 9110, section 8.4.1.2).
+          'accept-encoding': 'gzip, br',
           ...chain.headers,
           ...chain.own,
         },

@@ -117,6 +117,22 @@ test.each<[string, Uint8Array, string, string]>([
   ['Latin letters without a word of it', inEncoding('', [0xe9]), '', 'é'],
   ['what Content-Type says', inEncoding('', [0xc1]), 'application/xml; charset=koi8-r', 'а'],
   ['an encoding that nobody knows', inEncoding(' encoding="x-none"', [0xc3, 0xa9]), '', 'é'],
+  ['UTF-8 labelled as UTF-16', inEncoding(' encoding="utf-16"', [0xc3, 0xa9]), '', 'é'],
+  [
+    'UTF-8 sent as UTF-16',
+    inEncoding(' encoding="utf-8"', [0xc3, 0xa9]),
+    'application/xml; charset=UTF-16LE',
+    'é',
+  ],
+  [
+    'big-endian UTF-16 without its mark',
+    Buffer.from(
+      inEncoding(' encoding="utf-16"', []).toString().replace('<title></title>', '<title>é</title>'),
+      'utf16le',
+    ).swap16(),
+    'text/xml; charset=utf-16',
+    'é',
+  ],
   [
     'UTF-16 with its mark',
     Buffer.from(

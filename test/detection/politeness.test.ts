@@ -193,6 +193,13 @@ test('cancels a response that is incomplete after 30 seconds', async () => {
   expect((await h.source(id)).lastError).toMatchObject({ code: 'timeout' });
 });
 
+test('does not ask for deflate, which some servers send in another form', async () => {
+  const h = await createHarness();
+  h.pages['/feed'] = status(200, {}, FEED);
+  await readOnce(h);
+  expect(h.asked()[0]?.headers['accept-encoding']).toBe('gzip, br');
+});
+
 test('reads compressed responses', async () => {
   const h = await createHarness();
   h.pages['/feed'] = (response) => {

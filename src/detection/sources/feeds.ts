@@ -424,13 +424,13 @@ const KANA = /[\u3041-\u30fa]/;
 
 /**
  * Decodes a document in the encoding of its byte order mark, its `Content-Type` or its XML declaration, in
- * this order (RFC 7303, section 3.2). Without any of these, and if it is not UTF-8, it is decoded as browsers
- * do.
+ * this order (RFC 7303, section 3.2), except for UTF-16, which only its bytes show. Without any of these, and if it is not
+ * UTF-8, it is decoded as browsers do.
  */
 export function decodeText(bytes: Uint8Array, contentType: string): string {
   const marked = BOMS.find(([, bom]) => bom.every((byte, i) => bytes[i] === byte));
   if (marked !== undefined) return new TextDecoder(marked[0]).decode(bytes);
-  const label = known(charsetOf(contentType)) ?? known(declaredIn(bytes)) ?? wideWithoutMark(bytes);
+  const label = wideWithoutMark(bytes) ?? narrow(charsetOf(contentType)) ?? narrow(declaredIn(bytes));
   // Labels are often wrong. Other encodings are hardly ever valid UTF-8 by chance, and invalid UTF-8 cannot
   // be UTF-8.
   const mislabelled = label !== null && (label === 'utf-8' || ONE_BYTE.test(label));
@@ -448,7 +448,7 @@ export function decodeText(bytes: Uint8Array, contentType: string): string {
  * UTF-8 if only a few characters are invalid, otherwise as browsers do.
  */
 function repaired(bytes: Uint8Array, declared: string | null): string {
-  const inside = known(declared);
+  const inside = narrow(declared);
   if (inside !== null && inside !== 'utf-8') return new TextDecoder(inside).decode(bytes);
   const lossy = new TextDecoder('utf-8').decode(bytes);
   const broken = lossy.split('\ufffd').length - 1;
@@ -472,10 +472,15 @@ function wideWithoutMark(bytes: Uint8Array): string | null {
   return bytes[1] === 0 && bytes[0] !== 0 ? 'utf-16le' : null;
 }
 
-function known(label: string | null): string | null {
+/**
+ * The encoding of a label, unless it is UTF-16, which is recognized by its bytes: .NET writes `encoding="utf-16"` into documents
+ * that it then sends as UTF-8.
+ */
+function narrow(label: string | null): string | null {
   if (label === null) return null;
   try {
-    return new TextDecoder(label).encoding;
+    const { encoding } = new TextDecoder(label);
+    return encoding.startsWith('utf-16') ? null : encoding;
   } catch {
     return null; // an unknown label
   }
