@@ -2,9 +2,10 @@ import type { FeedbackLinks } from '../accounts/links.ts';
 import { type Clock, DAY_MS, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { IsStopping } from '../lib/periodic.ts';
+import { createYielder } from '../lib/yielding.ts';
 import { DIGEST_SIGNALS, type DigestData } from '../model/event-resource.ts';
 import type { NewMail } from '../model/mail.ts';
-import { isPresetShape } from '../model/payload-shape.ts';
+import { isPresetShape, shapeOf } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import type { TenantSettings } from '../model/tenant.ts';
 import { dateIn, lastDaily, lastHourly, nextDaily } from '../rules/digest-time.ts';
@@ -149,21 +150,26 @@ const SETTLE_MS = 10_000;
  * the delivery removes its events from the batch. Events since the hour are included.
  */
 export async function sendBatches(deps: BatchDeps, isStopping: IsStopping = () => false): Promise<void> {
+  const nextTurn = createYielder(deps.clock);
   for (const waiting of await deps.store.listWaitingBatches()) {
     if (isStopping()) return;
     await sendBatch(deps, waiting, isStopping);
+    await nextTurn();
   }
 }
 
 async function sendBatch(deps: BatchDeps, waiting: WaitingBatch, isStopping: IsStopping): Promise<void> {
   const { store, clock } = deps;
   const { endpointId, tenantId, since } = waiting;
-  // Regardless of the plan: events that were accepted as messages are sent as messages.
-  const receiver = (await store.listReceivers(tenantId)).find(({ id }) => id === endpointId);
-  if (receiver === undefined) {
+  // Not the list of all receivers: for ten thousand endpoints it was read ten thousand times.
+  const endpoint = await store.getEndpoint(tenantId, endpointId);
+  if (endpoint === null) {
     await store.dropBatched(endpointId, MOST_EVENTS);
     return;
   }
+  // Regardless of the plan: events that were accepted as messages are sent as messages.
+  const format = endpoint.settings.payload_format;
+  const receiver = { ...endpoint, shape: format === null ? null : shapeOf(format) };
   const settings = await store.getSettings(tenantId);
   if (settings === null || since >= lastDue(receiver, settings, clock.now() - SETTLE_MS)) return;
 

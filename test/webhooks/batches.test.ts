@@ -23,6 +23,22 @@ const send = () => {
   const feedbackLinks = createFeedbackLinks(createCursors(Buffer.alloc(32, 7)), baseUrl);
   return sendBatches({ store, clock, baseUrl, newId, feedbackLinks });
 };
+
+test('the endpoints of a tenant are not all read again for each that has signals waiting', async () => {
+  for (let i = 0; i < 3; i++) await t.addWebhook({ ...SLACK, batching: 'hourly' });
+  await t.call('POST', '/v1/signals', aPost());
+  t.clock.advance(61 * MINUTE_MS);
+  const { listReceivers } = t.store;
+  let lists = 0;
+  t.store.listReceivers = (tenantId) => {
+    lists++;
+    return listReceivers(tenantId);
+  };
+  await send();
+  expect(lists).toBe(0);
+  expect(await bodies()).toHaveLength(3);
+});
+
 const bodies = async () => {
   const { data } = (await t.call('GET', '/v1/deliveries')).json();
   const logs = data.map(async ({ id }: { id: string }) =>
