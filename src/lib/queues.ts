@@ -38,7 +38,11 @@ export function createFifo<T>(): Fifo<T> {
   };
 }
 
-/** A fair queue: owners take turns (round robin), and each owner's items are taken oldest first. */
+/**
+ * A fair queue: owners take turns (round robin), and each owner's items are taken oldest first. An owner without an item
+ * or a past turn in this round goes before those that are waiting for another turn, so that it does not wait for one
+ * turn of each (RFC 8290, section 4.2).
+ */
 interface FairQueue<T> {
   readonly size: number;
   push(owner: string, item: T): void;
@@ -52,37 +56,59 @@ interface FairQueue<T> {
 }
 
 export function createFairQueue<T>(): FairQueue<T> {
-  /** In order of turns. */
+  /** Owners that have not had a turn, in order of arrival. */
+  const fresh = new Map<string, Fifo<T>>();
+  /** The others, in order of turns. Those without an item stay until their turn, so that no owner is new in each round. */
   const waiting = new Map<string, Fifo<T>>();
   let size = 0;
+
+  function best(rankOf?: (owner: string) => number): string | undefined {
+    let first: { owner: string; rank: number } | null = null;
+    for (const owners of [fresh, waiting]) {
+      for (const [owner, items] of owners) {
+        if (items.size === 0) continue;
+        const rank = rankOf?.(owner) ?? 0;
+        if (first === null || rank < first.rank) first = { owner, rank };
+        if (rankOf === undefined) return owner;
+      }
+    }
+    return first?.owner;
+  }
+
+  /** Ends the turns of owners without an item that come before this one. */
+  function forgetBefore(next: string): void {
+    for (const [owner, items] of waiting) {
+      if (owner === next) return;
+      if (items.size === 0) waiting.delete(owner);
+    }
+  }
+
   return {
     get size() {
       return size;
     },
     push(owner, item) {
-      const items = waiting.get(owner) ?? createFifo<T>();
+      const items = fresh.get(owner) ?? waiting.get(owner) ?? createFifo<T>();
+      if (!waiting.has(owner)) fresh.set(owner, items);
       items.push(item);
       size++;
-      waiting.set(owner, items);
     },
     next(rankOf) {
-      let best: { owner: string; items: Fifo<T>; rank: number } | null = null;
-      for (const [owner, items] of waiting) {
-        const rank = rankOf?.(owner) ?? 0;
-        if (best === null || rank < best.rank) best = { owner, items, rank };
-        if (rankOf === undefined) break;
-      }
-      if (best === null) return undefined;
-      const { owner, items } = best;
+      const owner = best(rankOf);
+      if (owner === undefined) return undefined;
+      const items = fresh.get(owner) ?? waiting.get(owner);
+      if (!fresh.delete(owner)) forgetBefore(owner);
       waiting.delete(owner);
-      const item = items.shift();
+      const item = items?.shift();
       size--;
-      if (items.size > 0) waiting.set(owner, items);
+      if (size === 0) waiting.clear();
+      else if (items !== undefined) waiting.set(owner, items);
       return item;
     },
     letOthers(owner) {
-      const items = waiting.get(owner);
+      const items = fresh.get(owner) ?? waiting.get(owner);
       if (items === undefined) return;
+      fresh.delete(owner);
       waiting.delete(owner);
       waiting.set(owner, items);
     },

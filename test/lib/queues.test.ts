@@ -35,3 +35,25 @@ test('the owner with the lowest rank is next, and among equals the one whose tur
     'a1',
   ]);
 });
+
+test('an owner without items does not wait for those that had a turn and wait for another', () => {
+  const turns = createFairQueue<string>();
+  for (const item of ['a1', 'a2', 'b1', 'b2', 'c1', 'c2']) turns.push(item.slice(0, 1), item);
+  expect([turns.next(), turns.next()]).toEqual(['a1', 'b1']);
+  turns.push('d', 'd1');
+  expect(drained(turns)).toEqual(['c1', 'd1', 'a2', 'b2', 'c2']);
+});
+
+test('an owner that always adds its next item after a turn gets one turn per round', () => {
+  const turns = createFairQueue<string>();
+  for (const item of ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'b3']) turns.push(item.slice(0, 1), item);
+  expect([turns.next(), turns.next()]).toEqual(['a1', 'b1']);
+  const taken: (string | undefined)[] = [];
+  turns.push('c', 'c1');
+  for (let n = 2; n <= 4; n++) {
+    for (let each = 0; each < 3; each++) taken.push(turns.next());
+    turns.push('c', `c${n}`);
+  }
+  expect(taken.filter((item) => item?.startsWith('c'))).toHaveLength(3);
+  expect(taken.filter((item) => item?.startsWith('a'))).toEqual(['a2', 'a3', 'a4']);
+});
