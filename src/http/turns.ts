@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { createFairQueue } from '../lib/queues.ts';
+import { createTurnRunner } from '../lib/yielding.ts';
 import { type LoadGate, overloaded } from './load.ts';
 
 /** Returns a function that requests one call of `run`, at the end of the current turn of the event loop. */
@@ -16,10 +17,8 @@ export function oncePerTurn(run: () => void): () => void {
   };
 }
 
-/** The weight of one turn in the moving average. */
-const SHARE = 0.05;
-/** A longer turn, such as after the process was suspended, says little about the following ones. */
-const LONGEST_TURN_MS = 500;
+/** Handlers that take less than this together are started in the same turn. */
+const HANDLERS_MS = 1;
 /** A request that waited longer is refused: it has changed nothing yet, and its response would come too late. */
 const LONGEST_WAIT_MS = 1_500;
 
@@ -38,11 +37,11 @@ interface TurnDeps {
 }
 
 /**
- * Starts at most one handler per event-loop turn: tenants take turns, and each tenant's requests are handled in order
- * of arrival, so that a tenant's flood delays its own requests. Node reads all sockets that are ready in one
- * turn, and would process all their requests before it polls again: a request that arrives just after the poll waits
- * for two such rounds. The slowest tenth of the requests of eight concurrent callers took twice as long as the rest,
- * and a liveness check waited for a round of pages, where it now waits for one page.
+ * Starts handlers for about a millisecond per event-loop turn, and at least one: tenants take turns, and each tenant's
+ * requests are handled in order of arrival, so that a tenant's flood delays its own requests. Node reads all sockets that
+ * are ready in one turn, and would process all their requests before it polls again: a request that arrives just after
+ * the poll waits for two such rounds. The slowest tenth of the requests of eight concurrent callers took twice as long as
+ * the rest, and a liveness check waited for a round of pages, where it now waits for one page.
  *
  * The load gate gets the current wait in milliseconds: queued requests times the average length of a turn. Turns get
  * longer once refused callers retry at once: of 512 requests admitted together, the last waited 9 s. Therefore a
@@ -50,22 +49,12 @@ interface TurnDeps {
  */
 export function addOneATurn(app: FastifyInstance, { clock, load, ownerOf }: TurnDeps): void {
   const waiting = createFairQueue<QueuedRequest>();
-  let scheduled = false;
-  let turnMs = 0;
-
-  function schedule(): void {
-    if (scheduled || waiting.size === 0) return;
-    scheduled = true;
-    const since = clock.monotonic();
-    setImmediate(() => {
-      scheduled = false;
-      const now = clock.monotonic();
-      turnMs += (Math.min(LONGEST_TURN_MS, now - since) - turnMs) * SHARE;
-      const next = nextInTime(now);
-      schedule(); // first, because the handler runs synchronously
-      next?.go();
-    });
-  }
+  const { workOff, eachMs } = createTurnRunner({
+    size: () => waiting.size,
+    next: () => nextInTime(clock.monotonic())?.go,
+    maxMs: HANDLERS_MS,
+    now: clock.monotonic,
+  });
 
   /** Refusing is cheap: it does not take a turn. */
   function nextInTime(now: number): QueuedRequest | undefined {
@@ -77,7 +66,7 @@ export function addOneATurn(app: FastifyInstance, { clock, load, ownerOf }: Turn
     return undefined;
   }
 
-  const waitMs = () => waiting.size * turnMs;
+  const waitMs = () => waiting.size * eachMs();
   load.watchTurns(waitMs);
   app.addHook('preHandler', (request, reply, done) => {
     const reads = request.method === 'GET' || request.method === 'HEAD';
@@ -86,7 +75,7 @@ export function addOneATurn(app: FastifyInstance, { clock, load, ownerOf }: Turn
       isAbandoned: () => reads && reply.raw.destroyed,
       go: done,
     });
-    schedule();
+    workOff();
   });
 }
 

@@ -10,8 +10,12 @@ const LONGEST_TURN_MS = 500;
 
 /** Tasks that wait between two chunks: one queue, because there is one event loop. */
 const line = createFifo<() => void>();
-let called = false;
-let eachMs = 0;
+const { workOff, eachMs } = createTurnRunner({
+  size: () => line.size,
+  next: line.shift,
+  maxMs: MAX_TURN_MS,
+  now: () => performance.now(),
+});
 
 /**
  * Yields to the event loop between chunks of long work, at most every `maxMs`. Tasks resume in the order in
@@ -32,35 +36,63 @@ export function createYielder(clock: Pick<Clock, 'monotonic'>, maxMs = MAX_TURN_
 export function standInLine(): Promise<void> {
   return new Promise((resolve) => {
     line.push(resolve);
-    callNext();
+    workOff();
   });
 }
 
 /** Estimated wait, in milliseconds, of a task that joins the queue now. */
 export function lineWaitMs(): number {
-  return line.size * eachMs;
+  return line.size * eachMs();
 }
 
-function callNext(): void {
-  if (called || line.size === 0) return;
-  called = true;
-  const since = performance.now();
-  setImmediate(() => runQueued({ since, began: performance.now(), pieces: 0 }));
+/** A queue whose items are called in turns of the event loop. */
+interface TurnQueue {
+  /** The number of items. */
+  size(): number;
+  /** Takes the next item. */
+  next(): (() => void) | undefined;
+  /** Further items are called in the same turn until it has taken this long. */
+  maxMs: number;
+  now(): number;
 }
 
-/** Short chunks share a turn of the event loop: with one turn each, five hundred posts took 6 s. */
-function runQueued(turn: { since: number; began: number; pieces: number }): void {
-  turn.pieces++;
-  line.shift()?.();
-  // The chunk runs in microtasks caused by this call; `nextTick`, requested from a microtask, runs after the
-  // last of them.
-  queueMicrotask(() =>
-    process.nextTick(() => {
-      const now = performance.now();
-      if (line.size > 0 && now - turn.began < MAX_TURN_MS) return runQueued(turn);
-      eachMs += (Math.min(LONGEST_TURN_MS, now - turn.since) / turn.pieces - eachMs) * SHARE;
-      called = false;
-      callNext();
-    }),
-  );
+/**
+ * Calls the items of a queue, in turns of the event loop, until it is empty; `workOff` is called after an item was added.
+ * Short ones share a turn: with one turn each, five hundred posts took 6 s. `eachMs`: the average time per item, with what
+ * else happens in its turn.
+ */
+export function createTurnRunner({ size, next, maxMs, now }: TurnQueue): {
+  workOff(): void;
+  eachMs(): number;
+} {
+  let isCalled = false;
+  let eachMs = 0;
+
+  function workOff(): void {
+    if (isCalled || size() === 0) return;
+    isCalled = true;
+    const since = now();
+    setImmediate(() => callNext({ since, began: now(), count: 0 }));
+  }
+
+  function callNext(turn: { since: number; began: number; count: number }): void {
+    turn.count++;
+    // The item continues in microtasks caused by this call; `nextTick`, requested from a microtask, runs after the last of
+    // them. Requested first, in case the call fails.
+    queueMicrotask(() => process.nextTick(goOn, turn));
+    next()?.();
+  }
+
+  function goOn(turn: { since: number; began: number; count: number }): void {
+    const at = now();
+    if (size() > 0 && at - turn.began < maxMs) {
+      callNext(turn);
+      return;
+    }
+    eachMs += (Math.min(LONGEST_TURN_MS, at - turn.since) / turn.count - eachMs) * SHARE;
+    isCalled = false;
+    workOff();
+  }
+
+  return { workOff, eachMs: () => eachMs };
 }
