@@ -205,6 +205,7 @@ export async function readStored<P extends StoredPage>(
     try {
       while (isNothing(page) && !poll.signal.aborted) {
         await store.untilStored(tenantId, { kind, after: page.next }, poll.signal);
+        await poll.turn();
         page = await read({ limit, after: page.next });
       }
     } finally {

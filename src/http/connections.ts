@@ -2,6 +2,8 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
+import { createFairQueue } from '../lib/queues.ts';
+import { createTurnRunner } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import type { LoadGate } from './load.ts';
 import { onceOver } from './once-over.ts';
@@ -122,9 +124,14 @@ export interface LongPollLimits {
 
 export const LONG_POLL_LIMITS: LongPollLimits = { most: 1_000, ofTenant: 20 };
 
+/** How long woken requests are handled per turn of the event loop. */
+const WOKEN_MS = 1;
+
 /** A waiting request. It ends when its time is up, its caller disconnects, or the server stops. */
 export interface LongPoll {
   readonly signal: AbortSignal;
+  /** Resolves when it may read again after it was woken: one commit can wake all, and tenants take turns. */
+  turn(): Promise<void>;
   /** Must be called exactly once, before the response is sent. */
   end(): void;
 }
@@ -153,6 +160,13 @@ interface LongPollDeps {
 export function createLongPolls({ clock, load, limits = LONG_POLL_LIMITS }: LongPollDeps): LongPolls {
   const waiting = new Set<AbortController>();
   const ofTenants = new Map<string, number>();
+  const woken = createFairQueue<() => void>();
+  const { workOff } = createTurnRunner({
+    size: () => woken.size,
+    next: woken.next,
+    maxMs: WOKEN_MS,
+    now: clock.monotonic,
+  });
   let closed = false;
 
   return {
@@ -171,6 +185,13 @@ export function createLongPolls({ clock, load, limits = LONG_POLL_LIMITS }: Long
       if (closed) abort();
       return {
         signal: controller.signal,
+        async turn() {
+          if (closed) return;
+          await new Promise<void>((resolve) => {
+            woken.push(tenantId, resolve);
+            workOff();
+          });
+        },
         end() {
           timer.cancel();
           goOn();
