@@ -104,6 +104,8 @@ interface ConnectionReader {
   advance(): void;
   /** Its next slice is the first since the socket was last drained, or costs nothing to parse. */
   isFresh: boolean;
+  /** It has had a request. */
+  readonly isKnown: boolean;
 }
 
 /**
@@ -126,6 +128,7 @@ interface ConnectionReader {
  * on the socket receive the bytes. This costs about 5 µs per request.
  */
 export function readInTurns(server: Server, clock: Pick<Clock, 'monotonic'>, pipelines: Pipelines): void {
+  const known = createFifo<ConnectionReader>();
   const fresh = createFifo<ConnectionReader>();
   const rest = createFifo<ConnectionReader>();
   let hasAccepted = false;
@@ -134,16 +137,17 @@ export function readInTurns(server: Server, clock: Pick<Clock, 'monotonic'>, pip
   let slices = 0;
 
   const isSpent = () => spentMs >= mostMs || slices >= MAX_TURN_SLICES;
+  const isBehind = () => known.size + fresh.size + rest.size > 0;
 
   const takeTurns = oncePerTurn(() => {
     mostMs = hasAccepted ? MAX_ACCEPTING_TURN_MS : MAX_TURN_MS;
     hasAccepted = false;
     spentMs = 0;
     slices = 0;
-    // A connection with a backlog gets a slice in any case, so that new connections do not starve it.
-    if (rest.size > 0) measured(rest.shift());
-    while (!isSpent() && fresh.size + rest.size > 0) measured(fresh.shift() ?? rest.shift());
-    if (fresh.size + rest.size > 0) takeTurns();
+    // A new connection and one with a backlog get a slice in any case, so that others do not starve them.
+    for (const line of [rest, fresh]) if (line.size > 0) measured(line.shift());
+    while (!isSpent() && isBehind()) measured(known.shift() ?? fresh.shift() ?? rest.shift());
+    if (isBehind()) takeTurns();
   });
 
   function measured(reading: ConnectionReader | undefined): void {
@@ -154,8 +158,9 @@ export function readInTurns(server: Server, clock: Pick<Clock, 'monotonic'>, pip
   }
 
   function queue(reading: ConnectionReader): void {
-    if (reading.isFresh && !isSpent()) measured(reading);
-    else (reading.isFresh ? fresh : rest).push(reading);
+    if (!reading.isFresh) rest.push(reading);
+    else if (!isSpent()) measured(reading);
+    else (reading.isKnown ? known : fresh).push(reading);
     takeTurns();
   }
 
@@ -185,6 +190,9 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
 
   const reading: ConnectionReader = {
     isFresh: true,
+    get isKnown() {
+      return message.isKnown();
+    },
     advance() {
       isQueued = false;
       if (isOver()) return finish();
@@ -304,6 +312,7 @@ function createMessage(parser: unknown) {
   /** The position in a body of chunks. */
   let position: ChunkPosition | null = null;
   let isInHead = false;
+  let hasBegun = false;
 
   /** Starts with the body behind the head, in the slice that completed it. */
   function begin(incoming: IncomingMessage, slice: Buffer): void {
@@ -324,12 +333,16 @@ function createMessage(parser: unknown) {
       if (length === 0) return { length: Math.min(SLICE_BYTES, bytes.length), isCheap: false };
       return { length, isCheap: length >= CHEAP_CHUNK_BYTES * chunks };
     },
+    /** Whether a request has begun. */
+    isKnown: () => hasBegun,
     /** Whether a body in chunks is being read. */
     isInChunks: () => position !== null,
     /** Follows what was parsed. */
     parsed(slice: Buffer): void {
       const incoming = typeof parser === 'object' && parser !== null ? Reflect.get(parser, 'incoming') : null;
-      const isInBody = incoming instanceof IncomingMessage && !incoming.complete;
+      const isRequest = incoming instanceof IncomingMessage;
+      hasBegun ||= isRequest;
+      const isInBody = isRequest && !incoming.complete;
       isInHead = !isInBody && bodyLeft === 0 && position === null && !slice.includes(BLANK_LINE);
       if (!isInBody) {
         bodyLeft = 0;

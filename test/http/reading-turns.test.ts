@@ -147,6 +147,26 @@ async function chunkedBefore(head: string, body: string): Promise<number> {
   return seen.chunked;
 }
 
+test('a request on a connection that has had one before does not wait for those of new connections', async () => {
+  const order: string[] = [];
+  const server = await listen((request, response) => {
+    order.push(request.url ?? '');
+    response.end();
+  });
+  const accepted: Socket[] = [];
+  server.on('connection', (socket) => accepted.push(socket));
+  const open = await dial(server);
+  open.resume().write(get('/first'));
+  await expect.poll(() => order).toEqual(['/first']);
+  await Promise.all(Array.from({ length: 40 }, () => dial(server)));
+  await expect.poll(() => accepted.length).toBe(41);
+  // All data arrives in one turn of the event loop.
+  for (const socket of accepted.slice(1)) socket.emit('data', Buffer.from(get('/new')));
+  accepted[0]?.emit('data', Buffer.from(get('/second')));
+  await expect.poll(() => order.length).toBe(42);
+  expect(order.indexOf('/second')).toBeLessThan(10);
+});
+
 test('a body in large chunks does not wait for bodies in small chunks', async () => {
   const chunks = `1f40\r\n${'\r\n\r\n'.repeat(2_000)}\r\n`.repeat(8);
   const own = 8 * 8_000;
