@@ -53,6 +53,11 @@ export function openDataFolder(
     return { file, masterKey: newest, olderKeys: older, keyProof, warnings };
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;
+    if (error.code === 'ENOSPC' || error.code === 'EDQUOT') {
+      throw new DataFolderError(
+        `The disk of the data folder ${dataDir} is full. Make room, and start again.`,
+      );
+    }
     const detail = `The data folder ${dataDir} cannot be used (${error.code}).`;
     throw new DataFolderError(
       `${detail} Make it writable for this user, or set DATA_DIR to a folder that is.`,

@@ -48,9 +48,14 @@ export function formatKeys({ newest, older }: KeyRing): string {
 export function writeSecretsKey(folder: string, text: string): void {
   const file = secretsKeyFile(folder);
   const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, text, { mode: 0o600, flush: true });
-  leaveToOwner(draft);
-  renameSync(draft, file);
+  try {
+    writeFileSync(draft, text, { mode: 0o600, flush: true });
+    leaveToOwner(draft);
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
 }
 
 /** Adds a new key before the existing ones. */
@@ -65,9 +70,11 @@ export function addKey({ newest, older }: KeyRing, random: Random): KeyRing {
 export function makeSecretsKey(folder: string, random: Random): KeyRing {
   const file = secretsKeyFile(folder);
   const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, `${random.bytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600 });
-  leaveToOwner(draft);
+  const text = `${random.bytes(KEY_BYTES).toString('base64')}\n`;
   try {
+    // Flushed like the database, whose secrets are lost without it.
+    writeFileSync(draft, text, { mode: 0o600, flush: true });
+    leaveToOwner(draft);
     linkSync(draft, file);
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;

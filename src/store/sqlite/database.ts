@@ -106,6 +106,13 @@ function explain(file: string, error: unknown): StoreOpenError | null {
       error,
     );
   }
+  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') {
+    return new StoreOpenError(
+      'no_room',
+      `${file} cannot be opened: the disk is full. Make room beside it, and start again.`,
+      error,
+    );
+  }
   return new StoreOpenError(
     'unreadable',
     `${file} cannot be opened (${code}). Check the disk and its free space.`,
