@@ -13,7 +13,7 @@ import {
   type CampaignStatus,
   isAutoReply,
 } from '../model/campaign.ts';
-import { DomainError, invalidAt } from '../model/errors.ts';
+import { DomainError, invalidAt, limitBatchTime } from '../model/errors.ts';
 import type { AccountStore } from '../store/account-store.ts';
 import type {
   CampaignEventResult,
@@ -190,7 +190,10 @@ function statusEvents(deps: CampaignDeps, before: Campaign, after: Campaign) {
   return routeChanges(deps, after.tenantId, [change]);
 }
 
-/** Records campaign events, with a `reply.classified` event for each classified reply. Returns the result of each. */
+/**
+ * Records campaign events, with a `reply.classified` event for each classified reply. Returns the result of each.
+ * @throws DomainError `PLAN_REQUIRED`; `UNAVAILABLE` if it takes too long, with part of them recorded
+ */
 export async function recordEvents(
   deps: CampaignDeps,
   campaign: Campaign,
@@ -202,11 +205,13 @@ export async function recordEvents(
   const receivers = await listReceivers(deps, tenantId);
   const mostReplies = Math.ceil(MOST_DELIVERIES_A_COMMIT / (receivers.length + 1));
   const results: CampaignEventResult[] = [];
+  const checkTime = limitBatchTime(deps.clock);
   // A repeated request gets the results of its first run, whose commits may have been larger or smaller.
   while (results.length < inputs.length) {
     const part = firstOf(inputs.slice(results.length), mostReplies);
     const events = await withReplyEvents(deps, campaign, part.map(toNewEvent), part);
     addAll(results, await deps.store.recordCampaignEvents(campaign, events));
+    if (results.length < inputs.length) checkTime();
   }
   return results;
 }

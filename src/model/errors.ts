@@ -1,3 +1,5 @@
+import type { Clock } from '../lib/clock.ts';
+
 /** Every code of a problem document; `http/problems.ts` assigns each a status and a page. */
 export const ERROR_CODES = [
   'NOT_FOUND',
@@ -75,4 +77,23 @@ export function invalidAt(pointer: string, detail: string): DomainError {
 /** The storage failure that caused `error`; null if there is none. */
 export function storageFaultOf(error: unknown): StorageFaultKind | null {
   return error instanceof DomainError ? (error.extra.storage ?? null) : null;
+}
+
+/** Well below the 120 s without a byte after which the connection of a request is closed. */
+const MOST_BATCH_MS = 30_000;
+
+/**
+ * Limits the time of a batch that is stored in parts: to be called between two of them.
+ * @throws DomainError `UNAVAILABLE` if the batch began more than 30 s ago. A retry finds what was stored, and continues.
+ */
+export function limitBatchTime(clock: Pick<Clock, 'monotonic'>): () => void {
+  const until = clock.monotonic() + MOST_BATCH_MS;
+  return () => {
+    if (clock.monotonic() < until) return;
+    throw new DomainError(
+      'UNAVAILABLE',
+      'Storing the batch takes longer than 30 s. Part of it is stored: send it again to continue. Items that are already stored count as duplicates.',
+      { retryAfterSeconds: 1 },
+    );
+  };
 }

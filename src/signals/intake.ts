@@ -5,7 +5,7 @@ import { createIds } from '../lib/ids.ts';
 import { addAll } from '../lib/lists.ts';
 import type { SeededRandom } from '../lib/secret-box.ts';
 import { createYielder } from '../lib/yielding.ts';
-import { DomainError, type Fault, storageFaultOf } from '../model/errors.ts';
+import { DomainError, type Fault, limitBatchTime, storageFaultOf } from '../model/errors.ts';
 import { JOB_MS, type Job, type JobResult } from '../model/job.ts';
 import type { Explanation, ObservedPost, Signal } from '../model/signal.ts';
 import { editedSignal } from '../rules/signals.ts';
@@ -52,7 +52,7 @@ export type ObservedResult =
  * with its own in one commit. A post creates a signal for each active profile that it matches (warm or better),
  * and at least one, for the best profile.
  * @throws DomainError `PLAN_REQUIRED` if the plan's quota is used up, `UNAVAILABLE` if the posts would wait
- * too long for the encoder; in both cases, nothing is stored
+ * too long for the encoder, with nothing stored, or if storing takes too long, with part of them stored
  */
 export async function observePosts(
   deps: IntakeDeps,
@@ -76,6 +76,7 @@ async function observeInPieces(
   // Commits are sequential: a retried request finds them in the order in which it created them.
   const pieces = piecesOf(posts);
   const nextTurn = createYielder(deps.clock);
+  const checkTime = limitBatchTime(clock);
   let left = posts.length;
   const plan = (piece: readonly ObservedPost[]) => {
     left -= piece.length;
@@ -91,6 +92,7 @@ async function observeInPieces(
     }
     const via = posts.length > 1 ? 'batch' : 'post';
     results.push(await storePlanned(deps, tenantId, { posts: pieces[place] ?? [], planned, via }));
+    if (next !== undefined) checkTime();
   }
   return results.flat();
 }

@@ -30,7 +30,7 @@ function world(endpoints: number, answer = (events: NewCampaignEvent[]) => event
   };
   const clock = createManualClock();
   const deps = { store, clock, newId: createIds(clock, systemRandom) };
-  return { deps: deps as unknown as Parameters<typeof recordEvents>[0], commits };
+  return { deps: deps as unknown as Parameters<typeof recordEvents>[0], commits, clock };
 }
 
 const event = (n: number, reply: object = {}): CampaignEventInput =>
@@ -65,4 +65,17 @@ test('a repeated request continues after what its first run stored, whatever the
   const { deps, commits } = world(249, (events) => Math.min(events.length, 1));
   expect(await recordEvents(deps, CAMPAIGN, replies(3))).toHaveLength(3);
   expect(commits.map((events) => events.length)).toEqual([3, 2, 1]);
+});
+
+test('a batch that takes too long ends between two commits, with an error that says to send it again', async () => {
+  const { deps, commits, clock } = world(2_000, (events) => {
+    clock.advance(12_000);
+    return events.length;
+  });
+  await expect(recordEvents(deps, CAMPAIGN, replies(9))).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: expect.stringContaining('send it again to continue'),
+  });
+  expect(commits).toHaveLength(3);
+  expect(await recordEvents(deps, CAMPAIGN, replies(2))).toHaveLength(2);
 });

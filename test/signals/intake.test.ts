@@ -18,6 +18,8 @@ const COLD = 'Nice weather on site, lads.';
 let store: Store;
 let committed: NewSignal[];
 let commits: number[];
+/** The duration of each commit of signals. */
+let commitMs: number;
 /** Notifications of the dispatcher after each commit, and the number of commits by then. */
 let nudges: { commits: number; endpointIds: string[] }[];
 let observe: (...posts: object[]) => ReturnType<typeof observePosts>;
@@ -26,10 +28,12 @@ beforeEach(async () => {
   const opened = await openTestStore();
   committed = [];
   commits = [];
+  commitMs = 0;
   nudges = [];
   store = {
     ...opened.store,
     commitSignals(signals) {
+      opened.clock.advance(commitMs);
       committed.push(...signals);
       commits.push(signals.length);
       return opened.store.commitSignals(signals);
@@ -355,4 +359,14 @@ test('of two concurrent edits of a post, one determines the texts of all its sig
   await Promise.all(texts.map((text) => observe({ ...post, text })));
   const outdated = texts.map(async (text) => (await store.findOutdatedSignals({ ...EDITED, text })).length);
   expect((await Promise.all(outdated)).sort()).toEqual([0, 12]);
+});
+
+test('a batch that takes too long ends between two of its parts, and continues when it is sent again', async () => {
+  const posts = Array.from({ length: 60 }, (_, n) => ({ text: `${HOT} ${n}`, external_id: `p${n}` }));
+  commitMs = 31_000;
+  await expect(observe(...posts)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  expect(commits).toEqual([25]);
+  commitMs = 0;
+  const statuses = (await observe(...posts)).map(({ status }) => status);
+  expect(statuses).toEqual([...Array(25).fill('duplicate'), ...Array(35).fill('created')]);
 });
