@@ -243,6 +243,8 @@ export async function storeEditedPosts(
 
 /** Removing a word from the index takes as long as adding that many. */
 const REMOVED = 10;
+/** An edit takes the writer more than twice as long as a new signal, besides the words. */
+const MOST_EDITS_A_COMMIT = 100;
 
 /**
  * Updates stored signals with the current text of their posts. If a signal's profile does not
@@ -283,7 +285,7 @@ async function storeEdits(
     text.length + REMOVED * Math.min(changes[i]?.replacedLength ?? 0, MAX_REMOVED_AT_ONCE);
   const commits = inCommits(
     changes.map(({ signal }) => signal),
-    { indexedOf },
+    { most: MOST_EDITS_A_COMMIT, indexedOf },
   );
   const edited: EditedSignal[] = [];
   let next = 0;

@@ -1,8 +1,7 @@
 import { fromIso, toIso } from '../../lib/clock.ts';
 import { dealStatusIn } from '../../model/constants.ts';
 import type { Lead } from '../../model/lead.ts';
-import { attachSignals, withoutSignals } from '../../model/lead-score.ts';
-import type { Signal } from '../../model/signal.ts';
+import { type Rescored, rescored, type ScoreGroup, scoredBy } from '../../model/lead-score.ts';
 import { leadWords } from '../../rules/words.ts';
 import type { IdentityHolder, StoredLead } from '../lead-store.ts';
 import type { Asks, Script } from '../script.ts';
@@ -26,7 +25,8 @@ export interface LeadStatements extends EventStatements {
     hideLead(signalId: string, leadId: string): void;
     /** Their ids. */
     releaseSignals(leadId: string): string[];
-    selectScores(leadId: string): ScoreRow[];
+    /** At most one for each score and class: a lead may have a hundred thousand signals. */
+    selectScores(leadId: string): ScoreGroup[];
     getLead(tenantId: string, id: string): StoredLead | null;
     insertMove(row: Record<string, unknown>): void;
     forgetDays(day: string): void;
@@ -105,24 +105,28 @@ export function createLeadSignals(ask: Asks<LeadStatements>) {
   };
 }
 
-interface ScoreRow {
-  score: number;
-  classification: Signal['classification'];
-  timestamp: number;
-}
-
-/** Scores a lead again by its signals: part of a change that alters or removes one of them. */
-export function createLeadScore(
-  ask: Asks<LeadStatements>,
-): (tenantId: string, leadId: string, now: number) => Script<void> {
+/** Scores leads again by their signals: parts of changes that alter or remove some of them. */
+export function createLeadScore(ask: Asks<LeadStatements>) {
   const leadRow = createLeadRow(ask);
 
-  return function* (tenantId, leadId, now) {
-    const stored = yield* ask.leads.getLead(tenantId, leadId);
-    if (stored === null) return;
-    const signals = (yield* ask.leads.selectScores(leadId)).map(({ score, classification, timestamp }) => ({
-      ...{ icp_score: score, classification, timestamp: toIso(timestamp) },
-    }));
-    yield* leadRow.update({ ...attachSignals(withoutSignals(stored.lead), signals), updated_at: toIso(now) });
+  /** By all of its signals. */
+  function* score(lead: Lead): Script<Lead> {
+    return scoredBy(lead, yield* ask.leads.selectScores(lead.id));
+  }
+
+  return {
+    /** After one of its signals was removed. */
+    *again(tenantId: string, leadId: string, now: number): Script<void> {
+      const stored = yield* ask.leads.getLead(tenantId, leadId);
+      if (stored === null) return;
+      yield* leadRow.update({ ...(yield* score(stored.lead)), updated_at: toIso(now) });
+    },
+    /** After edits of its signals. All signals are read only if the edits do not tell which is the best now. */
+    *afterEdits(tenantId: string, leadId: string, edits: readonly Rescored[], now: number): Script<void> {
+      const stored = yield* ask.leads.getLead(tenantId, leadId);
+      if (stored === null) return;
+      const lead = rescored(stored.lead, edits) ?? (yield* score(stored.lead));
+      yield* leadRow.update({ ...lead, updated_at: toIso(now) });
+    },
   };
 }

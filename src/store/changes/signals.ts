@@ -1,5 +1,5 @@
 import { toIso } from '../../lib/clock.ts';
-import { attachSignals } from '../../model/lead-score.ts';
+import { attachSignals, type Rescored } from '../../model/lead-score.ts';
 import type { Signal, SignalView } from '../../model/signal.ts';
 import { editedSignal } from '../../rules/signals.ts';
 import { searchedFacts } from '../../rules/words.ts';
@@ -164,6 +164,9 @@ interface StoredRow {
   leadId: string | null;
 }
 
+/** Edits of signals, by their lead. */
+type EditedLeads = Map<string, { tenantId: string; edits: Rescored[]; now: number }>;
+
 /** Stored signals of edited posts. */
 function createSignalEdits(ask: Asks<SignalStatements>) {
   const knownSignals = createKnownSignals(ask);
@@ -171,7 +174,8 @@ function createSignalEdits(ask: Asks<SignalStatements>) {
   const scoreLead = createLeadScore(ask);
   const insertRouted = createEventWriter(ask);
 
-  function* edit({ signal, now }: SignalEdit): Script<EditedSignal> {
+  /** `edited` collects the edits of each lead's signals. */
+  function* edit({ signal, now }: SignalEdit, edited: EditedLeads): Script<EditedSignal> {
     const { id, tenantId, externalId, personKeys, nearKeys, company, events, ...scored } = signal;
     const row = yield* ask.signals.selectEdited({ id, tenantId, externalId });
     // Deleted or erased in the meantime, or already edited by another request.
@@ -192,7 +196,11 @@ function createSignalEdits(ask: Asks<SignalStatements>) {
     yield* ask.signals.moveToEnd(now, id);
     for (const key of personKeys) yield* ask.knownSignals.insertPerson(tenantId, key, id);
     if (company !== null) yield* observeCompany({ ...signal, facts: searchedFacts(after), wire }, company);
-    if (row.leadId !== null) yield* scoreLead(tenantId, row.leadId, now);
+    if (row.leadId !== null) {
+      const edits = edited.get(row.leadId)?.edits ?? [];
+      edits.push({ before, after });
+      edited.set(row.leadId, { tenantId, edits, now });
+    }
     const isHotNow =
       classification === 'hot' &&
       before.classification !== 'hot' &&
@@ -209,7 +217,11 @@ function createSignalEdits(ask: Asks<SignalStatements>) {
     },
     *editSignals(edits: SignalEdit[]): Script<EditedSignal[]> {
       const edited: EditedSignal[] = [];
-      for (const each of edits) edited.push(yield* edit(each));
+      const leads: EditedLeads = new Map();
+      for (const each of edits) edited.push(yield* edit(each, leads));
+      // Once for each lead: 250 edits of one with twenty thousand signals read all of these 250 times, which took 7 s.
+      for (const [leadId, { tenantId, edits: own, now }] of leads)
+        yield* scoreLead.afterEdits(tenantId, leadId, own, now);
       return edited;
     },
   };
@@ -241,7 +253,7 @@ export function createSignalRemover(ask: Asks<SignalStatements>) {
       yield* ask.signals.countIrrelevant(id);
       const leadId = yield* ask.signals.leave(id);
       yield* removeRow(id);
-      if (leadId !== undefined) yield* scoreLead(tenantId, leadId, now);
+      if (leadId !== undefined) yield* scoreLead.again(tenantId, leadId, now);
       return true;
     },
   };

@@ -1,10 +1,14 @@
 import type { Database } from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { toIso } from '../../../src/lib/clock.ts';
+import { attachSignals } from '../../../src/model/lead-score.ts';
 import type { NamedChange } from '../../../src/store/changes.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { createCommitter, createRunner } from '../../../src/store/sqlite/runner.ts';
-import { aKey, aTenant } from '../../support/store.ts';
+import { createCommitter, createRunner, createStatements } from '../../../src/store/sqlite/runner.ts';
+import { createWriteAheadLog } from '../../../src/store/sqlite/transaction.ts';
+import { aLead, aNewLead } from '../../support/leads.ts';
+import { aKey, aSignal, aTenant, T0 } from '../../support/store.ts';
 
 let db: Database;
 beforeEach(() => {
@@ -46,4 +50,50 @@ test('a change that does not exist fails alone', () => {
   expect(values).toEqual([true, undefined]);
   expect(failed).toMatchObject([{ index: 1, error: { name: 'TypeError' } }]);
   expect(keys()).toEqual(['key_1']);
+});
+
+test('edits of many signals of a lead read its other signals at most once', () => {
+  const statements = createStatements(db, createWriteAheadLog(db));
+  let reads = 0;
+  const selectScores = (leadId: string) => {
+    reads++;
+    return statements.leads.selectScores(leadId);
+  };
+  const changes = createRunner(db, { ...statements, leads: { ...statements.leads, selectScores } });
+  const signalOf = (i: number, icp_score: number, text: string) => {
+    const wire = {
+      signal_id: `sig_${i}`,
+      icp_score,
+      classification: 'hot',
+      prospect: {},
+      company: { domain: '' },
+      platform: {},
+    };
+    const of = { id: `sig_${i}`, externalId: `x${i}`, score: icp_score, text };
+    return aSignal('ten_a', { ...of, wire: JSON.stringify({ ...wire, timestamp: toIso(T0) }) });
+  };
+  const before = Array.from({ length: 20 }, (_, i) => signalOf(i, 80, `text ${i}`));
+  changes.commitSignals(before);
+  const lead = attachSignals(
+    aLead('led_1'),
+    before.map(({ wire }) => JSON.parse(wire)),
+  );
+  changes.commitLead(aNewLead('ten_a', lead, { attach: before.map(({ id }) => id) }));
+  const edit = (scoreOf: (i: number) => number) =>
+    changes.editSignals(
+      before.slice(0, 10).map((_, i) => ({
+        signal: signalOf(i, scoreOf(i), `text ${i} ${scoreOf(i)}`),
+        now: T0,
+        replacedLength: 9,
+      })),
+    );
+  const score = () => statements.leads.getLead('ten_a', 'led_1')?.lead;
+  edit((i) => 70 - i);
+  expect(reads).toBe(1);
+  expect(score()).toMatchObject({ icp_score: 80, signal_count: 20 });
+  edit((i) => 90 + i);
+  expect(reads).toBe(1); // one of them is the best now
+  expect(score()).toMatchObject({ icp_score: 99, signal_count: 20 });
+  changes.deleteSignal('ten_a', 'sig_9', T0);
+  expect(score()).toMatchObject({ icp_score: 98, signal_count: 19, last_signal_at: toIso(T0) });
 });

@@ -62,8 +62,8 @@ export function leadsSql(db: Connection): Async<LeadStatements['leads']> {
     releaseSignals: values(db, 'DELETE FROM lead_signals WHERE lead_id = ? RETURNING signal_id'),
     selectScores: rows(
       db,
-      `SELECT s.score, s.classification, s.timestamp FROM lead_signals l JOIN signals s ON s.id = l.signal_id
-       WHERE l.lead_id = ?`,
+      `SELECT s.score, s.classification, count(*)::integer AS count, max(s.timestamp) AS newest
+       FROM lead_signals l JOIN signals s ON s.id = l.signal_id WHERE l.lead_id = ? GROUP BY s.score, s.classification`,
     ),
     insertMove: run(
       db,
