@@ -106,6 +106,28 @@ test('phrases that differ in symbols alone are not compared with each occurrence
   expect(cpuMsOf(() => matcher.match(tokens))).toBeLessThan(150);
 });
 
+/** Symbols between two words whose hashes are equal. */
+const ONE_HASH = [
+  ...[')\ufe4c\u00a8\ue9cf', ',\ue5cf<\u33ef', ':\uf234\u00ac\uf19a', ';\ue838{\ue4b8', ';\ueb4c\\\ue991'],
+  ...['<\ue68f|\ue6df', '<\ued05<\u0fd1', '=\uf87b\u00ac\ua49c', '>\uee0c?\u23af', '>\uf452\u00f7\uf595'],
+  ...['[\ue604(\u17ed', '\\\u2e0e{\uebeb', '\\\u2fdd;\uf634', ']\u4ddb\u00ae\ueb76', '^\ufe39\u00a4\u1f47'],
+];
+
+test('phrases made to have one hash are not compared with each occurrence of their words', () => {
+  const matcher = matcherOf({ phrases: ONE_HASH.map((gap) => `a${gap}b`) });
+  const tokens = tokenize(`a${ONE_HASH[0]}b `.repeat(2_800));
+  let reads = 0;
+  const starts = new Proxy(tokens.starts, {
+    get(all, name) {
+      reads++;
+      return Reflect.get(all, name);
+    },
+  });
+  const hits = matcher.match({ ...tokens, starts }).get(0);
+  expect(hits?.map(({ phrase }) => phrase)).toEqual([0, 0, 0]);
+  expect(reads).toBeLessThan(10_000);
+});
+
 test('the phrases of a profile are found whatever other profiles look for', () => {
   const own = { phrases: ['Yahoo! Mail', 'C++', '.NET', 'a$'] };
   const tokens = tokenize(`${'a '.repeat(9_000)} a$ off Yahoo! Mail, C++ and .NET`);
