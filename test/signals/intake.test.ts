@@ -363,7 +363,7 @@ test('of two concurrent edits of a post, one determines the texts of all its sig
 
 test('a batch that takes too long ends between two of its parts, and continues when it is sent again', async () => {
   const posts = Array.from({ length: 60 }, (_, n) => ({ text: `${HOT} ${n}`, external_id: `p${n}` }));
-  commitMs = 31_000;
+  commitMs = 91_000;
   await expect(observe(...posts)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   expect(commits).toEqual([25]);
   commitMs = 0;
