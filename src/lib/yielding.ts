@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import { createFifo } from './queues.ts';
+import { createFifo, type Fifo } from './queues.ts';
 
 /** Maximum time that a task runs without yielding, and that tasks take of one event-loop turn. */
 const MAX_TURN_MS = 5;
@@ -8,14 +8,21 @@ const SHARE = 0.05;
 /** Longer turns, such as after the process was suspended, say little about the next ones. */
 const LONGEST_TURN_MS = 500;
 
-/** Tasks that wait between two chunks: one queue, because there is one event loop. */
-const line = createFifo<() => void>();
+/**
+ * Tasks that wait between two chunks, for one event loop. Those that have used less than a turn so far alternate with the others: with
+ * one queue, a single post waited for a chunk of each of sixty large tasks.
+ */
+const line = { brief: createFifo<() => void>(), long: createFifo<() => void>() };
+let briefIsNext = true;
 const { workOff, eachMs } = createTurnRunner({
-  size: () => line.size,
-  next: line.shift,
+  size: waiting,
+  next,
   maxMs: MAX_TURN_MS,
   now: () => performance.now(),
 });
+
+/** Identifies the turn of the event loop. */
+const turnNow = () => performance.nodeTiming.uvMetricsInfo.loopCount;
 
 /**
  * Yields to the event loop between chunks of long work, at most every `maxMs`. Tasks resume in the order in
@@ -25,24 +32,49 @@ const { workOff, eachMs } = createTurnRunner({
  */
 export function createYielder(clock: Pick<Clock, 'monotonic'>, maxMs = MAX_TURN_MS): () => Promise<void> {
   let since = clock.monotonic();
+  let lookedAt = since;
+  let turn = turnNow();
+  let usedMs = 0;
   return async () => {
-    if (clock.monotonic() - since < maxMs) return;
-    await standInLine();
+    const now = clock.monotonic();
+    const current = turnNow();
+    // Between turns it waited, for the store or for others.
+    if (current === turn) usedMs += now - lookedAt;
+    lookedAt = now;
+    turn = current;
+    if (now - since < maxMs) return;
+    await joinLine(usedMs < maxMs ? line.brief : line.long);
     since = clock.monotonic();
+    lookedAt = since;
+    turn = turnNow();
   };
 }
 
 /** Resolves after all tasks that are already waiting. For work that cannot be split. */
 export function standInLine(): Promise<void> {
+  return joinLine(line.long);
+}
+
+function joinLine(queue: Fifo<() => void>): Promise<void> {
   return new Promise((resolve) => {
-    line.push(resolve);
+    queue.push(resolve);
     workOff();
   });
 }
 
+function waiting(): number {
+  return line.brief.size + line.long.size;
+}
+
+function next(): (() => void) | undefined {
+  const [first, second] = briefIsNext ? [line.brief, line.long] : [line.long, line.brief];
+  briefIsNext = !briefIsNext;
+  return first.shift() ?? second.shift();
+}
+
 /** Estimated wait, in milliseconds, of a task that joins the queue now. */
 export function lineWaitMs(): number {
-  return line.size * eachMs();
+  return waiting() * eachMs();
 }
 
 /** A queue whose items are called in turns of the event loop. */

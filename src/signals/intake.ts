@@ -272,7 +272,7 @@ async function storeEdits(
     const after = editedSignal(JSON.parse(outdated.wire) as Signal, JSON.parse(edit.wire) as Signal);
     const explained = { text: edit.text, explanation: JSON.parse(edit.explanation) as Explanation };
     const story = () => storyOf({ ...deps, tenantId, now }, { ...after, signal_id: id }, explained);
-    const events = newHotEvents(after, { tenantId, now, newId, receivers, trace, story });
+    const events = await newHotEvents(after, { tenantId, now, newId, receivers, trace, story, nextTurn });
     const { textLength: replacedLength } = outdated;
     changes.push({
       place,

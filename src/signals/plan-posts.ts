@@ -19,7 +19,7 @@ import { searchedFacts } from '../rules/words.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
-import { listReceivers, type Reserve, signalEvents } from '../webhooks/fan-out.ts';
+import { type FanOutTerms, listReceivers, type Reserve, signalEvents } from '../webhooks/fan-out.ts';
 import type { SignalStory } from '../webhooks/notice.ts';
 import type { Encoder, Encoding } from './encoder/encoder.ts';
 import type { EncoderWork, WorkKind } from './encoder/encoder-queue.ts';
@@ -249,8 +249,10 @@ async function readOne(
     // These signals are not stored: they use up no IDs, because a retried request must use the same IDs in
     // the same order.
     const unseen = { ...deps, newId: () => '' };
-    const signals = doubts.map(({ compiled, hits }) =>
-      newSignal(unseen, { ...tenancy, receivers: [] }, seen, compiled, scorePost(words, compiled, hits)),
+    const signals = await Promise.all(
+      doubts.map(({ compiled, hits }) =>
+        newSignal(unseen, { ...tenancy, receivers: [] }, seen, compiled, scorePost(words, compiled, hits)),
+      ),
     );
     const found = await deps.store.findDuplicates(signals);
     for (const [place, { compiled }] of doubts.entries()) {
@@ -304,7 +306,7 @@ async function planPost(
   const seen: SeenPost = { post, type: reading.type, nearKeys: postNearKeys(post) };
   const signals: NewSignal[] = [];
   for (const { compiled, score } of kept) {
-    signals.push(newSignal(deps, tenancy, seen, compiled, score));
+    signals.push(await newSignal({ ...deps, nextTurn }, tenancy, seen, compiled, score));
     await nextTurn();
   }
   return { signals, errors: [] };
@@ -317,13 +319,20 @@ interface SeenPost {
   nearKeys: readonly number[];
 }
 
-function newSignal(
-  { clock, newId, baseUrl, feedbackLinks, trace = null }: IntakeDeps,
+async function newSignal(
+  {
+    clock,
+    newId,
+    baseUrl,
+    feedbackLinks,
+    trace = null,
+    nextTurn,
+  }: IntakeDeps & Pick<FanOutTerms, 'nextTurn'>,
   { tenantId, receivers }: Tenancy,
   { post: { idScope, ...post }, type, nearKeys }: SeenPost,
   { profile }: CompiledProfile,
   score: Explanation,
-): NewSignal {
+): Promise<NewSignal> {
   const now = clock.now();
   const signal = buildSignal({ ...post, signal_type: type }, profile, score, {
     id: newId('sig'),
@@ -351,7 +360,7 @@ function newSignal(
     wire: JSON.stringify(signal),
     explanation: JSON.stringify(score),
     text: post.text,
-    events: signalEvents(signal, { tenantId, now, newId, receivers, trace, story }),
+    events: await signalEvents(signal, { tenantId, now, newId, receivers, trace, story, nextTurn }),
   };
 }
 

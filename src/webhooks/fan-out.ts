@@ -30,30 +30,36 @@ type ReceiverStore = EndpointStore &
   Pick<AccountStore, 'getTenant'> &
   Pick<SubscriptionStore, 'listEndedSubscriptions'>;
 
-/** Endpoints that receive nothing, whatever their filters. */
-export interface FanOutLimits {
+/** Endpoints that receive nothing, whatever their filters, and how the work is divided. */
+export interface FanOutTerms {
   /** The endpoint that the event is about. */
   notTo?: string | null;
   /** Endpoints that were sent the same in the message of another event. */
   alreadySent?: ReadonlySet<string> | undefined;
+  /** Called between pieces: ten thousand endpoints took 100 ms in one. */
+  nextTurn?: (() => Promise<void>) | undefined;
 }
+
+/** Endpoints between two looks at the time. */
+const ENDPOINTS_A_LOOK = 100;
 
 /**
  * Routes an event: a delivery for each endpoint that wants it, and a reason for each that does not. Bodies
  * are created with the event and never again, except for those of batched messages (`digests.ts`). Deliveries
  * to paused endpoints are created, too, and held.
  */
-export function fanOut(
+export async function fanOut(
   event: EventRow,
   bodyOf: (endpoint: Receiver) => ShapedBody,
   endpoints: readonly Receiver[],
   newId: NewId,
   signal: Signal | null,
-  { notTo = null, alreadySent }: FanOutLimits = {},
-): RoutedEvent {
+  { notTo = null, alreadySent, nextTurn }: FanOutTerms = {},
+): Promise<RoutedEvent> {
   const routed: RoutedEvent = { event, deliveries: [], batched: [], skipped: [] };
   if (signal?.classification === 'hot') routed.urgent = true;
-  for (const endpoint of endpoints) {
+  for (const [place, endpoint] of endpoints.entries()) {
+    if (place > 0 && place % ENDPOINTS_A_LOOK === 0) await nextTurn?.();
     const reason =
       endpoint.id === notTo
         ? 'about_itself'
@@ -79,16 +85,18 @@ export function fanOut(
       status: bodyStatus(body, endpoint),
     });
   }
-  return divided(routed);
+  return await divided(routed, nextTurn);
 }
 
 /** Leaves the first deliveries in the event's own commit; the rest are stored in separate commits. */
-function divided(routed: RoutedEvent): RoutedEvent {
+async function divided(routed: RoutedEvent, nextTurn: FanOutTerms['nextTurn']): Promise<RoutedEvent> {
   if (routed.deliveries.length <= MOST_DELIVERIES_A_COMMIT) return routed;
   const remainders = [];
   const later = routed.deliveries.splice(MOST_DELIVERIES_A_COMMIT);
-  for (let at = 0; at < later.length; at += DELIVERIES_OF_A_REMAINDER)
+  for (let at = 0; at < later.length; at += DELIVERIES_OF_A_REMAINDER) {
     remainders.push(bundlesOf(later.slice(at, at + DELIVERIES_OF_A_REMAINDER)));
+    await nextTurn?.();
+  }
   return { ...routed, remainders };
 }
 
@@ -147,41 +155,40 @@ export function bodyStatus(
 }
 
 /** Context for creating the events of a signal. */
-interface EventOrigin {
+interface EventOrigin extends Pick<FanOutTerms, 'alreadySent' | 'nextTurn'> {
   tenantId: string;
   now: number;
   newId: NewId;
   receivers: readonly Receiver[];
   trace?: string | null;
-  /** Endpoints for which the message of `signal.detected` is sufficient. */
-  alreadySent?: ReadonlySet<string>;
   /** Facts for messages in addition to the payload; computed only if one is delivered. */
   story?: () => SignalStory;
 }
 
 /** Creates `signal.detected` and, for a hot signal, `signal.new_hot`, routed to the `receivers`. */
-export function signalEvents(signal: Signal, at: EventOrigin): RoutedEvent[] {
+export async function signalEvents(signal: Signal, at: EventOrigin): Promise<RoutedEvent[]> {
   const data = JSON.stringify({ signal_id: signal.signal_id });
   const detected = eventOf(signal, at, 'signal.detected', data);
   const payloadOf = createPayloads(signal, at.story);
   const bodyOf = ({ shape }: Receiver) => payloadOf(shape);
   return [
-    fanOut(detected, bodyOf, at.receivers, at.newId, signal),
-    ...newHotEvents(signal, withoutDoubles(at), payloadOf),
+    await fanOut(detected, bodyOf, at.receivers, at.newId, signal, { nextTurn: at.nextTurn }),
+    ...(await newHotEvents(signal, withoutDoubles(at), payloadOf)),
   ];
 }
 
 /** `signal.new_hot`, if the signal is hot. */
-export function newHotEvents(
+export async function newHotEvents(
   signal: Signal,
   at: EventOrigin,
   payloadOf = createPayloads(signal, at.story),
-): RoutedEvent[] {
+): Promise<RoutedEvent[]> {
   if (signal.classification !== 'hot') return [];
   const hot = eventOf(signal, at, 'signal.new_hot', newHotData(signal));
   const envelope = { body: eventEnvelope(hot) };
   const bodyOf = ({ shape }: Receiver) => (isPresetShape(shape) ? payloadOf(shape) : envelope);
-  return [fanOut(hot, bodyOf, at.receivers, at.newId, signal, { alreadySent: at.alreadySent })];
+  const { alreadySent, nextTurn } = at;
+  return [await fanOut(hot, bodyOf, at.receivers, at.newId, signal, { alreadySent, nextTurn })];
 }
 
 /** Messages for both events are the same, so endpoints that get the first one do not get the second. */
@@ -251,7 +258,8 @@ export async function routeChanges(
       trace,
     };
     const fitting = await fittingReceivers(receivers, change);
-    routed.push(fanOut(event, createEnvelopes(event, notice), fitting, newId, null, { notTo }));
+    const terms = { notTo, nextTurn };
+    routed.push(await fanOut(event, createEnvelopes(event, notice), fitting, newId, null, terms));
     await nextTurn();
   }
   return routed;

@@ -258,7 +258,7 @@ async function itemsOf(
   if (!SIGNAL_EVENTS.has(event.type)) {
     // The data of an erased event is empty.
     if (event.data === ERASED_DATA) return [];
-    const made = fanOut(event, createEnvelopes(event), [receiver], newId, null);
+    const made = await fanOut(event, createEnvelopes(event), [receiver], newId, null);
     return made.deliveries.map((delivery) => ({ event, delivery }));
   }
   const found = await store.getSignal(event.tenantId, event.subjectId);
@@ -267,6 +267,6 @@ async function itemsOf(
   const envelopes = createEnvelopes(event);
   const bodyOf = ({ shape }: Receiver) =>
     event.type === 'signal.detected' || shape?.preset ? shapedPayload(signal, shape) : envelopes({ shape });
-  const made = fanOut(event, bodyOf, [receiver], newId, signal);
+  const made = await fanOut(event, bodyOf, [receiver], newId, signal);
   return made.deliveries.map((delivery) => ({ event, delivery }));
 }

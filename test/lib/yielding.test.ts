@@ -52,6 +52,43 @@ test('tasks with short chunks share a turn', async () => {
   expect((await turnsOf(500, 0)).length).toBeLessThan(50);
 });
 
+test('a task that has used little time waits for one chunk of the long ones, not for one of each', async () => {
+  const clock = createManualClock();
+  const order: string[] = [];
+  const long = Array.from({ length: 5 }, () => createYielder(clock, 10));
+  clock.advance(10); // each has worked for that long
+  const all = long.map((nextTurn, n) =>
+    nextTurn().then(() => {
+      work(6);
+      order.push(`long ${n}`);
+    }),
+  );
+  const brief = createYielder(clock, 10);
+  await new Promise((resolve) => setTimeout(resolve)); // waits for the store, say
+  clock.advance(10);
+  all.push(brief().then(() => void order.push('brief')));
+  await Promise.all(all);
+  expect(order.indexOf('brief')).toBeLessThanOrEqual(2);
+  expect(order.filter((name) => name !== 'brief')).toEqual([0, 1, 2, 3, 4].map((n) => `long ${n}`));
+});
+
+test('long tasks go on however many brief ones come', async () => {
+  const clock = createManualClock();
+  const brief = Array.from({ length: 20 }, () => createYielder(clock, 10));
+  await new Promise((resolve) => setTimeout(resolve));
+  const long = createYielder(clock, 10);
+  clock.advance(10);
+  const order: string[] = [];
+  const all = [...brief, long].map((nextTurn, n) =>
+    nextTurn().then(() => {
+      work(6);
+      order.push(n < brief.length ? 'brief' : 'long');
+    }),
+  );
+  await Promise.all(all);
+  expect(order.indexOf('long')).toBeLessThanOrEqual(1);
+});
+
 test('the wait in the queue is estimated from previous turns', async () => {
   expect(lineWaitMs()).toBe(0);
   const going = Array.from({ length: 10 }, () => standInLine().then(() => work(6)));

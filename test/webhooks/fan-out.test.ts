@@ -27,11 +27,11 @@ function endpoint(settings: Partial<WebhookInput> = {}): Receiver {
   return { id: 'whk_1', mode: 'push', settings: input, shape: null };
 }
 
-test('an event to very many endpoints has lists of deliveries for commits of their own', () => {
+test('an event to very many endpoints has lists of deliveries for commits of their own', async () => {
   const endpoints = Array.from({ length: 4_500 }, (_, n) => ({ ...endpoint(), id: `whk_${n}` }));
   let made = 0;
   const body = '{}';
-  const routed = fanOut(
+  const routed = await fanOut(
     event,
     () => ({ body }),
     endpoints,
@@ -51,7 +51,7 @@ test('an event to very many endpoints has lists of deliveries for commits of the
     ),
   ];
   expect(all).toEqual(endpoints.flatMap(({ id }, n) => [`dlv_${n}`, id]));
-  const few = fanOut(
+  const few = await fanOut(
     event,
     () => ({ body }),
     endpoints.slice(0, 1_000),
@@ -61,7 +61,24 @@ test('an event to very many endpoints has lists of deliveries for commits of the
   expect(few.remainders).toBeUndefined();
 });
 
-test('an endpoint without filters gets every signal.detected', () => {
+test('other work gets its turn between the endpoints of one event, and between its lists', async () => {
+  const endpoints = Array.from({ length: 10_000 }, (_, n) => ({ ...endpoint(), id: `whk_${n}` }));
+  let looks = 0;
+  let made = 0;
+  let madeBefore = 0;
+  let longest = 0;
+  const nextTurn = async () => {
+    looks++;
+    longest = Math.max(longest, made - madeBefore);
+    madeBefore = made;
+  };
+  const newId = () => `dlv_${made++}`;
+  await fanOut(event, () => ({ body: '{}' }), endpoints, newId, signal, { nextTurn });
+  expect(longest).toBeLessThanOrEqual(100);
+  expect(looks).toBeGreaterThan(100);
+});
+
+test('an endpoint without filters gets every signal.detected', async () => {
   expect(skipReason(event, endpoint(), signal)).toBeNull();
 });
 
@@ -71,23 +88,26 @@ test.each([
   [{ classifications: ['hot', 'cold'] }, 'classification'],
   [{ icp_profile_ids: ['icp_2'] }, 'icp_profile'],
   [{ min_score: 56 }, 'min_score'],
-] as [Partial<WebhookInput>, string][])('%j excludes a signal, with the reason %s', (settings, reason) => {
-  expect(skipReason(event, endpoint(settings), signal)).toBe(reason);
-  expect(
-    fanOut(
-      event,
-      () => ({ body: '{}' }),
-      [endpoint(settings)],
-      () => 'dlv_1',
-      signal,
-    ),
-  ).toMatchObject({
-    deliveries: [],
-    skipped: [{ endpointId: 'whk_1', reason }],
-  });
-});
+] as [Partial<WebhookInput>, string][])(
+  '%j excludes a signal, with the reason %s',
+  async (settings, reason) => {
+    expect(skipReason(event, endpoint(settings), signal)).toBe(reason);
+    expect(
+      await fanOut(
+        event,
+        () => ({ body: '{}' }),
+        [endpoint(settings)],
+        () => 'dlv_1',
+        signal,
+      ),
+    ).toMatchObject({
+      deliveries: [],
+      skipped: [{ endpointId: 'whk_1', reason }],
+    });
+  },
+);
 
-test('a signal that matches the filters passes', () => {
+test('a signal that matches the filters passes', async () => {
   const settings: Partial<WebhookInput> = {
     signal_types: ['review'],
     classifications: ['warm'],
@@ -97,21 +117,17 @@ test('a signal that matches the filters passes', () => {
   expect(skipReason(event, endpoint(settings), signal)).toBeNull();
 });
 
-test('signal filters do not apply to other events', () => {
+test('signal filters do not apply to other events', async () => {
   const lead: EventRow = { ...event, type: 'lead.enriched' };
   expect(skipReason(lead, endpoint({ event_types: ['lead.enriched'], min_score: 90 }), null)).toBeNull();
 });
 
-test('a body of exactly the size limit is sent, and one byte more is rejected', () => {
+test('a body of exactly the size limit is sent, and one byte more is rejected', async () => {
   const largest = MAX_BODY_BYTES - SIGNATURE_MEMBER_BYTES;
-  const statusOf = (size: number) =>
-    fanOut(
-      event,
-      () => ({ body: 'x'.repeat(size) }),
-      [endpoint()],
-      () => 'dlv_1',
-      signal,
-    ).deliveries[0]?.status;
-  expect(statusOf(largest)).toBe('pending');
-  expect(statusOf(largest + 1)).toBe('rejected');
+  const statusOf = async (size: number) => {
+    const bodyOf = () => ({ body: 'x'.repeat(size) });
+    return (await fanOut(event, bodyOf, [endpoint()], () => 'dlv_1', signal)).deliveries[0]?.status;
+  };
+  expect(await statusOf(largest)).toBe('pending');
+  expect(await statusOf(largest + 1)).toBe('rejected');
 });

@@ -27,21 +27,21 @@ const route = (...receivers: ReturnType<typeof endpoint>[]) =>
 
 const BOTH = ['signal.detected', 'signal.new_hot'];
 
-test('a hot signal creates two events, and any other signal one', () => {
-  expect(route().map(({ event }) => event.type)).toEqual(BOTH);
-  const cold = signalEvents(
+test('a hot signal creates two events, and any other signal one', async () => {
+  expect((await route()).map(({ event }) => event.type)).toEqual(BOTH);
+  const cold = await signalEvents(
     { ...SAMPLE_SIGNAL, classification: 'cold' },
     { tenantId: 'ten_a', now: T0, receivers: [], newId: (prefix) => prefix },
   );
   expect(cold.map(({ event }) => event.type)).toEqual(['signal.detected']);
-  expect([route(), cold].map((events) => events.map(({ urgent }) => urgent))).toEqual([
+  expect([await route(), cold].map((events) => events.map(({ urgent }) => urgent))).toEqual([
     [true, true],
     [undefined],
   ]);
 });
 
-test('each endpoint gets the payload in its own format', () => {
-  const [detected] = route(
+test('each endpoint gets the payload in its own format', async () => {
+  const [detected] = await route(
     endpoint('whk_1'),
     endpoint('whk_2', { payload_format: { include: ['signal_id'] } }),
     endpoint('whk_3', { payload_format: { include: ['company'], flatten: true } }),
@@ -53,8 +53,10 @@ test('each endpoint gets the payload in its own format', () => {
   ]);
 });
 
-test('an envelope is complete, regardless of the format', () => {
-  const [, hot] = route(endpoint('whk_1', { event_types: BOTH, payload_format: { include: ['excerpt'] } }));
+test('an envelope is complete, regardless of the format', async () => {
+  const [, hot] = await route(
+    endpoint('whk_1', { event_types: BOTH, payload_format: { include: ['excerpt'] } }),
+  );
   expect(JSON.parse(hot?.deliveries[0]?.body ?? '')).toEqual({
     event: 'signal.new_hot',
     tenant_id: 'ten_a',
@@ -70,17 +72,17 @@ test('an envelope is complete, regardless of the format', () => {
   });
 });
 
-test('a format that makes the body too large is rejected for its endpoint only', () => {
+test('a format that makes the body too large is rejected for its endpoint only', async () => {
   const custom = Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`k${i}`, 'x'.repeat(8_000)]));
-  const [detected] = route(endpoint('whk_1'), endpoint('whk_2', { payload_format: { custom } }));
+  const [detected] = await route(endpoint('whk_1'), endpoint('whk_2', { payload_format: { custom } }));
   expect(detected?.deliveries.map(({ status }) => status)).toEqual(['pending', 'rejected']);
   const { body = '', tail } = detected?.deliveries[1] ?? {};
   expect(Buffer.byteLength(body + tail?.text)).toBeGreaterThan(MAX_BODY_BYTES);
 });
 
-test('a message to a service is sent once per signal, and the second event is skipped with a reason', () => {
+test('a message to a service is sent once per signal, and the second event is skipped with a reason', async () => {
   const slack = { payload_format: { preset: 'slack' as const } };
-  const [detected, hot] = route(
+  const [detected, hot] = await route(
     endpoint('whk_both', { ...slack, event_types: BOTH }),
     endpoint('whk_hot', { ...slack, event_types: ['signal.new_hot'] }),
     endpoint('whk_plain', { event_types: BOTH }),
