@@ -92,6 +92,46 @@ export function walkChunks(
   return { position: { part, count }, length: at, chunks };
 }
 
+/** Longer sizes than this are parsed as they are. */
+const MAX_SIZE_DIGITS = 4;
+
+/**
+ * The whole chunks at the start of the bytes, which begin with a chunk, as one chunk, and how many bytes they are; null
+ * if there are less than two. Chunks with extensions, and the last one, are left to the parser.
+ */
+export function mergeChunks(bytes: Buffer): { length: number; merged: Buffer } | null {
+  const data = Buffer.allocUnsafe(bytes.length);
+  let chunks = 0;
+  let size = 0;
+  let length = 0;
+  for (;;) {
+    let at = length;
+    let count = 0;
+    for (let digit = hexDigit(bytes[at] ?? 0); digit !== -1; digit = hexDigit(bytes[++at] ?? 0)) {
+      count = count * 16 + digit;
+      if (at - length === MAX_SIZE_DIGITS) break;
+    }
+    const end = at + 2 + count;
+    if (count === 0 || end + 2 > bytes.length || !isLineBreak(bytes, at) || !isLineBreak(bytes, end)) break;
+    for (let from = at + 2; from < end; from++) data[size++] = bytes[from] ?? 0;
+    length = end + 2;
+    chunks++;
+  }
+  if (chunks < 2) return null;
+  return {
+    length,
+    merged: Buffer.concat([
+      Buffer.from(`${size.toString(16)}\r\n`),
+      data.subarray(0, size),
+      Buffer.from('\r\n'),
+    ]),
+  };
+}
+
+function isLineBreak(bytes: Buffer, at: number): boolean {
+  return bytes[at] === CR && bytes[at + 1] === LF;
+}
+
 /** The value of a hexadecimal digit, or -1. */
 function hexDigit(byte: number): number {
   if (byte >= 48 && byte <= 57) return byte - 48;

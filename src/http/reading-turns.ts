@@ -2,7 +2,7 @@ import { IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { createFifo } from '../lib/queues.ts';
-import { type ChunkPosition, START_OF_CHUNKS, walkChunks } from './chunked-body.ts';
+import { type ChunkPosition, mergeChunks, START_OF_CHUNKS, walkChunks } from './chunked-body.ts';
 import { oncePerTurn } from './turns.ts';
 
 /** The requests of each connection that wait for the previous one on it. */
@@ -120,8 +120,8 @@ interface ConnectionReader {
  *
  * Data of bodies is parsed as it arrives: that takes no longer. In slices, bodies of requests that had been refused
  * already were read so slowly that 1,500 clients, by sending and disconnecting, kept 1 GB in use for a minute. Small
- * chunks do take longer, and come last: when 5,000 connections each began with a slice of them, other requests waited
- * for 3 s, and those with a body for 8 s. Nor are they parsed once their request has been answered: clients that sent
+ * chunks do take longer, even though they are merged before Node parses them, and come last: when 5,000 connections each
+ * began with a slice of them, other requests waited for 3 s, and those with a body for 8 s. Nor are they parsed once their request has been answered: clients that sent
  * 120 MB in chunks of one byte, without an account, kept a core busy for a minute.
  *
  * Node parses in native code until a `data` listener is added to the socket; from then on, the listeners that it left
@@ -206,14 +206,15 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
         return pipelines.onceCaughtUp(socket, () => enqueue(false));
       }
       const { length, isCheap } = message.nextSlice(first);
-      const isAll = length === first.length;
-      if (!isAll && !isCheap && message.isInChunks() && !pipelines.isBusy(socket)) return discard();
-      const slice = isAll ? first : first.subarray(0, length);
-      first = isAll ? further.shift() : first.subarray(length);
+      const isRest = length < first.length && !isCheap && message.isInChunks();
+      if (isRest && !pipelines.isBusy(socket)) return discard();
+      const merged = isRest ? message.merge(first) : null;
+      const slice = first.subarray(0, merged?.length ?? length);
+      first = slice.length === first.length ? further.shift() : first.subarray(slice.length);
       if (isPaused) socket.resume(); // so that a later pause is known to be HTTP's own
       isPaused = false;
-      parse(slice);
-      message.parsed(slice);
+      parse(merged?.merged ?? slice);
+      message.parsed(slice, merged !== null);
       isHeldBack = socket.isPaused();
       if (first === undefined || isOver()) return finish();
       pause();
@@ -292,8 +293,10 @@ interface Slice {
 
 /** Maximum length of a slice of heads. */
 const SLICE_BYTES = 2_048;
-/** Maximum number of chunks in a slice: 50 µs. */
+/** Maximum number of chunks in a slice that are not merged: 50 µs. */
 const SLICE_CHUNKS = 16;
+/** Maximum length of small chunks that are merged for a slice: 50 µs for chunks of a byte. */
+const MERGED_BYTES = 16 * 1024;
 /** Chunks of this average length cost next to nothing. */
 const CHEAP_CHUNK_BYTES = 512;
 
@@ -337,8 +340,10 @@ function createMessage(parser: unknown) {
     isKnown: () => hasBegun,
     /** Whether a body in chunks is being read. */
     isInChunks: () => position !== null,
-    /** Follows what was parsed. */
-    parsed(slice: Buffer): void {
+    /** The whole small chunks with which the data begins, as one. */
+    merge: (bytes: Buffer) => (isAtChunk(position) ? mergeChunks(bytes.subarray(0, MERGED_BYTES)) : null),
+    /** Follows what was parsed: whole chunks from one to another, or any data. */
+    parsed(slice: Buffer, isMerged: boolean): void {
       const incoming = typeof parser === 'object' && parser !== null ? Reflect.get(parser, 'incoming') : null;
       const isRequest = incoming instanceof IncomingMessage;
       hasBegun ||= isRequest;
@@ -349,9 +354,14 @@ function createMessage(parser: unknown) {
         position = null;
       } else if (incoming !== request) begin(incoming, slice);
       else if (position === null) bodyLeft = Math.max(0, bodyLeft - slice.length);
-      else position = walkChunks(position, slice, Number.POSITIVE_INFINITY).position;
+      else if (!isMerged) position = walkChunks(position, slice, Number.POSITIVE_INFINITY).position;
     },
   };
+}
+
+/** Whether a chunk begins here, or its size has begun with zeros. */
+function isAtChunk(position: ChunkPosition | null): boolean {
+  return position?.part === 'size' && position.count === 0;
 }
 
 /** Where the head ends in the slice that completed it; its blank line may have begun in the slice before. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
-import { joinChunks, START_OF_CHUNKS, walkChunks } from '../../src/http/chunked-body.ts';
+import { joinChunks, mergeChunks, START_OF_CHUNKS, walkChunks } from '../../src/http/chunked-body.ts';
 import { aPost, buildTestApp } from '../support/app.ts';
 import { sendRaw } from './raw-http.ts';
 
@@ -76,4 +76,24 @@ test('the framing of a body is followed to its end, however its bytes arrive', (
       },
     ),
   );
+});
+
+test('whole chunks are merged up to the first that is not whole, not valid, or the last', () => {
+  const merged = (text: string) => {
+    const found = mergeChunks(Buffer.from(text, 'latin1'));
+    return found === null ? null : [found.length, found.merged.toString('latin1')];
+  };
+  expect(merged('1\r\na\r\n2\r\nbc\r\n3\r\nde')).toEqual([13, '3\r\nabc\r\n']);
+  expect(merged('1\r\na\r\n001\r\nb\r\n0\r\n\r\n')).toEqual([14, '2\r\nab\r\n']);
+  for (const after of [
+    '0\r\n\r\n',
+    '1;a\r\nb\r\n',
+    '1\nb\r\n',
+    '1\r\nbb\r\n',
+    '1 \r\nb\r\n',
+    '00001\r\nb\r\n',
+    '',
+    'x',
+  ])
+    expect(merged(`1\r\na\r\n${after}`)).toBeNull();
 });

@@ -125,21 +125,21 @@ test('many small chunks are parsed after the heads of requests', async () => {
 
 test('a body of known length does not wait for bodies in small chunks', async () => {
   const { server, seen, flood } = await listenForChunks(tickingClock());
-  const [send, socket] = await Promise.all([flood(40, 2_000), dial(server)]);
+  const [send, socket] = await Promise.all([flood(40, 20_000), dial(server)]);
   send();
   const ended = readAll(socket);
   socket.write(
     `POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 30000\r\n\r\n${'a'.repeat(30_000)}`,
   );
   expect(await ended).toContain('200 OK');
-  expect(seen.chunked).toBeLessThan(30_000);
-  await expect.poll(() => seen.chunked, { timeout: 20_000 }).toBe(40 * 2_000);
+  expect(seen.chunked).toBeLessThan(300_000);
+  await expect.poll(() => seen.chunked, { timeout: 20_000 }).toBe(40 * 20_000);
 });
 
 /** Posts a body while 40 connections send small chunks, and returns how many bytes of chunks were parsed until the response. */
 async function chunkedBefore(head: string, body: string): Promise<number> {
   const { server, seen, flood } = await listenForChunks(tickingClock());
-  const [send, socket] = await Promise.all([flood(40, 2_000), dial(server)]);
+  const [send, socket] = await Promise.all([flood(40, 20_000), dial(server)]);
   send();
   const ended = readAll(socket);
   socket.write(`POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n${head}\r\n\r\n${body}`);
@@ -171,19 +171,37 @@ test('a body in large chunks does not wait for bodies in small chunks', async ()
   const chunks = `1f40\r\n${'\r\n\r\n'.repeat(2_000)}\r\n`.repeat(8);
   const own = 8 * 8_000;
   expect((await chunkedBefore('transfer-encoding: chunked', `${chunks}0\r\n\r\n`)) - own).toBeLessThan(
-    20_000,
+    200_000,
   );
 });
 
 test('a long head does not wait for bodies in small chunks', async () => {
   const head = `x-long: ${'a'.repeat(12_000)}\r\ncontent-length: 2`;
-  expect(await chunkedBefore(head, '{}')).toBeLessThan(20_000);
+  expect(await chunkedBefore(head, '{}')).toBeLessThan(200_000);
+});
+
+test('small chunks are merged before Node parses them, and the body stays the same', async () => {
+  const received: Buffer[] = [];
+  const server = await listen((request, response) => {
+    request.on('data', (bytes: Buffer) => received.push(bytes));
+    request.on('end', () => response.end());
+  });
+  const socket = await dial(server);
+  const ended = readAll(socket);
+  const body = Array.from({ length: 30_000 }, (_, n) => 'abc\r\n01'.charAt(n % 7)).join('');
+  const chunks = Array.from(body, (byte, n) => `${n % 100 === 0 ? '01;a=b' : '1'}\r\n${byte}\r\n`).join('');
+  socket.write(
+    `POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n${chunks}0\r\n\r\n${get('/', true)}`,
+  );
+  expect((await ended).match(/HTTP\/1\.1 200/g)).toHaveLength(2);
+  expect(Buffer.concat(received).toString()).toBe(body);
+  expect(received.length).toBeLessThan(body.length / 5);
 });
 
 test('while connections arrive, turns are short: Node accepts one per turn', async () => {
   let ms = 0;
   const { server, seen, flood } = await listenForChunks({ monotonic: () => (ms += 0.05) });
-  const send = await flood(40, 3_000);
+  const send = await flood(40, 30_000);
   let accepted = 0;
   let atFirst = 0;
   let atLast = 0;
@@ -198,7 +216,7 @@ test('while connections arrive, turns are short: Node accepts one per turn', asy
   const sockets = Array.from({ length: 200 }, () => connect(port, '127.0.0.1'));
   await expect.poll(() => accepted, { timeout: 10_000 }).toBe(200);
   for (const socket of sockets) socket.destroy();
-  expect(atLast - atFirst).toBeLessThan(40_000);
+  expect(atLast - atFirst).toBeLessThan(600_000);
 });
 
 test('a body that is read slowly arrives complete, and so does the next request', async () => {
