@@ -49,8 +49,8 @@ export type SkipReason =
 export interface RoutedEvent {
   event: EventRow;
   deliveries: NewDelivery[];
-  /** Further deliveries, if there are very many: each list is stored in a separate, later commit. */
-  remainders?: DeliveryBundle[][];
+  /** Further endpoints, if there are very many: each part is stored in a separate, later commit. */
+  remainders?: Remainder[];
   /** Whether its deliveries are sent before others of their endpoints; if omitted, they wait their turn. */
   urgent?: boolean;
   /** Endpoints that will receive it later, in one message with others. */
@@ -94,6 +94,13 @@ export interface NewDelivery {
 export interface DeliveryBundle extends Pick<NewDelivery, 'body' | 'tail' | 'status'> {
   /** JSON array of alternating delivery and endpoint ids. */
   deliveries: string;
+}
+
+/** A part of an event that is stored later. */
+export interface Remainder {
+  bundles: DeliveryBundle[];
+  /** As in {@link RoutedEvent}. */
+  batched: string[];
 }
 
 /** A change of an endpoint or of one of its deliveries that has not become an event yet. */

@@ -1,7 +1,7 @@
 import type { RoutedEvent } from '../model/event.ts';
 import type { NewCampaignEvent } from './campaign-store.ts';
 import type { StoredClaim } from './changes/claims.ts';
-import { countDeliveries, DELIVERIES_OF_A_REMAINDER } from './changes/event-bundles.ts';
+import { countDeliveries, ENDPOINTS_OF_A_REMAINDER } from './changes/event-bundles.ts';
 import type { DoneCall, KeptCall } from './changes/requests.ts';
 import type { BackfillStep, NoticeChange } from './event-store.ts';
 import type { LeadChange } from './lead-store.ts';
@@ -15,6 +15,8 @@ const CLAIM_US = 50;
 const CLAIMED_US = 12;
 const SIGNAL_US = 500;
 const DELIVERY_US = 20;
+/** An endpoint that gets an event later, in one message with others. */
+const BATCHED_US = 10;
 const CHARACTER_US = 0.5;
 /** The words of a text that leaves the index are removed one by one. */
 const REMOVED_CHARACTER_US = 5;
@@ -110,7 +112,7 @@ export function costOf(call: AnyChange): number {
       return LEAD_US + signalsCost(newSignals) + eventsCost(events);
     }
     case 'storeRemainder':
-      return OTHER_US + DELIVERIES_OF_A_REMAINDER * (DELIVERY_US + MOVED_US);
+      return OTHER_US + ENDPOINTS_OF_A_REMAINDER * (DELIVERY_US + MOVED_US);
     case 'commitNotices':
       return OTHER_US + eventsCost((first as NoticeChange).events);
     case 'createCampaign':
@@ -157,5 +159,8 @@ function editsCost(edits: readonly SignalEdit[]): number {
 }
 
 function eventsCost(events: readonly RoutedEvent[]): number {
-  return events.reduce((sum, routed) => sum + countDeliveries(routed) * DELIVERY_US, 0);
+  return events.reduce(
+    (sum, routed) => sum + countDeliveries(routed) * DELIVERY_US + routed.batched.length * BATCHED_US,
+    0,
+  );
 }

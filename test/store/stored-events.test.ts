@@ -6,7 +6,10 @@ import { aRoutedEvent, aSignal } from '../support/store.ts';
 
 const large: RoutedEvent = {
   ...aRoutedEvent('ten_a', ['whk_a'], { id: 'evt_1' }),
-  remainders: [[{ body: '{}', status: 'pending', deliveries: '["dlv_1","whk_b"]' }], []],
+  remainders: [
+    { bundles: [{ body: '{}', status: 'pending', deliveries: '["dlv_1","whk_b"]' }], batched: [] },
+    { bundles: [], batched: ['whk_c'] },
+  ],
 };
 const small = aRoutedEvent('ten_a', ['whk_a']);
 const signal = aSignal('ten_a', { events: [small, large] });

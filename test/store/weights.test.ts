@@ -30,7 +30,16 @@ function setUp() {
 
 const aPost = (tenantId: string, deliveries: number, n = 0): Change => [
   'commitSignals',
-  [[{ tenantId, n, text: 'x'.repeat(300), events: [{ deliveries: Array.from({ length: deliveries }) }] }]],
+  [
+    [
+      {
+        tenantId,
+        n,
+        text: 'x'.repeat(300),
+        events: [{ deliveries: Array.from({ length: deliveries }), batched: [] }],
+      },
+    ],
+  ],
 ];
 const aClaim = (lanes: number, limit: number): Change => [
   'claimLanes',
@@ -171,23 +180,42 @@ describe('the writer under many tenants', () => {
   test.each<[string, (deliveries: unknown[]) => Change]>([
     [
       'a post',
-      (deliveries) => ['commitSignals', [[{ tenantId: 'ten_1', text: '', events: [{ deliveries }] }]]],
+      (deliveries) => [
+        'commitSignals',
+        [[{ tenantId: 'ten_1', text: '', events: [{ deliveries, batched: [] }] }]],
+      ],
     ],
     [
       'a lead',
-      (deliveries) => ['commitLead', [{ tenantId: 'ten_1', newSignals: [], events: [{ deliveries }] }]],
+      (deliveries) => [
+        'commitLead',
+        [{ tenantId: 'ten_1', newSignals: [], events: [{ deliveries, batched: [] }] }],
+      ],
     ],
-    ['notices', (deliveries) => ['commitNotices', [{ tenantId: 'ten_1', events: [{ deliveries }] }]]],
-    ['a new campaign', (deliveries) => ['createCampaign', [{}, [{ deliveries }]]]],
-    ['a campaign', (deliveries) => ['updateCampaign', [{}, 1, [{ deliveries }]]]],
+    [
+      'notices',
+      (deliveries) => ['commitNotices', [{ tenantId: 'ten_1', events: [{ deliveries, batched: [] }] }]],
+    ],
+    ['a new campaign', (deliveries) => ['createCampaign', [{}, [{ deliveries, batched: [] }]]]],
+    ['a campaign', (deliveries) => ['updateCampaign', [{}, 1, [{ deliveries, batched: [] }]]]],
     [
       'replies',
-      (deliveries) => ['recordCampaignEvents', [{}, [{ events: [] }, { events: [{ deliveries }] }]]],
+      (deliveries) => [
+        'recordCampaignEvents',
+        [{}, [{ events: [] }, { events: [{ deliveries, batched: [] }] }]],
+      ],
     ],
     ['a backfill', (items) => ['commitBackfill', [{ tenantId: 'ten_1', items }]]],
     ['a replay', ({ length: limit }) => ['replayRange', [{ limit }]]],
     ['a replay of a list', (ids) => ['replayList', [{ ids }]]],
     ['a resumption', ({ length: limit }) => ['resumeEndpoint', [{ limit }]]],
+    [
+      'an event to endpoints with batching',
+      (batched) => [
+        'commitSignals',
+        [[{ tenantId: 'ten_1', text: '', events: [{ deliveries: [], batched }] }]],
+      ],
+    ],
   ])('%s costs more, the more deliveries it stores or makes due', (_, change) => {
     const costWith = (length: number) => costOf(change(Array.from({ length }, () => '')));
     expect(costWith(2_000) - costWith(0)).toBeGreaterThanOrEqual(20_000);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { MAX_BODY_BYTES } from '../../src/model/delivery.ts';
 import type { EventRow } from '../../src/model/event.ts';
+import { shapeOf } from '../../src/model/payload-shape.ts';
 import type { Signal } from '../../src/model/signal.ts';
 import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
 import type { Receiver } from '../../src/store/endpoint-store.ts';
@@ -28,7 +29,7 @@ function endpoint(settings: Partial<WebhookInput> = {}): Receiver {
 }
 
 test('an event to very many endpoints has lists of deliveries for commits of their own', async () => {
-  const endpoints = Array.from({ length: 4_500 }, (_, n) => ({ ...endpoint(), id: `whk_${n}` }));
+  const endpoints = Array.from({ length: 2_250 }, (_, n) => ({ ...endpoint(), id: `whk_${n}` }));
   let made = 0;
   const body = '{}';
   const routed = await fanOut(
@@ -38,15 +39,15 @@ test('an event to very many endpoints has lists of deliveries for commits of the
     () => `dlv_${made++}`,
     signal,
   );
-  expect(routed.deliveries.length).toBe(1_000);
+  expect(routed.deliveries.length).toBe(500);
   expect(
-    routed.remainders?.map((remainder) =>
-      remainder.map(({ deliveries, ...like }) => ({ ...like, ids: JSON.parse(deliveries).length })),
+    routed.remainders?.map(({ bundles }) =>
+      bundles.map(({ deliveries, ...like }) => ({ ...like, ids: JSON.parse(deliveries).length })),
     ),
-  ).toEqual([2_000, 2_000, 2_000, 1_000].map((ids) => [{ body, status: 'pending', ids }]));
+  ).toEqual([1_000, 1_000, 1_000, 500].map((ids) => [{ body, status: 'pending', ids }]));
   const all = [
     ...routed.deliveries.flatMap(({ id, endpointId }) => [id, endpointId]),
-    ...(routed.remainders ?? []).flatMap((bundles) =>
+    ...(routed.remainders ?? []).flatMap(({ bundles }) =>
       bundles.flatMap(({ deliveries }) => JSON.parse(deliveries)),
     ),
   ];
@@ -54,11 +55,36 @@ test('an event to very many endpoints has lists of deliveries for commits of the
   const few = await fanOut(
     event,
     () => ({ body }),
-    endpoints.slice(0, 1_000),
+    endpoints.slice(0, 500),
     () => 'dlv_1',
     signal,
   );
   expect(few.remainders).toBeUndefined();
+});
+
+test('of very many endpoints with batching, all but the first are stored in commits of their own', async () => {
+  const shape = shapeOf({ preset: 'slack' });
+  const batching = { ...endpoint({ batching: 'hourly' }), shape };
+  const endpoints = Array.from({ length: 1_700 }, (_, n) => ({
+    ...(n < 200 ? endpoint() : batching),
+    id: `whk_${n}`,
+  }));
+  const routed = await fanOut(
+    event,
+    () => ({ body: '{}' }),
+    endpoints,
+    () => 'dlv_1',
+    signal,
+  );
+  const { deliveries, batched, remainders = [] } = routed;
+  expect([deliveries.length, batched.length]).toEqual([200, 300]);
+  expect(remainders.map((part) => [part.bundles.length, part.batched.length])).toEqual([
+    [0, 500],
+    [0, 500],
+    [0, 200],
+  ]);
+  const all = [...batched, ...remainders.flatMap((part) => part.batched)];
+  expect(all).toEqual(endpoints.slice(200).map(({ id }) => id));
 });
 
 test('other work gets its turn between the endpoints of one event, and between its lists', async () => {

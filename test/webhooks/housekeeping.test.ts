@@ -108,7 +108,9 @@ test('deliveries of an event that an ended process left are stored', async () =>
   const event = aRoutedEvent('ten_a', [], { id: 'evt_1' });
   const bundle = { body: '{}', status: 'pending' as const, deliveries: '["dlv_1","whk_a"]' };
   const terms = { now: T0, renewBefore: T0, leaseUntil: T0, leaseToken: 'lease_1' };
-  const signal = aSignal('ten_a', { events: [{ ...event, remainders: [[bundle]] }] });
+  const signal = aSignal('ten_a', {
+    events: [{ ...event, remainders: [{ bundles: [bundle], batched: [] }] }],
+  });
   await store.commitSignalsInHand([signal], { lanes: [], ...terms });
   expect(await statusOf('dlv_1')).toBeNull();
   await storeRemainders({ store });

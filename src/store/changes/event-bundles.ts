@@ -1,7 +1,7 @@
 import type { DeliveryBundle, NewDelivery, RoutedEvent, SkipReason } from '../../model/event.ts';
 
-/** Maximum number of deliveries in each of an event's remainders: one commit's worth of the writer's time. */
-export const DELIVERIES_OF_A_REMAINDER = 1_000;
+/** Maximum number of endpoints in each of an event's remainders: half a commit's worth of the writer's time. */
+export const ENDPOINTS_OF_A_REMAINDER = 500;
 
 /** A delivery that the storing process can lease immediately, without a claim. */
 export interface HeldDelivery extends NewDelivery {

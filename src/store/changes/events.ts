@@ -130,13 +130,13 @@ export function createEventWriter(ask: Asks<EventStatements>): (routed: RoutedEv
     yield* insertDeliveries(event, unbundled(routed), terms);
     for (const [part, remainder] of (routed.remainders ?? []).entries()) {
       const bundles: StoredBundle[] = [];
-      for (const { body, tail, ...bundle } of remainder)
+      for (const { body, tail, ...bundle } of remainder.bundles)
         bundles.push({ ...bundle, bodyId: yield* terms.placeOf({ body, ...(tail && { tail }) }) });
       yield* ask.events.insertRemainder(
         id,
         part,
         tenantId,
-        JSON.stringify({ urgent, bundles } satisfies Remainder),
+        JSON.stringify({ urgent, bundles, batched: remainder.batched } satisfies StoredPart),
       );
     }
     for (const endpointId of batched) yield* ask.events.insertBatched(id, endpointId);
@@ -145,10 +145,11 @@ export function createEventWriter(ask: Asks<EventStatements>): (routed: RoutedEv
   };
 }
 
-/** Deliveries of an event to be stored in a separate commit, as stored until then. */
-interface Remainder {
+/** A part of an event to be stored in a separate commit, as stored until then. */
+interface StoredPart {
   urgent: boolean;
   bundles: StoredBundle[];
+  batched?: string[];
 }
 
 type StoredBundle = Omit<DeliveryBundle, 'body' | 'tail'> & { bodyId: number };
@@ -163,7 +164,7 @@ export function createRemainderWriter(
     const text = yield* ask.events.takeRemainder(eventId, part);
     const event = text === undefined ? undefined : yield* ask.events.selectRemainderEvent(eventId, tenantId);
     if (text === undefined || event === undefined) return null;
-    const { urgent, bundles } = JSON.parse(text) as Remainder;
+    const { urgent, bundles, batched = [] } = JSON.parse(text) as StoredPart;
     const all = bundles.flatMap(({ deliveries, ...like }) =>
       idsIn(deliveries).map((ids) => ({ ...ids, ...like })),
     );
@@ -181,6 +182,7 @@ export function createRemainderWriter(
       }));
     if (placed.length > 0) yield* ask.events.insertDeliveries(event, placed);
     for (const { id } of placed) yield* addPlace(tenantId, id, event.createdAt);
+    for (const endpointId of batched) yield* ask.events.insertBatched(eventId, endpointId);
     return {
       due: placed.filter(({ status }) => status === 'pending').map(({ endpointId }) => endpointId),
       rejected: placed.filter(({ status }) => status === 'rejected').map(({ endpointId }) => endpointId),

@@ -11,9 +11,10 @@ const [FIRST, SECOND] = [
   { tenantId: 'ten_a', eventId: 'evt_1', part: 1 },
 ];
 const BODY = '{"event":"evt_1"}';
-const listOf = (...ids: string[]) => [
-  { body: BODY, status: 'pending' as const, deliveries: JSON.stringify(ids) },
-];
+const listOf = (...ids: string[]) => ({
+  bundles: [{ body: BODY, status: 'pending' as const, deliveries: JSON.stringify(ids) }],
+  batched: [],
+});
 
 /** An event to three endpoints, two of which are stored later. */
 function anEvent(overrides: Partial<RoutedEvent> = {}): RoutedEvent {
@@ -83,6 +84,17 @@ export function describeRemainders(open: OpenStore): void {
       expect(await store.listRemainders(9)).toEqual([]);
     });
 
+    test('waits for the messages of endpoints with batching once its parts are stored', async () => {
+      const store = await openWithThree(open);
+      const parts = ['whk_c', 'whk_d'].map((id) => ({ bundles: [], batched: [id] }));
+      await storeFirst(store, anEvent({ remainders: parts }));
+      expect(await store.listWaitingBatches()).toEqual([]);
+      expect(await store.storeRemainder(FIRST)).toEqual({ due: [], rejected: [] });
+      await store.storeRemainder(SECOND);
+      const waiting = (await store.listWaitingBatches()).map(({ endpointId }) => endpointId);
+      expect(waiting.sort()).toEqual(['whk_c', 'whk_d']);
+    });
+
     test('is not sent to an endpoint that was deleted in the meantime', async () => {
       const store = await openWithThree(open);
       await storeFirst(store);
@@ -104,10 +116,10 @@ export function describeRemainders(open: OpenStore): void {
 
     test('keeps the status of deliveries that are too large or pulled', async () => {
       const store = await openWithThree(open);
-      const [large, pulled] = (['rejected', 'delivered'] as const).map((status, n) => [
-        { body: BODY, status, deliveries: JSON.stringify(n === 0 ? ['dlv_2', 'whk_c'] : ['dlv_3', 'whk_d']) },
-      ]);
-      await storeFirst(store, anEvent({ remainders: [large ?? [], pulled ?? []] }));
+      const large = { body: BODY, status: 'rejected' as const, deliveries: '["dlv_2","whk_c"]' };
+      const pulled = { body: BODY, status: 'delivered' as const, deliveries: '["dlv_3","whk_d"]' };
+      const remainders = [large, pulled].map((bundle) => ({ bundles: [bundle], batched: [] }));
+      await storeFirst(store, anEvent({ remainders }));
       expect(await store.storeRemainder(FIRST)).toEqual({ due: [], rejected: ['whk_c'] });
       expect(await store.storeRemainder(SECOND)).toEqual({ due: [], rejected: [] });
       expect(await statuses(store)).toEqual(['pending', 'rejected', 'delivered']);
