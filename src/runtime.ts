@@ -397,8 +397,10 @@ const STORAGE_FAULTS = {
 function logStorageChange(logger: Logger, change: StorageChange, config: Config): void {
   const faults = STORAGE_FAULTS[driverOf(config)];
   if (change.state === 'damaged') logger.error({ fault: 'damaged', err: change.cause }, faults.damaged);
-  else if (change.state === 'failing') logger.error({ fault: change.fault }, faults[change.fault]);
-  else logger.error({ lasted_ms: Math.round(change.lastedMs) }, 'the database is writable again');
+  else if (change.state === 'failing') {
+    const { fault, reason } = change;
+    logger.error(reason === null ? { fault } : { fault, reason }, faults[fault]);
+  } else logger.error({ lasted_ms: Math.round(change.lastedMs) }, 'the database is writable again');
 }
 
 /** One line of JSON per event, on stdout. */

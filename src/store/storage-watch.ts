@@ -1,9 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
 import { storageFaultOf } from '../model/errors.ts';
 
-/** What is reported to operators: changes can no longer be stored, or can again; or a part of the storage is damaged. */
+/**
+ * What is reported to operators: changes can no longer be stored, or can again; or a part of the storage is damaged. `reason`: in
+ * the words of the database.
+ */
 export type StorageChange =
-  | { state: 'failing'; fault: 'full' | 'outage' }
+  | { state: 'failing'; fault: 'full' | 'outage'; reason: string | null }
   | { state: 'well'; lastedMs: number }
   | { state: 'damaged'; cause: unknown };
 
@@ -57,11 +60,15 @@ export function createStorageWatch(clock: Clock, report: (change: StorageChange)
       if (fault === null) return;
       if (fault === 'damaged') return unread(error);
       const now = clock.monotonic();
-      if (failing === null) report({ state: 'failing', fault });
+      if (failing === null) report({ state: 'failing', fault, reason: reasonOf(error) });
       failing = { sinceMs: failing?.sinceMs ?? now, lastMs: now };
     },
     unread,
   };
+}
+
+function reasonOf(error: unknown): string | null {
+  return error instanceof Error && error.cause instanceof Error ? error.cause.message : null;
 }
 
 /** Fails the probe of a storage in which damage was met: a restart checks it, and may refuse to start. */

@@ -4,6 +4,7 @@ import { createStorageWatch, refuseDamage, type StorageChange } from '../../src/
 import { createManualClock } from '../support/manual-clock.ts';
 
 const full = new DomainError('UNAVAILABLE', 'The storage is full.', { storage: 'full' });
+full.cause = new Error('database or disk is full');
 const locked = new DomainError('UNAVAILABLE', 'It is locked.', { storage: 'outage' });
 
 function setUp() {
@@ -19,13 +20,13 @@ test('reports a full disk once when it starts and once when it ends', () => {
     watch.failed(i % 2 === 0 ? full : locked);
     clock.advance(1_000);
   }
-  expect(said).toEqual([{ state: 'failing', fault: 'full' }]);
+  expect(said).toEqual([{ state: 'failing', fault: 'full', reason: 'database or disk is full' }]);
   clock.advance(5_000);
   watch.stored();
   watch.stored();
   expect(said.slice(1)).toEqual([{ state: 'well', lastedMs: 9_000 }]);
   watch.failed(locked);
-  expect(said.slice(2)).toEqual([{ state: 'failing', fault: 'outage' }]);
+  expect(said.slice(2)).toEqual([{ state: 'failing', fault: 'outage', reason: null }]);
 });
 
 test('small changes that are accepted between two rejections do not end the outage', () => {

@@ -85,9 +85,11 @@ export function createThreadWriter(data: WriterData, watch: WriterWatch): Writer
   );
 }
 
-function toError({ code, message, stack, extra }: Failure): Error {
+function toError({ code, message, stack, extra, cause }: Failure): Error {
   if (code === null) return Object.assign(new Error(message), { stack });
-  return new DomainError(code, message, extra);
+  const error = new DomainError(code, message, extra);
+  if (cause !== null) error.cause = new Error(cause);
+  return error;
 }
 
 /** The data that the thread is started with. */
@@ -110,6 +112,8 @@ export interface Failure {
   message: string;
   stack: string | undefined;
   extra: ProblemExtra;
+  /** What SQLite said. */
+  cause: string | null;
 }
 
 if (parentPort !== null) serve(parentPort, workerData as WriterData);
@@ -139,8 +143,10 @@ function changesIn(message: NamedChange[number][]): NamedChange[] {
 
 function describe({ index, error }: { index: number; error: unknown }): Failure {
   if (error instanceof DomainError) {
-    return { index, code: error.code, message: error.message, stack: error.stack, extra: error.extra };
+    const { code, message, stack, extra } = error;
+    const cause = error.cause instanceof Error ? error.cause.message : null;
+    return { index, code, message, stack, extra, cause };
   }
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  return { index, code: null, message, stack, extra: {} };
+  return { index, code: null, message, stack, extra: {}, cause: null };
 }

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import Sqlite from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import type { StorageChange } from '../../../src/store/storage-watch.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { aTenant } from '../../support/store.ts';
 import { tempFolder } from './temp-folder.ts';
@@ -14,7 +15,9 @@ const ROOT = join(import.meta.dirname, '../../..');
 test('the lock of another process is reported across threads as UNAVAILABLE, and is temporary', async () => {
   const file = join(tempFolder(), 'signalpost.db');
   const clock = createManualClock();
-  const store = await openSqliteStore({ file, clock, busyTimeoutMs: 1, writerThread: true });
+  const changes: StorageChange[] = [];
+  const onStorageChange = (change: StorageChange) => changes.push(change);
+  const store = await openSqliteStore({ file, clock, busyTimeoutMs: 1, writerThread: true, onStorageChange });
   await store.createTenant(aTenant('ten_a'));
   const other = new Sqlite(file);
   other.exec('BEGIN IMMEDIATE');
@@ -23,6 +26,7 @@ test('the lock of another process is reported across threads as UNAVAILABLE, and
     code: 'UNAVAILABLE',
     extra: { retryAfterSeconds: 1 },
   });
+  expect(changes).toEqual([{ state: 'failing', fault: 'outage', reason: 'database is locked' }]);
   other.exec('ROLLBACK');
   other.close();
   await store.createTenant(aTenant('ten_b'));
