@@ -86,3 +86,22 @@ export function maskJson(json: string, pattern: RegExp): string {
 export function mentionsInJson(json: string, pattern: RegExp): boolean {
   return maskJson(json, pattern) !== JSON.stringify(JSON.parse(json));
 }
+
+/** Up to this number of ids, searching for each one is faster. */
+export const FEW_TEXTS = 20;
+
+/** Whether a JSON text contains one of the texts; a person may have thousands of signals, so ids are looked up in a set. */
+export function createTextTest(texts: readonly string[]): (json: string) => boolean {
+  const isId = (text: string) => texts.length > FEW_TEXTS && /^(?:sig|led)_[0-9a-z]+$/.test(text);
+  const ids = new Set(texts.filter(isId));
+  const others = texts
+    .filter((text) => !isId(text))
+    .map((text) => JSON.stringify(text).slice(1, -1))
+    .filter((text) => text !== '');
+  return (json) => {
+    if (others.some((text) => json.includes(text))) return true;
+    if (ids.size > 0)
+      for (const [id] of json.matchAll(/(?:sig|led)_[0-9a-z]+/g)) if (ids.has(id)) return true;
+    return false;
+  };
+}

@@ -1,5 +1,12 @@
 import type { Lead } from '../../model/lead.ts';
-import { maskJson, maskMentions, mentionPattern, mentionsInJson } from '../../model/mentions.ts';
+import {
+  createTextTest,
+  FEW_TEXTS,
+  maskJson,
+  maskMentions,
+  mentionPattern,
+  mentionsInJson,
+} from '../../model/mentions.ts';
 import { personKeys } from '../../model/person-keys.ts';
 import type { Signal } from '../../model/signal.ts';
 import { eraseSignal } from '../../rules/signals.ts';
@@ -17,6 +24,7 @@ export interface ErasureStatements extends MentionStatements, CampaignStatements
     selectSignalIds(tenantId: string, keys: string): string[];
     forgetAuthor(tenantId: string, key: string): void;
     begin(leadId: string, tenantId: string, texts: string, mentions: string): void;
+    setTexts(texts: string, leadId: string): void;
     selectErasure(leadId: string, tenantId: string): { texts: string; mentions: string } | undefined;
     selectAll(limit: number): { tenantId: string; leadId: string }[];
     end(leadId: string): void;
@@ -36,10 +44,7 @@ export interface ErasureStatements extends MentionStatements, CampaignStatements
 
 /** The kinds of steps of an erasure. The subject of a step is the ID of what its kind names. */
 type StepKind =
-  /**
-   * Belongs to the person: emptied. Also the deliveries of an event from a position on, which is the subject, as
-   * JSON.
-   */
+  /** Belongs to the person: emptied. Also the deliveries of an event from a position on: the subject, as JSON. */
   | 'signal'
   | 'event'
   | 'deliveries'
@@ -50,7 +55,8 @@ type StepKind =
   | 'naming_lead'
   | 'naming_event'
   /** Stored responses from a position on, which is the subject, as JSON. */
-  | 'answers';
+  | 'answers'
+  | 'list'; // several steps of one kind, as JSON
 
 interface ErasureStep {
   position: number;
@@ -73,9 +79,10 @@ const PIECE_COST = 60_000;
 /** The minimum cost of a statement, in characters. */
 const STATEMENT_COST = 400;
 const STEPS_AT_ONCE = 200;
+/** Steps in one list: a person may have a hundred thousand signals, whose steps would be stored in one commit. */
+const STEPS_A_LIST = 100;
 /** A delivery takes a few cheap statements. */
-const DELIVERY_COST = STATEMENT_COST;
-const DELIVERIES_AT_ONCE = PIECE_COST / DELIVERY_COST;
+const DELIVERIES_AT_ONCE = PIECE_COST / STATEMENT_COST;
 const FIRST_ANSWER = '["",""]';
 
 export function erasureChanges(ask: Asks<ErasureStatements>) {
@@ -85,7 +92,7 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
   const events = createEventEraser(ask);
   const storeRemainder = createRemainderWriter(ask);
   const remover = createSignalRemover(ask);
-  const runStep = createSteps(ask, { events, leadSignals });
+  const runStep = createSteps(ask, events, leadSignals);
 
   /** Whether the lead and the person's signals are still exactly as found. */
   function* holds({ tenantId, leadId, expectedVersion, keys, signals }: LeadErasure): Script<boolean> {
@@ -117,9 +124,20 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
     { tenantId, leadId, texts, mentions }: Erasing,
     steps: [StepKind, readonly string[]][],
   ): Script<void> {
-    yield* ask.erasure.begin(leadId, tenantId, JSON.stringify(texts), JSON.stringify(mentions));
-    for (const [kind, subjects] of steps)
-      for (const subject of new Set(subjects)) yield* ask.erasure.addStep(leadId, kind, subject);
+    yield* ask.erasure.begin(leadId, tenantId, '[]', JSON.stringify(mentions));
+    for (const [kind, subjects] of steps) {
+      const all = [...new Set(subjects)];
+      if (all.length === 1) yield* ask.erasure.addStep(leadId, kind, all[0] ?? '');
+      else
+        for (let at = 0; at < all.length; at += STEPS_A_LIST)
+          yield* ask.erasure.addStep(
+            leadId,
+            'list',
+            JSON.stringify([kind, all.slice(at, at + STEPS_A_LIST)]),
+          );
+    }
+    // Last, because SQLite reads the whole row to check that each step refers to it: with 2 MB of texts, that took 5 s.
+    yield* ask.erasure.setTexts(JSON.stringify(texts), leadId);
   }
 
   /** Runs steps up to the cost of one piece; returns the endpoints whose waiting deliveries changed. */
@@ -176,13 +194,12 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
   } satisfies Scripts<ErasureStore>;
 }
 
-interface StepDeps {
-  events: ReturnType<typeof createEventEraser>;
-  leadSignals: ReturnType<typeof createLeadSignals>;
-}
-
 /** The handler of each kind of step. */
-function createSteps(ask: Asks<ErasureStatements>, { events, leadSignals }: StepDeps) {
+function createSteps(
+  ask: Asks<ErasureStatements>,
+  events: ReturnType<typeof createEventEraser>,
+  leadSignals: ReturnType<typeof createLeadSignals>,
+) {
   const knownSignals = createKnownSignals(ask);
   const mask = createMentionMask(ask);
   const eraseAnswers = createAnswerEraser(ask);
@@ -219,7 +236,7 @@ function createSteps(ask: Asks<ErasureStatements>, { events, leadSignals }: Step
   function* eraseDeliveries({ leadId }: Pick<Erasing, 'leadId'>, of: EventDeliveries): Script<StepResult> {
     const { endpointIds, count, next } = yield* events.eraseDeliveries(of, DELIVERIES_AT_ONCE);
     if (next !== null) yield* ask.erasure.addStep(leadId, 'deliveries', JSON.stringify(next));
-    return { endpointIds, cost: count * DELIVERY_COST };
+    return { endpointIds, cost: count * STATEMENT_COST };
   }
 
   function* maskSignal({ tenantId, leadId, mentions }: Erasing, id: string): Script<StepResult> {
@@ -239,6 +256,11 @@ function createSteps(ask: Asks<ErasureStatements>, { events, leadSignals }: Step
   }
 
   function* answers({ tenantId, leadId, texts, mentions }: Erasing, place: string): Script<StepResult> {
+    // Last of all: a response that is stored in the meantime may contain a signal that is not erased yet.
+    if (place === FIRST_ANSWER && (yield* ask.erasure.selectSteps(leadId, 2)).length > 1) {
+      yield* ask.erasure.addStep(leadId, 'answers', place);
+      return NOTHING;
+    }
     const next = yield* eraseAnswers(tenantId, { texts, mentions, after: JSON.parse(place) });
     if (next !== null) yield* ask.erasure.addStep(leadId, 'answers', JSON.stringify(next));
     return { endpointIds: [], cost: PIECE_COST };
@@ -246,6 +268,11 @@ function createSteps(ask: Asks<ErasureStatements>, { events, leadSignals }: Step
 
   return function* (erasing: Erasing, { kind, subject }: ErasureStep): Script<StepResult> {
     switch (kind) {
+      case 'list': {
+        const [listed, subjects] = JSON.parse(subject) as [StepKind, string[]];
+        for (const each of subjects) yield* ask.erasure.addStep(erasing.leadId, listed, each);
+        return { endpointIds: [], cost: subjects.length * STATEMENT_COST };
+      }
       case 'signal':
         return yield* eraseOwn(erasing, subject);
       case 'event':
@@ -448,9 +475,6 @@ const STRETCH = { rows: 200, characters: 500_000 };
 /** If there is nothing to redact, a response is searched without parsing it. */
 const WIDE_STRETCH = { rows: 1_000, characters: 2_000_000 };
 
-/** Up to this number of ids, searching for each one is faster. */
-const FEW = 20;
-
 /**
  * Scans the next of a tenant's stored responses: deletes those that contain one of `texts`, and redacts mentions in the others.
  * Returns the position of the next range; null: there is none.
@@ -463,7 +487,7 @@ export function createAnswerEraser(ask: Asks<MentionStatements>) {
     const holds = createTextTest(texts);
     // Lower case in SQL does not cover every script, so the last word of a name is searched for here.
     const pattern = mentionPattern(mentions.texts, mentions.names);
-    const stretch = pattern === null && texts.length <= FEW ? WIDE_STRETCH : STRETCH;
+    const stretch = pattern === null && texts.length <= FEW_TEXTS ? WIDE_STRETCH : STRETCH;
     const { answers, isLast } = yield* ask.mentions.selectAnswers(tenantId, after, stretch);
     for (const { route, key, body, steps } of answers) {
       if (holds(body) || holds(steps)) yield* ask.mentions.forgetAnswer(tenantId, route, key);
@@ -472,21 +496,5 @@ export function createAnswerEraser(ask: Asks<MentionStatements>) {
     }
     const last = answers.at(-1);
     return isLast || last === undefined ? null : [last.route, last.key];
-  };
-}
-
-/** Whether a JSON text contains one of the texts; a person may have thousands of signals, so ids are looked up in a set. */
-function createTextTest(texts: readonly string[]): (json: string) => boolean {
-  const isId = (text: string) => texts.length > FEW && /^(?:sig|led)_[0-9a-z]+$/.test(text);
-  const ids = new Set(texts.filter(isId));
-  const others = texts
-    .filter((text) => !isId(text))
-    .map((text) => JSON.stringify(text).slice(1, -1))
-    .filter((text) => text !== '');
-  return (json) => {
-    if (others.some((text) => json.includes(text))) return true;
-    if (ids.size > 0)
-      for (const [id] of json.matchAll(/(?:sig|led)_[0-9a-z]+/g)) if (ids.has(id)) return true;
-    return false;
   };
 }

@@ -97,3 +97,31 @@ test('edits of many signals of a lead read its other signals at most once', () =
   changes.deleteSignal('ten_a', 'sig_9', T0);
   expect(score()).toMatchObject({ icp_score: 98, signal_count: 19, last_signal_at: toIso(T0) });
 });
+
+test('the erasure of a person with many signals stores few steps with the deletion of the lead', () => {
+  const statements = createStatements(db, createWriteAheadLog(db));
+  const lengths: number[] = [];
+  const addStep = (...step: Parameters<typeof statements.erasure.addStep>) => {
+    lengths.push(statements.erasure.selectErasure('led_1', 'ten_a')?.texts.length ?? -1);
+    statements.erasure.addStep(...step);
+  };
+  const changes = createRunner(db, { ...statements, erasure: { ...statements.erasure, addStep } });
+  const texts = { prospect: {}, platform: {}, excerpt: 'Private.' };
+  const explanation = JSON.stringify({ score: 80, factors: [], negatives: [] });
+  const signals = Array.from({ length: 350 }, (_, i) =>
+    aSignal('ten_a', { id: `sig_${i}`, wire: JSON.stringify(texts), explanation, text: 'Private.' }),
+  );
+  changes.commitSignals(signals);
+  changes.commitLead(aNewLead('ten_a', aLead('led_1')));
+  const ids = signals.map(({ id }) => id);
+  const of = { tenantId: 'ten_a', leadId: 'led_1' };
+  const erasure = { ...of, expectedVersion: 1, keys: [], signals: ids, eventIds: [], texts: ids };
+  const nobody = { mentions: { texts: [], names: [] }, mentioning: { signals: [], leads: [], events: [] } };
+  expect(changes.eraseLead({ ...erasure, ...nobody })).toBe(true);
+  expect(lengths).toEqual([2, 2, 2, 2, 2]); // each step refers to the row with the texts, which SQLite reads
+  for (let i = 0; !changes.continueErasure(of).isDone; i++) expect(i).toBeLessThan(50);
+  expect(db.prepare("SELECT count(*) FROM signals WHERE text || wire LIKE '%Private%'").pluck().get()).toBe(
+    0,
+  );
+  expect(db.prepare('SELECT count(*) FROM erasure_steps').pluck().get()).toBe(0);
+});

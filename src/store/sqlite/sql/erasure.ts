@@ -13,6 +13,7 @@ export function erasureSql(db: Database, log: WriteAheadLog): ErasureStatements[
     ),
     forgetAuthor: run(db, 'DELETE FROM signal_people WHERE tenant_id = ? AND key = ?'),
     begin: run(db, 'INSERT INTO erasures (lead_id, tenant_id, texts, mentions) VALUES (?, ?, ?, ?)'),
+    setTexts: run(db, 'UPDATE erasures SET texts = ? WHERE lead_id = ?'),
     selectErasure: row(db, 'SELECT texts, mentions FROM erasures WHERE lead_id = ? AND tenant_id = ?'),
     selectAll: rows(db, 'SELECT tenant_id AS tenantId, lead_id AS leadId FROM erasures LIMIT ?'),
     end: run(db, 'DELETE FROM erasures WHERE lead_id = ?'),
