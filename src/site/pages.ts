@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
+import { hasTooManyParts } from '../http/compression.ts';
 import type { Problems } from '../http/problems.ts';
 import {
   CACHE_BRIEFLY,
@@ -169,8 +170,6 @@ export type Negotiate = (accept: string | undefined) => Preference;
 
 const MAX_KEPT = 500;
 const MAX_KEPT_LENGTH = 300;
-/** Headers with more ranges, parameters and quotes are disregarded, as RFC 9110, section 12.4.1, allows: thousands take 2 ms. */
-const MAX_PARTS = 200;
 const UNSTATED: Preference = { type: 'text/html', named: false };
 
 /** Clients send a few dozen different headers: parsing one took as long as the rest of the response. */
@@ -180,7 +179,7 @@ export function createNegotiation(): Negotiate {
     if (accept === undefined) return UNSTATED;
     const known = kept.get(accept);
     if (known !== undefined) return known;
-    const preference = accept.split(/[,;"]/, MAX_PARTS + 1).length > MAX_PARTS ? UNSTATED : negotiate(accept);
+    const preference = hasTooManyParts(accept) ? UNSTATED : negotiate(accept);
     if (accept.length <= MAX_KEPT_LENGTH) kept.set(accept, preference);
     return preference;
   };

@@ -40,6 +40,9 @@ test.each([
   ['gzip;q=0, br;q=0', null, false],
   ['deflate, zstd', null, false],
   ['gzip;q=nonsense', null, false],
+  [`${'x'.repeat(5_000)}, gzip`, 'gzip', false],
+  [`gzip${', x;q=0.1'.repeat(99)}`, 'gzip', false],
+  [`gzip${', x;q=0.1'.repeat(100)}`, null, false],
 ])('Accept-Encoding %j selects %s', (header, coding, always) => {
   expect(chooseCoding(header)).toEqual({ coding, always });
 });
