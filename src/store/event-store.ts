@@ -162,7 +162,10 @@ export interface BackfillStep {
 export interface BackfillStore {
   /** Oldest endpoint first. */
   listBackfills(limit: number): Promise<Backfill[]>;
-  /** Stores deliveries and the position in one commit; false if the endpoint is gone or has advanced. */
+  /**
+   * Stores deliveries and the position in one commit, except for events that were routed to the endpoint when they happened;
+   * false if the endpoint is gone or has advanced, or if such deliveries of one of the events are not stored yet.
+   */
   commitBackfill(step: BackfillStep): Promise<boolean>;
 }
 

@@ -24,6 +24,8 @@ export interface ClaimStatements extends EndpointStatements {
     selectOneDue(endpointId: string, id: string, limit: number): DueRow | undefined;
     selectFirstRetried(endpointId: string): HeadRow | undefined;
     selectFirstPending(endpointId: string): HeadRow | undefined;
+    /** Whether the tenant's deliveries of an event before that of this delivery are not all stored yet. */
+    selectEarlierRemainder(deliveryId: string): number | undefined;
     selectLeftDue(endpointId: string, now: number, held: string): number | undefined;
     selectNextDue(endpointId: string, now: number): number | undefined;
     shiftRetries(deltaMs: number): void;
@@ -40,6 +42,8 @@ export interface ClaimStatements extends EndpointStatements {
  * deliveries are still due for the next claim; a lane's own limit bounds how far the last one exceeds this.
  */
 const MOST_BYTES = 4_194_304;
+/** How long an endpoint with ordered delivery waits for deliveries of earlier events to be stored, before it looks again. */
+const REMAINDER_MS = 1_000;
 
 /** Deliveries of one endpoint, oldest first, as one row: passing one row each costs several times as much. */
 export interface DueRow {
@@ -149,6 +153,11 @@ export function claimChanges(ask: Asks<ClaimStatements>) {
     );
   }
 
+  /** Whether an earlier event may have a delivery to the same endpoint that is stored later, after the end of a process for example. */
+  function* isAhead({ id }: HeadRow): Script<boolean> {
+    return (yield* ask.claims.selectEarlierRemainder(id)) !== undefined;
+  }
+
   /** For an endpoint with ordered delivery: its first delivery, if it is due and none is in progress. */
   function* selectInOrder({ endpointId, limit, held, now }: LaneTerms): Script<{
     row: DueRow | undefined;
@@ -157,13 +166,15 @@ export function claimChanges(ask: Asks<ClaimStatements>) {
     const head = limit > 0 && held === '{}' ? yield* headOf(endpointId) : undefined;
     if (head === undefined) return { row: undefined, waitsUntil: null };
     if (head.dueAt > now) return { row: undefined, waitsUntil: head.dueAt };
+    if (yield* isAhead(head)) return { row: undefined, waitsUntil: now + REMAINDER_MS };
     return { row: yield* ask.claims.selectOneDue(endpointId, head.id, 1), waitsUntil: null };
   }
 
   /** The delivery for a probe, due or not; none if one is in progress. */
   function* selectHead(endpointId: string, held: string): Script<DueRow | undefined> {
     const head = held === '{}' ? yield* headOf(endpointId) : undefined;
-    return head === undefined ? undefined : yield* ask.claims.selectOneDue(endpointId, head.id, 1);
+    if (head === undefined || (yield* isAhead(head))) return undefined;
+    return yield* ask.claims.selectOneDue(endpointId, head.id, 1);
   }
 
   function* claimInOrder(terms: LaneTerms): Script<Claimed> {

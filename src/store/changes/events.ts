@@ -45,6 +45,16 @@ export interface EventStatements {
     selectRemainder(tenantId: string): Omit<EventRemainder, 'tenantId'> | undefined;
     /** The event of a remainder. */
     selectRemainderEvent(eventId: string, tenantId: string): EventRow | undefined;
+    /** Whether an event has deliveries that are not stored yet. */
+    selectRemaining(eventId: string): number | undefined;
+    /** Whether an event was routed to an endpoint when it happened. */
+    selectRouted(
+      endpointId: string,
+      createdAt: number,
+      eventId: string,
+      batching: string,
+      batched: string,
+    ): number | undefined;
     insertSkip(id: string, reason: string, endpointIds: string): void;
     insertBatched(id: string, endpointId: string): void;
     /** Of these endpoints, those that are there. */
@@ -363,8 +373,15 @@ export function backfillChanges(ask: Asks<EventStatements>) {
   return {
     *commitBackfill({ tenantId, endpointId, position, next, isLast, items, now }) {
       const step = { tenantId, endpointId, position, next, isLast: isLast ? 1 : 0 };
+      // They may include one to this endpoint.
+      for (const { event } of items)
+        if ((yield* ask.events.selectRemaining(event.id)) !== undefined) return false;
       if (!(yield* ask.events.advanceBackfill(step))) return false;
       for (const { event, delivery } of items) {
+        // Stored after the event was read.
+        const { id, createdAt } = event;
+        if ((yield* ask.events.selectRouted(endpointId, createdAt, id, endpointId, id)) !== undefined)
+          continue;
         // Created now: it is due now, and its log is kept from now on.
         const placeOf = bodies.createPlaces(tenantId);
         if (yield* insertDelivery({ ...event, createdAt: now }, delivery, placeOf)) {

@@ -3,6 +3,7 @@ import type { RoutedEvent } from '../../../src/model/event.ts';
 import type { MadeDue, Store } from '../../../src/store/store.ts';
 import { aLead, aNewLead } from '../../support/leads.ts';
 import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
+import { anOutcome, claim } from './claiming.ts';
 import { anErasure, erase } from './erasure.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
@@ -93,6 +94,51 @@ export function describeRemainders(open: OpenStore): void {
       await store.storeRemainder(SECOND);
       const waiting = (await store.listWaitingBatches()).map(({ endpointId }) => endpointId);
       expect(waiting.sort()).toEqual(['whk_c', 'whk_d']);
+    });
+
+    test('goes to an endpoint with ordered delivery before later events', async () => {
+      const { store } = await openWithTenants(open);
+      await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_c', ordered: true }), null);
+      await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_d' }), null);
+      await storeFirst(store);
+      const later = { id: 'evt_2', createdAt: T0 + 1, deliveryIds: ['dlv_9'] };
+      const events = [aRoutedEvent('ten_a', ['whk_c'], later)];
+      await store.commitSignals([aSignal('ten_a', { events })]);
+      const idsAt = async (now: number) => {
+        const { deliveries, nextDueAt } = await claim(store, 'whk_c', { now });
+        return [deliveries.map(({ id }) => id), nextDueAt];
+      };
+      expect(await idsAt(T0 + 5)).toEqual([[], T0 + 1_005]);
+      await store.storeRemainder(FIRST);
+      expect(await idsAt(T0 + 1_005)).toEqual([['dlv_2'], T0 + 1]);
+      const { attempt, ...outcome } = anOutcome({ deliveryId: 'dlv_2', endpointId: 'whk_c', streak: 'keep' });
+      await store.recordOutcome({ ...outcome, attempt, next: { status: 'delivered' } });
+      await store.storeRemainder(SECOND);
+      expect(await idsAt(T0 + 2_005)).toEqual([['dlv_9'], null]);
+    });
+
+    test('is not delivered once more by a backfill, whenever its parts are stored', async () => {
+      const { store } = await openWithTenants(open);
+      for (const id of ['whk_c', 'whk_d'])
+        await store.createEndpoint(anEndpoint('ten_a', { id, backfillFrom: T0 - 1 }), null);
+      await storeFirst(store);
+      const routed = anEvent();
+      const backfill = (endpointId: string, id: string) => ({
+        ...{ tenantId: 'ten_a', endpointId, position: 0, next: 1, isLast: true, now: T0 + 9 },
+        items: [
+          { event: routed.event, delivery: { id, endpointId, body: BODY, status: 'pending' as const } },
+        ],
+      });
+      // Read before the parts are stored, and committed before and after.
+      expect(await store.commitBackfill(backfill('whk_c', 'dlv_c'))).toBe(false);
+      await store.storeRemainders([routed]);
+      expect(await store.commitBackfill(backfill('whk_c', 'dlv_c'))).toBe(true);
+      expect(await store.commitBackfill(backfill('whk_d', 'dlv_d'))).toBe(true);
+      expect(await statuses(store)).toEqual(['pending', 'pending', 'pending']);
+      expect([await store.getDelivery('ten_a', 'dlv_c'), await store.getDelivery('ten_a', 'dlv_d')]).toEqual([
+        null,
+        null,
+      ]);
     });
 
     test('is not sent to an endpoint that was deleted in the meantime', async () => {

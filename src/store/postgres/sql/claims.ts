@@ -85,6 +85,11 @@ export function claimsSql(db: Connection): Async<ClaimStatements['claims']> {
       `SELECT id, next_attempt_at AS "dueAt" FROM deliveries
        WHERE endpoint_id = ? AND ${WAITING} ORDER BY next_attempt_at, body_id LIMIT 1`,
     ),
+    selectEarlierRemainder: value(
+      db,
+      `SELECT 1 FROM deliveries d JOIN event_remainders r ON r.tenant_id = d.tenant_id AND r.event_id < d.event_id
+       WHERE d.id = ? LIMIT 1`,
+    ),
     selectLeftDue: (endpointId, now, held) => selectLeftDue(endpointId, now, idsOf(held)),
     selectNextDue: value(
       db,

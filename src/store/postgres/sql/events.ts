@@ -90,6 +90,13 @@ export function eventsSql(db: Connection): Async<EventStatements['events']> {
       `SELECT id, tenant_id AS "tenantId", type, subject_id AS "subjectId", data, created_at AS "createdAt", trace
        FROM events WHERE id = ? AND tenant_id = ?`,
     ),
+    selectRemaining: value(db, 'SELECT 1 FROM event_remainders WHERE event_id = ? LIMIT 1'),
+    // Deliveries that were routed with their event have its time; those of a backfill have a later one.
+    selectRouted: value(
+      db,
+      `SELECT 1 FROM deliveries WHERE endpoint_id = ? AND created_at = ? AND event_id = ?
+       UNION ALL SELECT 1 FROM batched_events WHERE endpoint_id = ? AND event_id = ? LIMIT 1`,
+    ),
     insertSkip: run(db, 'INSERT INTO event_skips (event_id, reason, endpoint_ids) VALUES (?, ?, ?)'),
     insertBatched: run(db, 'INSERT INTO batched_events (event_id, endpoint_id) VALUES (?, ?)'),
     // Decided at commit time: nothing is stored for a deleted endpoint. A pause makes no difference here.

@@ -54,6 +54,11 @@ export function claimsSql(db: Database): ClaimStatements['claims'] {
       `SELECT id, next_attempt_at AS dueAt FROM deliveries INDEXED BY deliveries_retrying
      WHERE endpoint_id = ? AND status = 'retrying' ORDER BY body_id LIMIT 1`,
     ),
+    selectEarlierRemainder: value(
+      db,
+      `SELECT 1 FROM deliveries d JOIN event_remainders r ON r.tenant_id = d.tenant_id AND r.event_id < d.event_id
+       WHERE d.id = ? LIMIT 1`,
+    ),
     selectFirstPending: (endpointId) => selectFirstPending(endpointId, endpointId),
     selectLeftDue: (endpointId, now, held) => selectLeftDue(endpointId, now, held, endpointId, now, held),
     selectNextDue: (endpointId, now) => selectNextDue(endpointId, now, endpointId, now),
