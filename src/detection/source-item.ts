@@ -32,6 +32,7 @@ export interface SourceItem {
 }
 
 const MAX_ID = 300;
+const MAX_NAME = 200;
 const KEY_CHARS = 16;
 const TEXT_CHARS = 8;
 const LINK_CHARS = 6;
@@ -108,7 +109,7 @@ function postOf(item: SourceItem): ObservedPost | null {
     text,
     external_id: codePointLength(item.id) > MAX_ID ? itemKey(item) : item.id,
     ...(item.signalType && { signal_type: item.signalType }),
-    ...(item.author === '' ? {} : { prospect: { name: toLine(item.author).slice(0, 200) } }),
+    ...(item.author === '' ? {} : { prospect: { name: nameOf(item.author) } }),
     ...(item.company && { company: companyOf(item.company) }),
   };
   const checked = observedPostSchema.safeParse(post);
@@ -124,6 +125,12 @@ function toolsOf({ tools = [] }: SourceItem): string {
 
 function companyOf({ name, location = '', industry = '' }: NonNullable<SourceItem['company']>) {
   return { name: toLine(name), location: toLine(location), industry: toLine(industry) };
+}
+
+/** An author's name, cut between characters. */
+function nameOf(author: string): string {
+  const name = toLine(author).slice(0, MAX_NAME);
+  return name.isWellFormed() ? name : name.slice(0, -1);
 }
 
 /** Replaces line breaks within names, which feeds contain and observed posts reject. */

@@ -154,7 +154,7 @@ export function boundedItem(item: SourceItem): SourceItem {
 
 /** Replaces a long ID by its digest. */
 export function boundedId(id: string): string {
-  return isWithin(id, MAX_ID) ? id : itemKey({ id });
+  return isWithin(id, MAX_ID) ? id.toWellFormed() : itemKey({ id });
 }
 
 function boundedCompany({ name, location, industry }: NonNullable<SourceItem['company']>) {
@@ -165,8 +165,12 @@ function boundedCompany({ name, location, industry }: NonNullable<SourceItem['co
   };
 }
 
-/** Truncates a text to `max` code points. */
-function cut(text: string, max: number): string {
+/**
+ * Truncates a text to `max` code points, and replaces half surrogate pairs, which JSON can contain: many receivers reject
+ * deliveries with them.
+ */
+function cut(given: string, max: number): string {
+  const text = given.toWellFormed();
   if (isWithin(text, max)) return text;
   // A code point has at most two units.
   return Array.from(text.slice(0, 2 * max))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { boundedItem, boundedItems } from '../../../src/detection/documents/parser.ts';
-import { itemKey, type SourceItem } from '../../../src/detection/source-item.ts';
+import { itemKey, type SourceItem, toPost } from '../../../src/detection/source-item.ts';
 
 const anItem = (overrides: Partial<SourceItem> = {}): SourceItem => ({
   id: '1',
@@ -36,6 +36,18 @@ test('cuts texts between characters, replaces a long ID with its digest, and omi
     body: '🚀'.repeat(20_000),
     author: '🚀'.repeat(300),
   });
+});
+
+test('replaces half surrogate pairs', () => {
+  const half = '\ud83d';
+  const of = { id: half, idScope: half, title: half, body: half, author: half, department: half };
+  const item = boundedItem(anItem({ ...of, company: { name: half, location: half, industry: half } }));
+  expect(JSON.stringify(item)).not.toContain('\\ud83d');
+});
+
+test('an author is cut between characters', () => {
+  const post = toPost(anItem({ author: `${'a'.repeat(199)}🚀` }));
+  expect(post?.prospect).toEqual({ name: 'a'.repeat(199) });
 });
 
 test('keeps the first items, up to a total length of their texts', () => {
