@@ -110,7 +110,7 @@ export async function forgetOld(
   await inChunks(isStopping, () => store.pruneAttempts(now - LOG_MS, AT_ONCE));
   for (const { id } of await store.listTenants()) await forgetDeliveries(store, id, now - LOG_MS, isStopping);
   await inChunks(isStopping, () => store.pruneEndpoints(now - LOG_MS, AT_ONCE));
-  await inChunks(isStopping, () => store.pruneJobs(now - JOB_MS, AT_ONCE));
+  while (!isStopping() && (await store.pruneJobs(now - JOB_MS, AT_ONCE)) > 0);
   await inChunks(isStopping, () => store.pruneMail(now - MAIL_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneKeys(now - REVOKED_KEY_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneNearKeys(now - NEAR_WINDOW_MS, AT_ONCE));

@@ -201,6 +201,7 @@ export interface JobStatements {
     advance(status: string, processed: number, results: string, id: string): void;
     finish(at: number, error: string | null, id: string): void;
     insert(job: Job & { items: string }): boolean;
+    /** Fewer than `limit` if their results are long. */
     prune(before: number, limit: number): number;
   };
 }

@@ -140,3 +140,35 @@ test('the sweep scans the index by expiry', () => {
     .all();
   expect(plan.map((step) => step.detail).join()).toContain('idempotency_keys_by_expiry');
 });
+
+test('a commit deletes long responses and results a few at a time', () => {
+  const body = 'x'.repeat(1_500_000);
+  const request = (i: number) => ({ tenantId: 'ten_a', route: 'POST /v1/x', key: `k${i}`, fingerprint: 'f' });
+  for (let i = 0; i < 7; i++) {
+    keys.bidForKey(request(i), { ...aBid(`t${i}`, T0), from: null });
+    keys.answerKey(request(i), `t${i}`, { status: 200, location: null, body });
+  }
+  const left = () => db.prepare("SELECT count(*) FROM idempotency_keys WHERE body <> ''").pluck().get();
+  keys.bidForKey(request(10), { ...aBid('t10', T0 + 5_000), from: null });
+  expect(left()).toBe(4);
+  keys.bidForKey(request(11), { ...aBid('t11', T0 + 5_000), from: null });
+  expect(left()).toBe(1);
+
+  const results = [
+    { index: 0, status: 'rejected' as const, signal_ids: [], errors: [{ pointer: '', detail: body }] },
+  ];
+  for (let i = 0; i < 5; i++) {
+    const state = { status: 'pending', total: 1, processed: 0, createdAt: T0 + i, finishedAt: null } as const;
+    const job = {
+      id: `job_${i}`,
+      tenantId: 'ten_a',
+      kind: 'signals.batch',
+      error: null,
+      results: [],
+      ...state,
+    } as const;
+    keys.createJob({ ...job, results: [] }, '[]', 10);
+    keys.advanceJob({ id: job.id, processed: 0, results, end: { status: 'done', error: null, at: T0 } });
+  }
+  expect([1, 2, 3].map(() => keys.pruneJobs(T0 + 100, 500))).toEqual([3, 2, 0]);
+});

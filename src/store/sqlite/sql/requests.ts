@@ -3,6 +3,12 @@ import type { JobStatements, RequestStatements } from '../../changes/requests.ts
 import { JOBS } from '../reads/signals.ts';
 import { changed, count, row, run, value } from './prepared.ts';
 
+/**
+ * The bytes after which no further row is deleted in a commit: SQLite frees each page of a long text. The responses of twenty
+ * large batches took the writer 0.5 s, and the results of sixty large jobs 0.8 s.
+ */
+const MOST_FREED_BYTES = 4_000_000;
+
 export function requestsSql(db: Database): RequestStatements['requests'] {
   const held =
     'tenant_id = :tenantId AND route = :route AND key = :key AND token = :token AND status IS NULL';
@@ -32,8 +38,12 @@ export function requestsSql(db: Database): RequestStatements['requests'] {
     releaseKey: run(db, `UPDATE idempotency_keys SET process = '' WHERE ${held}`),
     sweep: run(
       db,
-      `DELETE FROM idempotency_keys WHERE rowid IN
-       (SELECT rowid FROM idempotency_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
+      `DELETE FROM idempotency_keys WHERE rowid IN (
+       SELECT rowid FROM (
+         SELECT rowid, sum(bytes) OVER (ORDER BY expires_at, rowid) - bytes AS freed FROM (
+           SELECT rowid, expires_at, octet_length(ifnull(body, '')) + octet_length(steps) AS bytes
+           FROM idempotency_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ?))
+       WHERE freed < ${MOST_FREED_BYTES})`,
     ),
     holderOf: value(db, 'SELECT token FROM idempotency_keys WHERE tenant_id = ? AND route = ? AND key = ?'),
     addStep: run(
@@ -68,7 +78,11 @@ export function jobsSql(db: Database): JobStatements['jobs'] {
     prune: count(
       db,
       `DELETE FROM jobs WHERE id IN (
-       SELECT id FROM jobs WHERE finished_at IS NOT NULL AND created_at < ? ORDER BY created_at LIMIT ?)`,
+       SELECT id FROM (
+         SELECT id, sum(bytes) OVER (ORDER BY created_at, id) - bytes AS freed FROM (
+           SELECT id, created_at, octet_length(results) AS bytes
+           FROM jobs WHERE finished_at IS NOT NULL AND created_at < ? ORDER BY created_at LIMIT ?))
+       WHERE freed < ${MOST_FREED_BYTES})`,
     ),
     insert: JOBS.with<{ items: string }>({ items: 'plain' }).insert(db),
   };
