@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { defaultProfile } from '../../src/model/icp.ts';
 import { createEncoder, type Encoder, openEncoder, whyNoEncoder } from '../../src/signals/encoder/encoder.ts';
+import type { ModelName } from '../../src/signals/encoder/load-encoder.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
 import { compileProfile, readPost, scorePost } from '../../src/signals/score.ts';
 import { temporaryFolder } from '../cli/process.ts';
@@ -154,6 +155,26 @@ test('what is wrong is reported once, and not part of the error that clients get
   await own.close();
 });
 
+test('if a model cannot be loaded, its waiting texts fail with it, and hold up nobody', async () => {
+  const own = createEncoder({ threads: 1 });
+  await own.encode(['ready']);
+  const missing = 'toString' as unknown as ModelName;
+  const batch = own.begin({ owner: 'ten_a', kind: 'batch' });
+  batch.expect(1);
+  const texts = Array.from({ length: 400 }, (_, i) => batch.encode([`text ${i}`], missing));
+  const good = batch.encode(['good']);
+  const settled = Promise.allSettled(texts);
+  await expect(Promise.race(texts)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  expect(own.figures.waiting).toBe(0);
+  expect((await settled).every(({ status }) => status === 'rejected')).toBe(true);
+  batch.end();
+  const post = own.begin({ owner: 'ten_b', kind: 'single' });
+  post.expect(1);
+  post.end();
+  expect((await good).numbers).toHaveLength(384);
+  await own.close();
+});
+
 test('work waiting at shutdown is UNAVAILABLE', async () => {
   const own = createEncoder();
   const asked = ['one', 'two', 'three', 'four'].map((text) => own.encode([text]));
@@ -171,6 +192,23 @@ test('if the encoder is turned off or its files are missing, the log says so', a
   expect(await openEncoder('off', log)).toBeNull();
   expect(whyNoEncoder(['/nowhere/needs.bin'])).toBe('there is no /nowhere/needs.bin');
   expect(lines).toEqual(['SIGNAL_ENCODER=off: signals are scored by words alone']);
+});
+
+test('with a damaged model, signals are scored by words alone, as without its file', async () => {
+  const lines: string[] = [];
+  const log = { info: () => undefined, warn: (text: string) => void lines.push(text) };
+  const opened = await openEncoder('auto', log, (options) => {
+    const whole = createEncoder(options);
+    return {
+      ...whole,
+      encode: (parts, model) =>
+        model === 'offers'
+          ? Promise.reject(new Error('protobuf parsing failed'))
+          : whole.encode(parts, model),
+    };
+  });
+  expect(opened).toBeNull();
+  expect(lines).toEqual(['no sentence encoder, signals are scored by words alone: protobuf parsing failed']);
 });
 
 test('closing while texts are being encoded does not abort the process', () => {

@@ -42,12 +42,14 @@ interface QueuedJob<T> extends EncoderWork {
 export interface EncoderQueue<T> {
   begin(work: EncoderWork): QueuedWork<T>;
   /**
-   * Takes the next text; undefined if none is waiting. {@link finish} must be called for each text taken. A text that
+   * Takes the next text; undefined if none is waiting. {@link finish} or {@link discard} must be called for each text taken. A text that
    * several works wait for is taken once, in the first turn of any of them.
    */
   take(): T | undefined;
   /** Reports that a taken text was encoded or failed. */
   finish(): void;
+  /** Reports that a taken text was not tried, which says nothing about the time that texts take. */
+  discard(): void;
   clear(): T[];
   readonly figures: EncoderFigures;
 }
@@ -158,6 +160,9 @@ export function createEncoderQueue<T>(now: () => number): EncoderQueue<T> {
       taken--;
       encodeSeconds.add(tookMs / 1_000);
       paceMs += (Math.min(tookMs, MOST_OUTLYING * paceMs) - paceMs) * PACE_WEIGHT;
+    },
+    discard() {
+      taken--;
     },
     clear() {
       for (const kind of KINDS) kinds[kind].clear();

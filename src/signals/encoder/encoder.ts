@@ -59,6 +59,8 @@ const MOST_THREADS = 2;
 /** Cached embeddings, 3 to 20 KB each: a post that repeats within a batch or across sources is encoded once. */
 const MAX_KEPT = 1_024;
 const BROKEN_RETRY_SECONDS = 3;
+/** How long texts of a model that could not be loaded fail with it, before it is tried again. */
+const UNLOADED_MS = 1_000;
 const MAX_RETRY_SECONDS = 60;
 /** More than a text and loading its model take. */
 const LONGEST_TEXT_MS = 10_000;
@@ -69,7 +71,9 @@ export interface EncodeRequest {
   model: ModelName;
   parts: readonly string[];
 }
-export type EncodeAnswer = { id: number; encoded: Encoded } | { id: number; error: string };
+export type EncodeAnswer =
+  | { id: number; encoded: Encoded }
+  | { id: number; error: string /** Otherwise, the model cannot be loaded. */; isLoaded: boolean };
 
 const SHIPPED_FILES = [
   ...Object.values(MODEL_FOLDERS).map((folder) => join(folder, 'model.onnx')),
@@ -129,6 +133,8 @@ export function createEncoder({
   const waiting = new Map<string, PendingText>();
   /** By model and parts. */
   const kept = new LRUCache<string, Promise<Encoded>>({ max: MAX_KEPT });
+  /** Models that could not be loaded. */
+  const unloaded = new Map<ModelName, { until: number; reason: string }>();
   let lastId = 0;
 
   let lastFault = '';
@@ -144,6 +150,9 @@ export function createEncoder({
     if (text === undefined) return;
     thread.pending.delete(answer.id);
     queue.finish();
+    if ('error' in answer && !answer.isLoaded) {
+      unloaded.set(text.model, { until: clock.monotonic() + UNLOADED_MS, reason: answer.error });
+    }
     fill();
     if (thread.pending.size === 0) thread.worker.unref();
     if ('encoded' in answer) {
@@ -195,6 +204,13 @@ export function createEncoder({
       const text = thread === null ? undefined : queue.take();
       if (thread === null || text === undefined) return;
       waiting.delete(text.key);
+      // Each would take as long as loading does, and everybody would wait for hundreds of them.
+      const failure = unloaded.get(text.model);
+      if (failure !== undefined && clock.monotonic() < failure.until) {
+        queue.discard();
+        text.reject(broken(failure.reason));
+        continue;
+      }
       const id = ++lastId;
       thread.pending.set(id, text);
       // Pending texts keep the process alive; an idle thread does not.
@@ -299,11 +315,12 @@ function broken(reason: string): DomainError {
 
 /**
  * Opens the encoder if it is enabled and usable, otherwise returns null; logs which. A package without its
- * native part fails only when it is loaded, so one text is encoded as a test.
+ * native part fails only when it is loaded, and so does a damaged model: one text is encoded with each as a test.
  */
 export async function openEncoder(
   mode: 'auto' | 'off',
   log: { info(text: string): void; warn(text: string): void },
+  create = createEncoder,
 ): Promise<Encoder | null> {
   if (mode === 'off') {
     log.info('SIGNAL_ENCODER=off: signals are scored by words alone');
@@ -311,13 +328,13 @@ export async function openEncoder(
   }
   const missing = whyNoEncoder();
   let isOpen = false;
-  const encoder = createEncoder({
+  const encoder = create({
     onFault: (reason) => isOpen && log.warn(`the sentence encoder failed, posts get 503: ${reason}`),
   });
   try {
     if (missing !== null) throw new Error(missing);
     for (const read of [knownNeeds, knownWording]) read(); // throws if they are incomplete
-    await encoder.encode(['ready']);
+    for (const model of ['intent', 'offers'] as const) await encoder.encode(['ready'], model);
     isOpen = true;
     return encoder;
   } catch (error) {

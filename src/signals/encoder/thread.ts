@@ -28,10 +28,13 @@ parentPort?.on('message', (request: EncodeRequest | typeof CLOSE) => {
   last = last.then(async () => {
     if (isClosing) return;
     let answer: EncodeAnswer;
+    let loaded: PartsEncoder | null = null;
     try {
-      answer = { id, encoded: await (await modelOf(model)).encode(parts) };
+      loaded = await modelOf(model);
+      answer = { id, encoded: await loaded.encode(parts) };
     } catch (error) {
-      answer = { id, error: error instanceof Error ? error.message : String(error) };
+      const reason = error instanceof Error ? error.message : String(error);
+      answer = { id, error: reason, isLoaded: loaded !== null };
     }
     parentPort?.postMessage(answer);
   });
