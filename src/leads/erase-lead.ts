@@ -158,20 +158,38 @@ function authorOf({ wire }: PersonalSignal): Author {
 function mentionsOf(lead: Lead, { keys, authors: bySignal }: Person): Mentions {
   const authors = [...bySignal.values()];
   const addresses = keys.flatMap((key) => (key.startsWith('email:') ? [key.slice('email:'.length)] : []));
-  const profiles = [lead.linkedin_url, ...authors.map((author) => author.linkedin_url)]
-    .map(linkedinProfile)
-    .filter((profile) => profile !== null)
-    .flatMap((profile) => [profile, profile.split('/').map(encodeURIComponent).join('/').toLowerCase()])
-    .map((profile) => `linkedin.com/${profile}`);
+  const urls = new Set([lead.linkedin_url, ...authors.map((author) => author.linkedin_url)]);
   const stated = lead.provenance.name?.source === 'email' ? [] : [lead.name];
-  const company = lead.company.name.trim().toLowerCase();
-  const names = [...stated, ...authors.map((author) => author.name)]
-    .map((name) => name.trim())
-    .filter((name) => isFullName(name) && name.toLowerCase() !== company);
+  const names = new Set([...stated, ...authors.map((author) => author.name)]);
   return {
-    texts: [...new Set([...addresses, ...profiles])].slice(0, MOST_MENTIONS),
-    names: [...new Set(names)].slice(0, MOST_MENTIONS),
+    texts: firstOf([...addresses, ...urls], (text, place) =>
+      place < addresses.length ? [text] : profileTexts(text),
+    ),
+    names: firstOf(names, (name) => {
+      const trimmed = name.trim();
+      const isCompany = trimmed.toLowerCase() === lead.company.name.trim().toLowerCase();
+      return isFullName(trimmed) && !isCompany ? [trimmed] : [];
+    }),
   };
+}
+
+function profileTexts(url: string): string[] {
+  const profile = linkedinProfile(url);
+  if (profile === null) return [];
+  const encoded = profile.split('/').map(encodeURIComponent).join('/').toLowerCase();
+  return [`linkedin.com/${profile}`, `linkedin.com/${encoded}`];
+}
+
+/** The first {@link MOST_MENTIONS} different texts of `all`, of which there may be a hundred thousand. */
+function firstOf(all: Iterable<string>, textsOf: (one: string, place: number) => string[]): string[] {
+  const found = new Set<string>();
+  let place = 0;
+  for (const one of all) {
+    for (const text of textsOf(one, place)) found.add(text);
+    if (found.size >= MOST_MENTIONS) break;
+    place++;
+  }
+  return [...found].slice(0, MOST_MENTIONS);
 }
 
 /** Ids of data that names the person without being about them. */

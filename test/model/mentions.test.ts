@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { maskJson, maskMentions, mentionPattern } from '../../src/model/mentions.ts';
+import { isFullName, maskJson, maskMentions, mentionPattern } from '../../src/model/mentions.ts';
 
 const pattern = mentionPattern(['jane@acme.com', 'linkedin.com/in/jane', 'j.d-e+x@a-b.com']) ?? /never/u;
 
@@ -28,4 +28,11 @@ test('changes only the strings in JSON, at any depth and with any escapes', () =
 
 test('an empty list of texts has no pattern', () => {
   expect(mentionPattern([])).toBeNull();
+});
+
+test('a full name has two to eight words', () => {
+  expect(isFullName('Jane')).toBe(false);
+  expect(isFullName('Jane Doe')).toBe(true);
+  expect(isFullName('Maria de los Angeles von und zu Liechtenstein')).toBe(true);
+  expect(isFullName('word '.repeat(9))).toBe(false);
 });
