@@ -1,4 +1,4 @@
-import type { Reading, ReadingTask } from './reader.ts';
+import { isOfPart, type Reading, type ReadingTask } from './reader.ts';
 import { SourceFault, type SourceItem, STOPPED, TOO_COSTLY } from './source-item.ts';
 
 /** Failed requests for the details of an item, each in a run of its own, after which it is read without them. */
@@ -32,9 +32,8 @@ export async function readDetails(
       items.push(await read(item));
       inRow = 0;
     } catch (error) {
-      if (!(error instanceof SourceFault) || error.code === STOPPED) throw error;
-      if (error.code === 'rate_limited' || task.isOver()) {
-        if (items.length === 0) throw error;
+      if (!isOfPart(error, task)) {
+        if (items.length === 0 || !(error instanceof SourceFault) || error.code === STOPPED) throw error;
         return { items, fault: error, more: true };
       }
       items.push(tries + 1 < MOST_TRIES ? attempt(item, tries + 1) : item);

@@ -1,7 +1,7 @@
 import { fold } from '../lib/text.ts';
 import type { SecretName, Source, SourceKind, SourcePosition, SourceQuota } from '../model/source.ts';
 import type { Parser } from './documents/parser.ts';
-import { SourceFault, type SourceItem } from './source-item.ts';
+import { SourceFault, type SourceItem, STOPPED } from './source-item.ts';
 import type { FetchedPage, ReadOptions } from './web.ts';
 
 /** Access to the web for one run, within its deadline. */
@@ -47,6 +47,14 @@ export interface Reading {
   /** Why part of it could not be read: the run counts as failed, and what it read is kept. */
   fault?: SourceFault | null;
   quota?: SourceQuota | null;
+}
+
+/**
+ * Whether the failure of one part of a source says nothing about its other parts: the service does not ask for a pause, and the
+ * run may go on.
+ */
+export function isOfPart(error: unknown, { isOver }: Pick<ReadingTask, 'isOver'>): error is SourceFault {
+  return error instanceof SourceFault && error.code !== STOPPED && error.code !== 'rate_limited' && !isOver();
 }
 
 /** Reads one kind of source. @throws SourceFault */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { readDetails } from '../../src/detection/details.ts';
 import { SourceFault, type SourceItem } from '../../src/detection/source-item.ts';
 import { status } from '../support/receiver.ts';
-import { createHarness, type Harness, settings, wanting } from './harness.ts';
+import { createHarness, type Harness, SECRET_BOX, settings, wanting } from './harness.ts';
 
 const json = (body: object) => status(200, {}, JSON.stringify(body));
 const AT = '2025-12-31T12:00:00Z';
@@ -117,6 +117,39 @@ test('SEC: of more notices than a run requests, none is missed', async () => {
   await h.ended(1);
   for (let run = 0; run < 3; run++) await nextRun(h, id);
   expect(await h.source(id)).toMatchObject({ itemsSeen: 150, lastError: null });
+});
+
+test('a monthly thread that cannot be read does not hide the other one', async () => {
+  const h = await createHarness();
+  const hits = ['1', '2'].map((objectID) => ({ objectID, title: 'Ask HN: Who is hiring?' }));
+  h.pages['/api/v1/search_by_date'] = json({ hits });
+  h.pages['/api/v1/items/1'] = ERROR;
+  h.pages['/api/v1/items/2'] = json({ children: [{ id: 7, created_at: AT, text: wanting('CRM') }] });
+  const id = await h.add({ kind: 'hackernews_hiring', settings: settings({ query: 'crm' }) });
+  await h.poller.start();
+  await h.ended(1);
+  expect(await h.source(id)).toMatchObject({ signalsMade: 1, lastError: { code: 'http_status' } });
+  h.pages['/api/v1/items/1'] = json({ children: [{ id: 5, created_at: AT, text: wanting('CRM tool') }] });
+  await nextRun(h, id);
+  expect(await h.source(id)).toMatchObject({ signalsMade: 2, lastError: null });
+});
+
+test('discussions on GitHub that cannot be read hide no issues, and none of them is missed', async () => {
+  const h = await createHarness();
+  const issue = { html_url: 'https://github.com/a/b/issues/1', title: wanting('CRM'), created_at: AT };
+  h.pages['/search/issues'] = json({ items: [issue] });
+  h.pages['/graphql'] = status(401);
+  const token = SECRET_BOX.seal('ghp_x', 'source/src_1/token').toString('base64');
+  const id = await h.add({ kind: 'github', settings: settings({ query: 'crm' }), secrets: { token } });
+  await h.poller.start();
+  await h.ended(1);
+  expect(await h.source(id)).toMatchObject({ signalsMade: 1, lastError: { code: 'unauthorized' } });
+  const nodes = [
+    { url: 'https://github.com/a/b/discussions/2', title: wanting('phone system'), createdAt: AT },
+  ];
+  h.pages['/graphql'] = json({ data: { search: { nodes } } });
+  await nextRun(h, id);
+  expect(await h.source(id)).toMatchObject({ signalsMade: 2, lastError: null });
 });
 
 test('a run whose time is up amid the details keeps what was read', async () => {

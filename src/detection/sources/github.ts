@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { toIso } from '../../lib/clock.ts';
 import { largestOf } from '../../lib/lists.ts';
 import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
-import { demandSuccess, holdsEnough, type Reader, type ReadingTask } from '../reader.ts';
+import { demandSuccess, holdsEnough, isOfPart, type Reader, type ReadingTask } from '../reader.ts';
 import { readTime, SourceFault, type SourceItem } from '../source-item.ts';
 import type { FetchedPage } from '../web.ts';
 
@@ -94,7 +94,14 @@ export const readGitHub: Reader = async (task) => {
   );
   // Otherwise a full page with the same second would be requested forever.
   more &&= newestAt > since;
-  const found = secrets.token === undefined ? [] : await discussions(task, since);
+  let found: SourceItem[] = [];
+  try {
+    if (secrets.token !== undefined) found = await discussions(task, since);
+  } catch (error) {
+    if (!isOfPart(error, task)) throw error;
+    // The next run requests the same time again, so that no discussion is missed.
+    return { items, position: { newestAt: position.newestAt }, fault: error, quota };
+  }
   const reached = found.length < PAGE ? newestAt : (found.at(-1)?.postedAt ?? newestAt);
   if (reached > since && reached < newestAt) {
     newestAt = reached; // the next run continues with the discussions behind this page

@@ -3,8 +3,15 @@ import { HOUR_MS } from '../../lib/clock.ts';
 import { largestOf } from '../../lib/lists.ts';
 import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { htmlToText } from '../html-text.ts';
-import { createWordTest, demandSuccess, holdsEnough, type Reader, type ReadingTask } from '../reader.ts';
-import { readTime, type SourceItem } from '../source-item.ts';
+import {
+  createWordTest,
+  demandSuccess,
+  holdsEnough,
+  isOfPart,
+  type Reader,
+  type ReadingTask,
+} from '../reader.ts';
+import { readTime, type SourceFault, type SourceItem } from '../source-item.ts';
 
 /**
  * The search returns at most 1,000 results, 100 per page; beyond that, the query is repeated for older ones.
@@ -160,20 +167,30 @@ export const hiringPosts = jsonParser(
  * Reads posts of "Ask HN: Who is hiring?" of this month and the last, each with its company
  * (https://hn.algolia.com/api).
  */
-export const readHiring: Reader = async ({ source, web, parse, sites, oldest }) => {
+export const readHiring: Reader = async (task) => {
+  const { web, parse, sites, oldest } = task;
   const address = new URL(`${sites.hackernews_hiring}/api/v1/search_by_date`);
   address.search = new URLSearchParams({ tags: 'story,author_whoishiring', hitsPerPage: '20' }).toString();
   const answer = demandSuccess(await web.read(address.href, { accept: 'application/json' }));
-  const { query } = source.settings;
   let items: SourceItem[] = [];
+  let fault: SourceFault | null = null;
   for (const id of await parse(hiringThreads, answer, null)) {
-    const thread = `${sites.hackernews_hiring}/api/v1/items/${encodeURIComponent(id)}`;
-    const page = demandSuccess(await web.read(thread, { accept: 'application/json' }));
-    const posts = await parse(hiringPosts, page, { query });
-    items = items.concat(posts.filter(({ postedAt }) => (postedAt ?? oldest) >= oldest));
+    try {
+      const posts = await postsIn(task, id);
+      items = items.concat(posts.filter(({ postedAt }) => (postedAt ?? oldest) >= oldest));
+    } catch (error) {
+      if (!isOfPart(error, task)) throw error;
+      fault = error;
+    }
   }
-  return { items, position: {} };
+  return { items, position: {}, fault };
 };
+
+async function postsIn({ source, web, parse, sites }: ReadingTask, id: string): Promise<SourceItem[]> {
+  const thread = `${sites.hackernews_hiring}/api/v1/items/${encodeURIComponent(id)}`;
+  const page = demandSuccess(await web.read(thread, { accept: 'application/json' }));
+  return parse(hiringPosts, page, { query: source.settings.query });
+}
 
 /** By convention, the first line is "Company | Role | Place | …". */
 function toHiringItem(comment: z.infer<typeof commentSchema>): SourceItem {
