@@ -144,8 +144,8 @@ export function readInTurns(server: Server, clock: Pick<Clock, 'monotonic'>, pip
     hasAccepted = false;
     spentMs = 0;
     slices = 0;
-    // A new connection and one with a backlog get a slice in any case, so that others do not starve them.
-    for (const line of [rest, fresh]) if (line.size > 0) measured(line.shift());
+    // Each line gets a slice in any case, so that none starves another.
+    for (const line of [known, fresh, rest]) if (line.size > 0) measured(line.shift());
     while (!isSpent() && isBehind()) measured(known.shift() ?? fresh.shift() ?? rest.shift());
     if (isBehind()) takeTurns();
   });

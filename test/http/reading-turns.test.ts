@@ -149,10 +149,15 @@ async function chunkedBefore(head: string, body: string): Promise<number> {
 
 test('a request on a connection that has had one before does not wait for those of new connections', async () => {
   const order: string[] = [];
-  const server = await listen((request, response) => {
-    order.push(request.url ?? '');
-    response.end();
-  });
+  let ms = 0;
+  const server = await listen(
+    (request, response) => {
+      order.push(request.url ?? '');
+      response.end();
+    },
+    // Each slice takes all of its turn.
+    { monotonic: () => (ms += 3) },
+  );
   const accepted: Socket[] = [];
   server.on('connection', (socket) => accepted.push(socket));
   const open = await dial(server);
