@@ -103,12 +103,12 @@ async function listenForChunks(clock: { monotonic(): number }) {
     request.on('end', () => response.end());
   }, clock);
   /** Connections that each send a request with `count` chunks of a byte at once. */
-  const flood = async (connections: number, count: number) => {
+  const flood = async (connections: number, count: number, chunk = '1\r\n \r\n') => {
     const sockets = await Promise.all(Array.from({ length: connections }, () => dial(server)));
     const open = () => new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
     await expect.poll(open).toBeGreaterThanOrEqual(connections);
     const head = 'POST / HTTP/1.1\r\nhost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
-    return () => sockets.map((socket) => socket.resume().write(head + '1\r\n \r\n'.repeat(count)));
+    return () => sockets.map((socket) => socket.resume().write(head + chunk.repeat(count)));
   };
   return { server, seen, flood };
 }
@@ -206,7 +206,7 @@ test('small chunks are merged before Node parses them, and the body stays the sa
 test('while connections arrive, turns are short: Node accepts one per turn', async () => {
   let ms = 0;
   const { server, seen, flood } = await listenForChunks({ monotonic: () => (ms += 0.05) });
-  const send = await flood(40, 30_000);
+  const send = await flood(40, 3_000, '1;a=b\r\n \r\n'); // not merged
   let accepted = 0;
   let atFirst = 0;
   let atLast = 0;
@@ -221,7 +221,7 @@ test('while connections arrive, turns are short: Node accepts one per turn', asy
   const sockets = Array.from({ length: 200 }, () => connect(port, '127.0.0.1'));
   await expect.poll(() => accepted, { timeout: 10_000 }).toBe(200);
   for (const socket of sockets) socket.destroy();
-  expect(atLast - atFirst).toBeLessThan(600_000);
+  expect(atLast - atFirst).toBeLessThan(40_000);
 });
 
 test('a body that is read slowly arrives complete, and so does the next request', async () => {
