@@ -90,3 +90,77 @@ test('a retried POST whose response was lost returns the same again and changes 
   const posts = operations.filter(({ method }) => method === 'POST').map(({ operationId }) => operationId);
   expect([...posted, ...SENDS].sort()).toEqual(posts.sort());
 }, 120_000);
+
+/** An app whose process seems to be killed after the given number of changes by a keyed request. */
+async function openCutApp() {
+  let left = Number.POSITIVE_INFINITY;
+  const file = join(tempFolder(), 'signalpost.db');
+  const changed: string[] = [];
+  const cut =
+    (name: string, change: (...args: unknown[]) => Promise<unknown>) =>
+    async (...args: unknown[]) => {
+      const result = await change(...args);
+      changed.push(name);
+      if (--left === 0) throw new DomainError('UNAVAILABLE', 'killed');
+      return result;
+    };
+  const t = await buildTestApp({
+    file,
+    wrapStore: (store) => ({
+      ...store,
+      keeping(held, item) {
+        const kept = store.keeping(held, item);
+        const { commitSignals, leaveSearch, editSignals } = kept;
+        const changes = { commitSignals, leaveSearch, editSignals };
+        const cuts = Object.entries(changes).map(([name, change]) => [name, cut(name, change as never)]);
+        return { ...kept, ...Object.fromEntries(cuts) };
+      },
+    }),
+  });
+  onTestFinished(() => t.app.close());
+  return {
+    t,
+    file,
+    changed,
+    killAfter: (changes: number) => {
+      left = changes;
+    },
+  };
+}
+
+test('an edit that is stored in several commits is completed by a retry, wherever its process was killed', async () => {
+  const { t, file, changed, killAfter } = await openCutApp();
+  const post = (words: string, key: string) =>
+    t.app.inject({
+      ...{ method: 'POST', url: '/v1/signals', headers: { ...t.auth, 'idempotency-key': key } },
+      payload: {
+        platform: { name: 'forum', post_url: 'https://forum.example/1' },
+        external_id: 'x1',
+        text: `We need a plumber. ${Array.from({ length: 2_300 }, (_, i) => `${words}${i}`).join(' ')}`,
+      },
+    });
+  const found = async (word: string) =>
+    (await t.app.inject({ url: `/v1/signals?q=${word}`, headers: t.auth })).json().data.length;
+  const first = await post('aa', 'first');
+  expect(first.statusCode).toBe(201);
+  const signals = first.json().data.signals.length;
+  changed.length = 0;
+  expect((await post('ab', 'whole')).statusCode).toBe(200);
+  const whole = [...changed];
+  expect(whole).toEqual(['commitSignals', 'leaveSearch', 'leaveSearch', 'leaveSearch', 'editSignals']);
+
+  let before = 'ab';
+  for (let n = 1; n <= whole.length; n++) {
+    const words = `${'bcdefg'[n]}a`;
+    killAfter(n);
+    expect((await post(words, `cut-${n}`)).statusCode).toBe(503);
+    killAfter(Number.POSITIVE_INFINITY);
+    const again = await post(words, `cut-${n}`);
+    expect([n, again.statusCode, again.json().data.signals.length]).toEqual([n, 200, signals]);
+    expect([n, await found(`${words}1`), await found(`${words}2000`)]).toEqual([n, signals, signals]);
+    expect([n, await found(`${before}1`), await found(`${before}2000`)]).toEqual([n, 0, 0]);
+    before = words;
+  }
+  const { signals: stored, signal_search_leaving: leaving } = readRows(file);
+  expect([stored?.length, leaving]).toEqual([signals, []]);
+});
