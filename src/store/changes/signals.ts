@@ -1,4 +1,5 @@
 import { toIso } from '../../lib/clock.ts';
+import type { Lead } from '../../model/lead.ts';
 import { attachSignals, type Rescored } from '../../model/lead-score.ts';
 import type { Signal, SignalView } from '../../model/signal.ts';
 import { editedSignal } from '../../rules/signals.ts';
@@ -67,13 +68,14 @@ export interface SignalStatements
 }
 
 export function signalChanges(ask: Asks<SignalStatements>, write: SignalWriter) {
-  const adopt = createAdoption(ask);
+  const beginAdoption = createAdoption(ask);
   const edits = createSignalEdits(ask);
   const remover = createSignalRemover(ask);
 
   return {
     *commitSignals(signals: NewSignal[]): Script<CommittedSignal[]> {
       const all: CommittedSignal[] = [];
+      const { adopt, finish } = beginAdoption();
       for (const signal of signals) {
         const committed = yield* write(signal);
         const outdated = signal.asksForOutdated ? yield* edits.outdatedBy(signal) : [];
@@ -81,6 +83,7 @@ export function signalChanges(ask: Asks<SignalStatements>, write: SignalWriter) 
         const shown = signal.omitsWire ? '' : wire;
         all.push({ ...committed, wire: shown, ...(outdated.length > 0 && { outdated }) });
       }
+      yield* finish();
       return all;
     },
     editSignals: edits.editSignals,
@@ -259,24 +262,40 @@ export function createSignalRemover(ask: Asks<SignalStatements>) {
   };
 }
 
-/**
- * Attaches a newly stored signal to its author's lead, and updates the lead's score: part of the change that stores it. Returns
- * the signal's updated JSON. If its keys match two leads, it stays unattached. Nobody has seen it yet, so it stays open.
- */
-function createAdoption(ask: Asks<SignalStatements>): (signal: NewSignal) => Script<string> {
+/** Attaches the newly stored signals of one change to their authors' leads. */
+interface Adoption {
+  /**
+   * Attaches a signal; returns its updated JSON. If its keys match two leads, it stays unattached. Nobody has seen it yet, so it
+   * stays open.
+   */
+  adopt(signal: NewSignal): Script<string>;
+  /** Stores the scores of the leads: once each, because a lead may have 90 KB. */
+  finish(): Script<void>;
+}
+
+function createAdoption(ask: Asks<SignalStatements>): () => Adoption {
   const leadRow = createLeadRow(ask);
   const leadSignals = createLeadSignals(ask);
 
-  return function* ({ id, tenantId, personKeys, timestamp, wire }) {
-    const holders = (yield* ask.leads.findIdentities(tenantId, personKeys)).map(({ leadId }) => leadId);
-    const ids = new Set(holders.filter((leadId) => leadId !== null));
-    const [leadId] = ids;
-    const stored = leadId === undefined || ids.size > 1 ? null : yield* ask.leads.getLead(tenantId, leadId);
-    if (stored === null) return wire;
-    const lead = attachSignals(stored.lead, [JSON.parse(wire) as Signal]);
-    yield* leadRow.update({ ...lead, updated_at: toIso(timestamp) });
-    const shown = yield* leadSignals.attach(lead.id, id);
-    yield* ask.signals.reopen(id);
-    return shown;
+  return () => {
+    const leads = new Map<string, Lead>();
+    return {
+      *adopt({ id, tenantId, personKeys, timestamp, wire }) {
+        const holders = (yield* ask.leads.findIdentities(tenantId, personKeys)).map(({ leadId }) => leadId);
+        const ids = new Set(holders.filter((leadId) => leadId !== null));
+        const [leadId] = ids;
+        if (leadId === undefined || ids.size > 1) return wire;
+        const known = leads.get(leadId) ?? (yield* ask.leads.getLead(tenantId, leadId))?.lead;
+        if (known === undefined) return wire;
+        const lead = attachSignals(known, [JSON.parse(wire) as Signal]);
+        leads.set(leadId, { ...lead, updated_at: toIso(timestamp) });
+        const shown = yield* leadSignals.attach(leadId, id);
+        yield* ask.signals.reopen(id);
+        return shown;
+      },
+      *finish() {
+        for (const lead of leads.values()) yield* leadRow.update(lead);
+      },
+    };
   };
 }

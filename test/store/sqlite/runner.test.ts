@@ -125,3 +125,23 @@ test('the erasure of a person with many signals stores few steps with the deleti
   );
   expect(db.prepare('SELECT count(*) FROM erasure_steps').pluck().get()).toBe(0);
 });
+
+test('a lead that gets many signals in one change is stored once', () => {
+  const statements = createStatements(db, createWriteAheadLog(db));
+  let updates = 0;
+  const update = (row: Record<string, unknown>) => {
+    updates++;
+    statements.leads.update(row);
+  };
+  const changes = createRunner(db, { ...statements, leads: { ...statements.leads, update } });
+  changes.commitLead(aNewLead('ten_a', aLead('led_1'), { keys: ['email:1'] }));
+  const signals = Array.from({ length: 20 }, (_, i) => {
+    const wire = { icp_score: 50 + i, classification: 'warm', timestamp: toIso(T0 + i), platform: {} };
+    return aSignal('ten_a', { id: `sig_${i}`, personKeys: ['email:1'], wire: JSON.stringify(wire) });
+  });
+  const committed = changes.commitSignals(signals);
+  expect(committed.map(({ wire }) => JSON.parse(wire).lead_id)).toEqual(signals.map(() => 'led_1'));
+  expect(updates).toBe(1);
+  const scored = { signal_count: 20, icp_score: 69, last_signal_at: toIso(T0 + 19) };
+  expect(statements.leads.getLead('ten_a', 'led_1')).toMatchObject({ version: 2, lead: scored });
+});
