@@ -7,7 +7,7 @@ import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { createReadCache } from '../../../src/store/sqlite/reads/read-cache.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
-import { aKey, anEndpoint, aTenant, openTestStore, T0 } from '../../support/store.ts';
+import { aKey, anEndpoint, aRoutedEvent, aSignal, aTenant, openTestStore, T0 } from '../../support/store.ts';
 
 const TENANT = 'ten_a';
 const { key, profile } = aTenant(TENANT);
@@ -126,4 +126,18 @@ describe('the cache of tenant data', () => {
     ask('ten_a', 'text', 40);
     expect(asked).toEqual(['ten_a text', 'ten_a large', 'ten_a large']);
   });
+});
+
+it('the receivers of events are read again only after an endpoint was added, changed or deleted, by any process', async () => {
+  const first = await here.listReceivers(TENANT);
+  expect(first.map(({ id }) => id)).toEqual([endpoint.id]);
+  await here.commitSignals([aSignal(TENANT, { events: [aRoutedEvent(TENANT, [endpoint.id])] })]);
+  expect(await here.listReceivers(TENANT)).toBe(first);
+  const settings = { ...endpoint.settings, min_score: 50 };
+  await there.updateEndpoint({ ...endpoint, settings }, T0, 'settings');
+  expect((await here.listReceivers(TENANT))[0]?.settings.min_score).toBe(50);
+  await there.createEndpoint(anEndpoint(TENANT), null);
+  expect(await here.listReceivers(TENANT)).toHaveLength(2);
+  await there.deleteEndpoint(TENANT, endpoint.id, T0);
+  expect(await here.listReceivers(TENANT)).toHaveLength(1);
 });
