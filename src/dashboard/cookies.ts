@@ -2,8 +2,12 @@ import csrfProtection from '@fastify/csrf-protection';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { SESSION_LIFE, type SessionLife } from '../accounts/sign-in.ts';
 import { isHttps } from '../http/request-context.ts';
+import { percentDecoded } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
 import type { DashboardDeps } from './deps.ts';
+
+/** How values of cookies are written and read: 15 KB of invalid ones took 10 ms with the usual decoder. */
+export const COOKIE_CODING = { encode: encodeURIComponent, decode: percentDecoded };
 
 /** Browsers accept a `__Host-` cookie only over HTTPS and only for that exact host. */
 function cookieNames(secure: boolean): { session: string; csrf: string } {

@@ -1,4 +1,3 @@
-import { parse } from 'node:querystring';
 import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -19,11 +18,11 @@ import { addAccount, addAccountScreens, addApiKeys, addDigestSettings, addSecond
 import { addAudit } from './audit.ts';
 import { addCampaigns } from './campaigns.ts';
 import { addCompanies, addCompanyEdit } from './companies.ts';
-import { addCsrf } from './cookies.ts';
+import { addCsrf, COOKIE_CODING } from './cookies.ts';
 import type { DashboardDeps } from './deps.ts';
 import { addExports } from './exports.ts';
 import { addFind } from './find.ts';
-import { FORM_BYTES } from './forms.ts';
+import { FORM_BYTES, parseForm } from './forms.ts';
 import { addGate } from './gate.ts';
 import { addLeadEdit, addLeadScreen, addLeads } from './leads.ts';
 import { addLogIn } from './log-in.ts';
@@ -47,15 +46,14 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
     return show;
   };
   app.decorateRequest('signedIn', null);
-  await app.register(cookie);
+  await app.register(cookie, { parseOptions: COOKIE_CODING });
   // JSON is for `/v1`: any other content type than a form gets 415 before its body is read.
   app.removeAllContentTypeParsers();
   const inTurn = createBodyTurns();
   app.addContentTypeParser<string>(
     'application/x-www-form-urlencoded',
     { parseAs: 'string', bodyLimit: FORM_BYTES },
-    (_request, body, done) =>
-      inTurn(body.length, () => done(null, parse(body, undefined, undefined, { maxKeys: 0 }))),
+    (_request, body, done) => inTurn(body.length, () => done(null, parseForm(body))),
   );
   app.addHook('onRoute', (route) => {
     route.bodyLimit ??= FORM_BYTES;

@@ -1,8 +1,10 @@
+import { parse } from 'node:querystring';
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { check } from '../http/faults.ts';
 import { refusal } from '../http/json-body.ts';
 import { fromIso } from '../lib/clock.ts';
+import { percentDecoded } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
 import type { ListFilters } from '../model/filters.ts';
 import { labelOf } from './screens.ts';
@@ -21,9 +23,16 @@ export const FORM_BYTES = 16 * 1024;
  */
 export const LARGE_FORM = { bodyLimit: 512 * 1024 } as const;
 
+/** More fields than any form has; others are not read. */
+const MOST_FIELDS = 2_000;
 /** The maximum number of values of a field, and lines of a text area, that are read; more than any schema allows. */
 const MOST_VALUES = 200;
 const MOST_LINES = 1_000;
+
+/** Parses a form as browsers send it. */
+export function parseForm(body: string): unknown {
+  return parse(body, undefined, undefined, { maxKeys: MOST_FIELDS, decodeURIComponent: percentDecoded });
+}
 
 /** The form of a POST. NUL characters and lone surrogates never reach the store. */
 export function formOf(request: FastifyRequest): Form {

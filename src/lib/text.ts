@@ -76,6 +76,16 @@ export function withoutTrailingSlashes(path: string): string {
   return path.slice(0, end);
 }
 
+/**
+ * Decodes `%20` and the like; invalid UTF-8 becomes U+FFFD. `decodeURIComponent` throws instead, which takes 4 us: half a
+ * second for a form of 500 KB of `%ff&`.
+ */
+export function percentDecoded(text: string): string {
+  return text.replace(/(?:%[\da-f]{2})+/gi, (bytes) =>
+    Buffer.from(bytes.replaceAll('%', ''), 'hex').toString(),
+  );
+}
+
 /** Escapes text for HTML elements and quoted attributes. */
 export function escapeHtml(text: string): string {
   return text

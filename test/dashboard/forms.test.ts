@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { formOf, lines, text } from '../../src/dashboard/forms.ts';
+import { COOKIE_CODING } from '../../src/dashboard/cookies.ts';
+import { formOf, lines, parseForm, text } from '../../src/dashboard/forms.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 import { cpuMsOf } from '../support/cpu-time.ts';
 import { csrfOf, PASSWORD, signedIn, TestBrowser } from './browser-session.ts';
@@ -190,3 +191,26 @@ function connections({ app }: TestApp): Promise<number> {
     app.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
   );
 }
+
+test('a form of a hundred thousand invalid fields is parsed in a few milliseconds', () => {
+  const invalid = '%ff&'.repeat(100_000);
+  parseForm(invalid);
+  expect(cpuMsOf(() => parseForm(invalid))).toBeLessThan(50);
+  const fields = Array.from({ length: 100_000 }, (_, i) => `${i.toString(36)}=1`).join('&');
+  expect(Object.keys(Object(parseForm(fields)))).toHaveLength(2_000);
+});
+
+test('values of a form are decoded as browsers encode them, and invalid UTF-8 is replaced', () => {
+  const form = 'a=50%25+off%21&a=%C3%A4%F0%9F%99%82&b=%ff%zz%&%3D=é%26';
+  expect(parseForm(form)).toEqual({ a: ['50% off!', 'ä🙂'], b: '\ufffd%zz%', '=': 'é&' });
+});
+
+test('a head full of invalid cookies takes less than a millisecond, and the session after them is read', async () => {
+  const browser = await signedIn(made, made.tenant.id);
+  const own = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const many = Array.from({ length: 3_000 }, (_, i) => `${i.toString(36)}=%`).join(';');
+  const get = (cookie: string) => made.app.inject({ url: '/dashboard/login', headers: { cookie } });
+  expect((await get(`${many};${own}`)).statusCode).toBe(303);
+  const { decode } = COOKIE_CODING;
+  expect(cpuMsOf(() => Array.from({ length: 3_000 }, () => decode('%')))).toBeLessThan(5);
+});
