@@ -10,17 +10,15 @@ export interface Automaton {
 
 /** Builds the automaton of `sequences`, which must be distinct and not empty. */
 export function buildAutomaton(sequences: readonly (readonly number[])[]): Automaton {
-  const size = sequences.reduce((total, sequence) => total + sequence.length, 1);
-  const steps = createSteps(size);
-  /** The sequence that ends in a state, plus 1; 0 if there is none. */
-  const found = new Int32Array(size);
-  const states = grow(sequences, steps, found);
-  const { fallback, shorter } = link(states, steps, found);
+  const states = grow(sequences);
+  const { found } = states;
+  const next = createSteps(states);
+  const { fallback, shorter } = link(states, next);
 
   function scan(symbols: Int32Array, visit: (sequence: number, last: number) => void): void {
     let state = 0;
     for (let at = 0; at < symbols.length; at++) {
-      state = follow(steps, fallback, state, symbols[at] ?? 0);
+      state = follow(next, fallback, state, symbols[at] ?? 0);
       let ending = found[state] === 0 ? (shorter[state] ?? 0) : state;
       while (ending !== 0) {
         visit((found[ending] ?? 0) - 1, at);
@@ -32,112 +30,132 @@ export function buildAutomaton(sequences: readonly (readonly number[])[]): Autom
 }
 
 /**
- * The parent of each state and the symbol between them, in order of creation: parents come before their
- * children.
+ * The beginnings of all sequences, numbered by length, then by their symbols: the steps from a state lead to adjacent
+ * states, by symbol. State 0 is the empty beginning.
  */
 interface States {
-  count: number;
-  parents: Int32Array;
+  /** The last symbol. */
   symbols: Int32Array;
+  parents: Int32Array;
+  /** Where the states that continue each state begin; they end where those of the next state begin. */
+  children: Int32Array;
+  /** The sequence that ends in a state, plus 1; 0 if there is none. */
+  found: Int32Array;
 }
 
-function grow(sequences: readonly (readonly number[])[], steps: Steps, found: Int32Array): States {
-  const states = { count: 1, parents: new Int32Array(found.length), symbols: new Int32Array(found.length) };
-  for (const [index, sequence] of sequences.entries()) {
-    let state = 0;
-    for (const symbol of sequence) {
-      let next = steps.get(state, symbol);
-      if (next === 0) {
-        next = states.count++;
-        states.parents[next] = state;
-        states.symbols[next] = symbol;
-        steps.set(state, symbol, next);
+function grow(sequences: readonly (readonly number[])[]): States {
+  const size = sequences.reduce((total, sequence) => total + sequence.length, 1);
+  const [symbols, parents, found] = [new Int32Array(size), new Int32Array(size), new Int32Array(size)];
+  let open = [...sequences.entries()]
+    .sort(([, a], [, b]) => compare(a, b))
+    .map(([index, sequence]) => ({ index, sequence, state: 0 }));
+  let count = 1;
+  for (let depth = 0; open.length > 0; depth++) {
+    for (const one of open) {
+      const symbol = one.sequence[depth] ?? 0;
+      const isKnown = parents[count - 1] === one.state && symbols[count - 1] === symbol;
+      if (!isKnown) {
+        parents[count] = one.state;
+        symbols[count] = symbol;
+        count++;
       }
-      state = next;
+      one.state = count - 1;
+      if (one.sequence.length === depth + 1) found[one.state] = one.index + 1;
     }
-    found[state] = index + 1;
+    open = open.filter(({ sequence }) => sequence.length > depth + 1);
   }
-  return states;
+  return {
+    symbols: symbols.slice(0, count),
+    parents: parents.slice(0, count),
+    children: childrenOf(parents, count),
+    found: found.slice(0, count),
+  };
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  return (a[at] ?? 0) - (b[at] ?? 0);
+}
+
+function childrenOf(parents: Int32Array, count: number): Int32Array {
+  const children = new Int32Array(count + 1);
+  let child = 1;
+  for (let state = 0; state < count; state++) {
+    children[state] = child;
+    while (child < count && parents[child] === state) child++;
+  }
+  children[count] = count;
+  return children;
 }
 
 /**
  * Computes, for each state, where to continue if there is no step, and the next shorter sequence that ends
  * there.
  */
-function link({ count, parents, symbols }: States, steps: Steps, found: Int32Array) {
-  const fallback = new Int32Array(count);
-  const shorter = new Int32Array(count);
-  for (const state of byDepth(count, parents)) {
+function link({ symbols, parents, found }: States, next: Next) {
+  const fallback = new Int32Array(found.length);
+  const shorter = new Int32Array(found.length);
+  for (let state = 1; state < found.length; state++) {
     const parent = parents[state] ?? 0;
-    const back = parent === 0 ? 0 : follow(steps, fallback, fallback[parent] ?? 0, symbols[state] ?? 0);
+    const back = parent === 0 ? 0 : follow(next, fallback, fallback[parent] ?? 0, symbols[state] ?? 0);
     fallback[state] = back;
     shorter[state] = found[back] === 0 ? (shorter[back] ?? 0) : back;
   }
   return { fallback, shorter };
 }
 
-/** All states except the root, by depth: a link points to a state that is linked already. */
-function byDepth(count: number, parents: Int32Array): Int32Array {
-  const depths = new Int32Array(count);
-  const places: number[] = [0];
-  for (let state = 1; state < count; state++) {
-    const depth = (depths[parents[state] ?? 0] ?? 0) + 1;
-    depths[state] = depth;
-    places[depth + 1] = (places[depth + 1] ?? 0) + 1;
-  }
-  for (let depth = 1; depth < places.length; depth++) {
-    places[depth] = (places[depth] ?? 0) + (places[depth - 1] ?? 0);
-  }
-  const order = new Int32Array(count - 1);
-  for (let state = 1; state < count; state++) {
-    const depth = depths[state] ?? 0;
-    const place = places[depth] ?? 0;
-    places[depth] = place + 1;
-    order[place] = state;
-  }
-  return order;
-}
-
-function follow(steps: Steps, fallback: Int32Array, from: number, symbol: number): number {
+function follow(next: Next, fallback: Int32Array, from: number, symbol: number): number {
   if (symbol === 0) return 0;
   let state = from;
-  let next = steps.get(state, symbol);
-  while (next === 0 && state !== 0) {
+  let to = next(state, symbol);
+  while (to === 0 && state !== 0) {
     state = fallback[state] ?? 0;
-    next = steps.get(state, symbol);
+    to = next(state, symbol);
   }
-  return next;
+  return to;
 }
 
-/** Transitions between states by symbol; 0 if there is none. */
-interface Steps {
-  get(state: number, symbol: number): number;
-  set(state: number, symbol: number, next: number): void;
-}
+/** The state to which a symbol leads from a state; 0 if there is none. */
+type Next = (state: number, symbol: number) => number;
 
 /**
- * A hash table in three integer arrays. A `Map` would need a key combining two numbers, and twenty times the
- * memory.
+ * Searches the steps of a state by halves. There is no hash table, because phrases can be chosen to collide in it: a thousand
+ * took 16 s to compile, and then each post 1.2 s. The first step is the most frequent one and has thousands of symbols to
+ * choose from: it counts the set bits before a symbol, which is the number of its state.
  */
-function createSteps(size: number): Steps {
-  const bits = Math.max(4, 33 - Math.clz32(size));
-  const mask = 2 ** bits - 1;
-  const states = new Int32Array(mask + 1);
-  const symbols = new Int32Array(mask + 1);
-  const nexts = new Int32Array(mask + 1);
-
-  function place(state: number, symbol: number): number {
-    let at = (Math.imul(state, 0x9e3779b1) ^ Math.imul(symbol, 0x85ebca6b)) >>> (32 - bits);
-    while (nexts[at] !== 0 && (states[at] !== state || symbols[at] !== symbol)) at = (at + 1) & mask;
-    return at;
+function createSteps({ symbols, children }: States): Next {
+  const firsts = children[1] ?? 1;
+  const bits = new Int32Array(((symbols[firsts - 1] ?? 0) >>> 5) + 1);
+  const before = new Int32Array(bits.length);
+  for (let state = 1; state < firsts; state++) {
+    const symbol = symbols[state] ?? 0;
+    bits[symbol >>> 5] = (bits[symbol >>> 5] ?? 0) | (1 << (symbol & 31));
   }
-  return {
-    get: (state, symbol) => nexts[place(state, symbol)] ?? 0,
-    set(state, symbol, next) {
-      const at = place(state, symbol);
-      states[at] = state;
-      symbols[at] = symbol;
-      nexts[at] = next;
-    },
+  for (let i = 1; i < bits.length; i++) before[i] = (before[i - 1] ?? 0) + bitCount(bits[i - 1] ?? 0);
+
+  function first(symbol: number): number {
+    const word = bits[symbol >>> 5] ?? 0;
+    const bit = 1 << (symbol & 31);
+    return (word & bit) === 0 ? 0 : 1 + (before[symbol >>> 5] ?? 0) + bitCount(word & (bit - 1));
+  }
+  return (state, symbol) => {
+    if (state === 0) return first(symbol);
+    let low = children[state] ?? 0;
+    const end = children[state + 1] ?? 0;
+    let high = end;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((symbols[middle] ?? 0) < symbol) low = middle + 1;
+      else high = middle;
+    }
+    return low < end && symbols[low] === symbol ? low : 0;
   };
+}
+
+/** The number of set bits. */
+function bitCount(word: number): number {
+  const pairs = word - ((word >>> 1) & 0x55555555);
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }

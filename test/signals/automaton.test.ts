@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { buildAutomaton } from '../../src/signals/automaton.ts';
+import { cpuMsOf } from '../support/cpu-time.ts';
 
 const symbol = fc.integer({ min: 1, max: 3 });
 const sequences = fc.uniqueArray(fc.array(symbol, { minLength: 1, maxLength: 4 }), {
@@ -39,4 +40,44 @@ test('fifty thousand sequences are found in a text of all of them', () => {
   const found = new Set<number>();
   buildAutomaton(all).scan(Int32Array.from(all.flat()), (sequence) => found.add(sequence));
   expect(found.size).toBe(all.length);
+});
+
+/**
+ * Sequences whose steps all had the first places of a hash table of 2 ** 16 with these factors, as a client could choose
+ * phrases: it knows the number of each word and state from their order.
+ */
+function colliding(count: number, length: number, symbols: number): number[][] {
+  const states = new Map<string, number>();
+  const next = (state: number, by: number) => {
+    const key = `${state} ${by}`;
+    const known = states.get(key) ?? states.size + 1;
+    states.set(key, known);
+    return known;
+  };
+  const placeOf = (state: number, by: number) =>
+    (Math.imul(state, 0x9e3779b1) ^ Math.imul(by, 0x85ebca6b)) >>> 16;
+  return Array.from({ length: count }, (_, i) => {
+    const sequence = [(i % symbols) + 1];
+    let state = next(0, sequence[0] ?? 0);
+    while (sequence.length < length) {
+      let [by, least] = [1, Number.POSITIVE_INFINITY];
+      for (let one = 1; one <= symbols; one++) {
+        const place = placeOf(state, one);
+        if (place < least && !states.has(`${state} ${one}`)) [by, least] = [one, place];
+      }
+      sequence.push(by);
+      state = next(state, by);
+    }
+    return sequence;
+  });
+}
+
+test('sequences chosen to collide in a hash table take no longer than others', () => {
+  const all = colliding(250, 100, 300);
+  const found = new Set<number>();
+  const spent = cpuMsOf(() =>
+    buildAutomaton(all).scan(Int32Array.from(all.flat()), (sequence) => found.add(sequence)),
+  );
+  expect(found.size).toBe(all.length);
+  expect(spent).toBeLessThan(200);
 });
