@@ -21,8 +21,7 @@ import type { LeadDeps } from './changes.ts';
 import { requireLead, versionOf } from './changes.ts';
 import { areDifferent } from './facts.ts';
 
-/** Events, signals and leads scanned at a time, between which other requests get their turn: each event may have two long leads. */
-const EVENTS_AT_ONCE = 50;
+/** Events, signals and leads scanned at a time, fewer if they are long, between which other requests get their turn. */
 const ROWS_AT_ONCE = 50;
 const ERASURES_AT_ONCE = 20;
 /**
@@ -206,7 +205,7 @@ async function sweep(
   const { tenantId, id, mentions, signalIds } = who;
   const { texts, names } = mentions;
   return {
-    events: await sweepEvents(store, { tenantId, texts: [id, ...texts], names, signalIds }),
+    events: await sweepEvents(store, { tenantId, mentions: { texts: [id, ...texts], names, signalIds } }),
     signals: await sweepRows(store.findSignalsNaming, { tenantId, mentions }),
     leads: await sweepRows(store.findLeadsNaming, { tenantId, mentions }),
   };
@@ -218,7 +217,7 @@ async function sweepEvents(store: Store, who: Omit<EventScan, 'after' | 'limit'>
   const named: string[] = [];
   let after: EventScan['after'] = null;
   do {
-    const found: ScannedEvents = await store.findEventsNaming({ ...who, after, limit: EVENTS_AT_ONCE });
+    const found: ScannedEvents = await store.findEventsNaming({ ...who, after, limit: ROWS_AT_ONCE });
     addAll(ids, found.ids);
     addAll(named, found.named);
     after = found.last;

@@ -212,13 +212,10 @@ export function describeErasure(open: OpenStore): void {
         aSignal('ten_b', { id: 'sig_2', ...signal }),
       ]);
       const mentions = { texts: ['led_1@acme.com'], names: [] };
-      const { ids, last } = await store.findSignalsNaming({
-        tenantId: 'ten_a',
-        mentions,
-        after: null,
-        limit: 10,
-      });
-      expect([ids, last]).toEqual([['sig_1'], null]);
+      const scan = { tenantId: 'ten_a', mentions, limit: 10 };
+      const { ids, last } = await store.findSignalsNaming({ ...scan, after: null });
+      expect(ids).toEqual(['sig_1']);
+      expect(await store.findSignalsNaming({ ...scan, after: last })).toEqual({ ids: [], last: null });
       const found = anErasure({ mentions, mentioning: { signals: ids, leads: [], events: [] } });
       expect(await erase(store, found)).toEqual(['whk_a']);
 
@@ -254,9 +251,7 @@ export function describeErasure(open: OpenStore): void {
       ]);
       const scan = {
         tenantId: 'ten_a',
-        texts: ['jane@acme.com'],
-        names: ['Jane Doe'],
-        signalIds: ['sig_1'],
+        mentions: { texts: ['jane@acme.com'], names: ['Jane Doe'], signalIds: ['sig_1'] },
         limit: 2,
       };
       const first = await store.findEventsNaming({ ...scan, after: null });
@@ -268,6 +263,36 @@ export function describeErasure(open: OpenStore): void {
         named: [],
         last: null,
       });
+    });
+
+    test('a range of a scan ends after a hundred thousand characters', async () => {
+      const { store } = await openWithTenants(open);
+      const long = (name: string) => `${name} ${'x'.repeat(39_000)}`;
+      for (const i of [1, 2, 3, 4]) {
+        const routed = aRoutedEvent('ten_a', [], { id: `evt_${i}`, createdAt: T0 + i });
+        const event = {
+          ...routed.event,
+          type: 'digest.ready' as const,
+          data: `{"to":"${long('Jane Doe')}"}`,
+        };
+        await store.commitSignals([
+          aSignal('ten_a', { id: `sig_${i}`, text: long('Jane Doe'), events: [{ ...routed, event }] }),
+        ]);
+      }
+      const scan = { tenantId: 'ten_a', limit: 50, after: null };
+      const mentions = { texts: [], names: ['Jane Doe'] };
+      const first = await store.findSignalsNaming({ ...scan, mentions });
+      expect(first.ids).toEqual(['sig_1', 'sig_2', 'sig_3']);
+      const second = await store.findSignalsNaming({ ...scan, mentions, after: first.last });
+      expect(second.ids).toEqual(['sig_4']);
+      const { named, last } = await store.findEventsNaming({
+        ...scan,
+        mentions: { ...mentions, signalIds: [] },
+      });
+      expect([named, last]).toEqual([
+        ['evt_1', 'evt_2', 'evt_3'],
+        [T0 + 3, 'evt_3'],
+      ]);
     });
   });
 }

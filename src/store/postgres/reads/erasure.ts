@@ -1,6 +1,11 @@
 import type { Lead } from '../../../model/lead.ts';
-import { mentionHint, mentionPattern, mentionsInJson } from '../../../model/mentions.ts';
-import type { ErasureStore, FoundMentions, MentionScan, Mentions } from '../../erasure-store.ts';
+import {
+  type ErasureStore,
+  type FoundMentions,
+  type MentionScan,
+  SCANNED_CHARACTERS,
+} from '../../erasure-store.ts';
+import { createMentionTests, sortEvents } from '../../mention-tests.ts';
 import type { Connection } from '../connection.ts';
 import { rows } from '../sql/prepared.ts';
 
@@ -34,41 +39,52 @@ export function erasureReads(db: Connection) {
     { id: string; created_at: number; data: string | null }
   >(
     db,
-    `SELECT id, created_at, CASE WHEN type NOT LIKE 'signal.%' THEN data END AS data FROM events
-     WHERE tenant_id = :tenantId AND (created_at, id) > (:createdAt, :id) ORDER BY created_at, id LIMIT :limit`,
+    `SELECT id, created_at, data FROM (
+       SELECT id, created_at, data, sum(octet_length(data)) OVER (ORDER BY created_at, id) - octet_length(data) AS before
+       FROM (SELECT id, created_at, CASE WHEN type NOT LIKE 'signal.%' THEN data END AS data FROM events
+             WHERE tenant_id = :tenantId AND (created_at, id) > (:createdAt, :id)
+             ORDER BY created_at, id LIMIT :limit) AS range) AS measured
+     WHERE coalesce(before, 0) < ${SCANNED_CHARACTERS} ORDER BY created_at, id`,
   );
   const selectSignals = rows<[string, string, number], SignalRow>(
     db,
     `SELECT s.seq::text AS place, s.id, s.wire, s.explanation, ARRAY[s.text, s.canonical_url, f.reason] AS texts,
             ARRAY(SELECT unnest(ARRAY[p.external_id, p.canonical_url])
                   FROM signal_places p WHERE p.signal_id = s.id) AS places
-     FROM signals s LEFT JOIN signal_feedback f ON f.signal_id = s.id
-     WHERE s.tenant_id = ? AND s.seq > ?::bigint ORDER BY s.seq LIMIT ?`,
+     FROM (SELECT *, sum(bytes) OVER (ORDER BY seq) - bytes AS before
+           FROM (SELECT seq, id, wire, explanation, text, canonical_url,
+                        octet_length(wire) + octet_length(explanation) + octet_length(text) AS bytes
+                 FROM signals WHERE tenant_id = ? AND seq > ?::bigint ORDER BY seq LIMIT ?) AS range) AS s
+     LEFT JOIN signal_feedback f ON f.signal_id = s.id
+     WHERE s.before < ${SCANNED_CHARACTERS} ORDER BY s.seq`,
   );
   const selectLeads = rows<[string, string, number], LeadRow>(
     db,
     `SELECT l.place, l.id, l.wire, ARRAY(SELECT m.reason FROM stage_moves m WHERE m.lead_id = l.id) AS reasons
-     FROM leads l WHERE l.tenant_id = ? AND l.place > ?::bigint ORDER BY l.place LIMIT ?`,
+     FROM (SELECT *, sum(octet_length(wire)) OVER (ORDER BY place) - octet_length(wire) AS before
+           FROM (SELECT place, id, wire FROM leads
+                 WHERE tenant_id = ? AND place > ?::bigint ORDER BY place LIMIT ?) AS range) AS l
+     WHERE l.before < ${SCANNED_CHARACTERS} ORDER BY l.place`,
   );
+  const testOf = createMentionTests();
+
+  function mentionsIn(found: MentionRow[], { mentions }: MentionScan): FoundMentions {
+    const mentioned = testOf(mentions).named;
+    const last = found.at(-1);
+    return {
+      ids: found.filter(({ json }) => mentioned(json)).map(({ id }) => id),
+      last: last === undefined ? null : [last.place],
+    };
+  }
 
   return {
-    async findEventsNaming({ tenantId, texts, names, signalIds, after, limit }) {
+    async findEventsNaming({ tenantId, mentions, after, limit }) {
       const [createdAt = -1, id = ''] = after ?? [];
       const found = await selectEvents({ tenantId, createdAt, id, limit });
       const last = found.at(-1);
-      const identified = createNameTest(texts, signalIds);
-      const named = createMentionTest({ texts: [], names });
-      const ids: string[] = [];
-      const namedIds: string[] = [];
-      for (const row of found) {
-        if (row.data === null) continue;
-        if (identified(row.data)) ids.push(row.id);
-        else if (named(row.data)) namedIds.push(row.id);
-      }
       return {
-        ids,
-        named: namedIds,
-        last: last === undefined || found.length < limit ? null : [last.created_at, last.id],
+        ...sortEvents(found, testOf(mentions)),
+        last: last === undefined ? null : [last.created_at, last.id],
       };
     },
     findSignalsNaming: async (scan) =>
@@ -98,29 +114,3 @@ export function erasureReads(db: Connection) {
 }
 
 const placeOf = ({ after }: MentionScan) => String(after?.[0] ?? -1);
-
-function mentionsIn(found: MentionRow[], { mentions, limit }: MentionScan): FoundMentions {
-  const mentioned = createMentionTest(mentions);
-  const last = found.at(-1);
-  return {
-    ids: found.filter(({ json }) => mentioned(json)).map(({ id }) => id),
-    last: last === undefined || found.length < limit ? null : [last.place],
-  };
-}
-
-/** Tests whether a string in a JSON text mentions the person. */
-function createMentionTest({ texts, names }: Mentions): (json: string) => boolean {
-  const hint = mentionHint(texts, names);
-  const pattern = mentionPattern(texts, names);
-  return (json) => hint !== null && pattern !== null && hint.test(json) && mentionsInJson(json, pattern);
-}
-
-/**
- * Tests whether a JSON text contains any of them; a person may have thousands of signals, so their IDs are looked up
- * in a set.
- */
-function createNameTest(texts: string[], signalIds: readonly string[]): (json: string) => boolean {
-  const mentioned = createMentionTest({ texts, names: [] });
-  const ids = new Set(signalIds);
-  return (json) => Array.from(json.matchAll(/sig_[0-9a-z]+/g)).some(([id]) => ids.has(id)) || mentioned(json);
-}

@@ -1,6 +1,11 @@
 import type { Database } from 'better-sqlite3';
-import { mentionHint, mentionPattern, mentionsInJson } from '../../../model/mentions.ts';
-import type { ErasureStore, FoundMentions, MentionScan, Mentions } from '../../erasure-store.ts';
+import {
+  type ErasureStore,
+  type FoundMentions,
+  type MentionScan,
+  SCANNED_CHARACTERS,
+} from '../../erasure-store.ts';
+import { createMentionTests, sortEvents } from '../../mention-tests.ts';
 import type { Part } from '../table.ts';
 
 /** The searched parts of a signal or lead: JSON texts, and other texts as one JSON list. */
@@ -36,55 +41,44 @@ export function erasureReads(db: Database) {
      FROM leads l INDEXED BY leads_in_order WHERE l.tenant_id = ? AND l.rowid > ? ORDER BY l.rowid LIMIT ?`,
   );
 
-  function found(rows: MentionRow[], { mentions, limit }: MentionScan): FoundMentions {
-    const mentioned = createMentionTest(mentions);
-    const last = rows.at(-1);
+  const testOf = createMentionTests();
+
+  function found(rows: Iterable<MentionRow>, { mentions }: MentionScan): FoundMentions {
+    const mentioned = testOf(mentions).named;
+    const scanned = firstOf(rows, ({ json }) => json.length);
+    const last = scanned.at(-1);
     return {
-      ids: rows.filter(({ json }) => mentioned(json)).map(({ id }) => id),
-      last: last === undefined || rows.length < limit ? null : [last.place],
+      ids: scanned.filter(({ json }) => mentioned(json)).map(({ id }) => id),
+      last: last === undefined ? null : [last.place],
     };
   }
 
   return {
-    findEventsNaming({ tenantId, texts, names, signalIds, after, limit }) {
+    findEventsNaming({ tenantId, mentions, after, limit }) {
       const [createdAt = -1, id = ''] = after ?? [];
-      const rows = selectEvents.all({ tenantId, createdAt, id, limit });
-      const last = rows.at(-1);
-      const identified = createNameTest(texts, signalIds);
-      const named = createMentionTest({ texts: [], names });
-      const ids: string[] = [];
-      const namedIds: string[] = [];
-      for (const row of rows) {
-        if (row.data === null) continue;
-        if (identified(row.data)) ids.push(row.id);
-        else if (named(row.data)) namedIds.push(row.id);
-      }
+      const rows = selectEvents.iterate({ tenantId, createdAt, id, limit });
+      const scanned = firstOf(rows, ({ data }) => data?.length ?? 0);
+      const last = scanned.at(-1);
       return {
-        ids,
-        named: namedIds,
-        last: last === undefined || rows.length < limit ? null : [last.created_at, last.id],
+        ...sortEvents(scanned, testOf(mentions)),
+        last: last === undefined ? null : [last.created_at, last.id],
       };
     },
-    findSignalsNaming: (scan) => found(selectSignals.all(scan.tenantId, placeOf(scan), scan.limit), scan),
-    findLeadsNaming: (scan) => found(selectLeads.all(scan.tenantId, placeOf(scan), scan.limit), scan),
+    findSignalsNaming: (scan) => found(selectSignals.iterate(scan.tenantId, placeOf(scan), scan.limit), scan),
+    findLeadsNaming: (scan) => found(selectLeads.iterate(scan.tenantId, placeOf(scan), scan.limit), scan),
   } satisfies Part<ErasureStore>;
 }
 
+/** Stops reading after {@link SCANNED_CHARACTERS}. */
+function firstOf<Row>(rows: Iterable<Row>, lengthOf: (row: Row) => number): Row[] {
+  const first: Row[] = [];
+  let characters = 0;
+  for (const row of rows) {
+    first.push(row);
+    characters += lengthOf(row);
+    if (characters >= SCANNED_CHARACTERS) break;
+  }
+  return first;
+}
+
 const placeOf = ({ after }: MentionScan) => BigInt(after?.[0] ?? -1);
-
-/** Tests whether a string in a JSON text mentions the person. */
-function createMentionTest({ texts, names }: Mentions): (json: string) => boolean {
-  const hint = mentionHint(texts, names);
-  const pattern = mentionPattern(texts, names);
-  return (json) => hint !== null && pattern !== null && hint.test(json) && mentionsInJson(json, pattern);
-}
-
-/**
- * Tests whether a JSON text contains any of them; a person may have thousands of signals, so their IDs are looked up
- * in a set.
- */
-function createNameTest(texts: string[], signalIds: readonly string[]): (json: string) => boolean {
-  const mentioned = createMentionTest({ texts, names: [] });
-  const ids = new Set(signalIds);
-  return (json) => Array.from(json.matchAll(/sig_[0-9a-z]+/g)).some(([id]) => ids.has(id)) || mentioned(json);
-}
