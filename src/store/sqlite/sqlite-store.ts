@@ -13,7 +13,7 @@ import { ownerOf } from '../weights.ts';
 import type { Writer } from '../writer.ts';
 import type { CountsThread } from './counts-thread.ts';
 import { createFileCheck, faultOfSqlite, fileSizes } from './database.ts';
-import { deliveryPageFace, eventPageFace } from './face/pages.ts';
+import { deliveryPageFace, eventPageFace, leadPageFace } from './face/pages.ts';
 import { schemaVersion } from './migrate.ts';
 import { auditReads, keyReads, sessionReads, teamReads, tenantReads } from './reads/accounts.ts';
 import { campaignEventReads, campaignReads } from './reads/campaigns.ts';
@@ -106,6 +106,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     shareCounts: () => () => {},
     ...deliveryPageFace(db, read),
     ...eventPageFace(db, clock, read),
+    ...leadPageFace(db, clock, read),
     untilStored,
     async countAll(lateBefore) {
       if (countsThread === null) return read(() => countAll(lateBefore));

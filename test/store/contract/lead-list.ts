@@ -131,6 +131,46 @@ export function describeLeadList(open: OpenStore): void {
       expect(numbers(rows)).toEqual([6]);
     });
 
+    test.each<Partial<LeadQuery>>([
+      { q: 'acme ann' },
+      { q: 'acme ann', tag: 'vip' },
+      { owners: ['ann@acme.com'], sources: ['web'] },
+      { companyDomains: ['acme.com', 'beta.com'], minScore: 50 },
+      { stages: ['won'], tag: 'vip' },
+    ])('of values that many leads have (%j), every match is on one page, in every order', async (query) => {
+      const { store } = await openWithTenants(open);
+      for (let n = 0; n < 640; n++)
+        await add(store, `led_${n + 1}`, T0 + Math.floor(n / 3) * 1_000, {
+          name: n % 5 === 0 ? 'Zoe' : 'Ann',
+          company: company(n % 2 === 0 ? 'acme.com' : 'beta.com'),
+          ...{ icp_score: n % 4 === 0 ? 10 : 60, classification: 'warm', owner: 'ann@acme.com' },
+          ...{ source: n % 3 === 0 ? 'Web' : 'mail', stage: n % 7 === 0 ? 'won' : 'new', tags: ['VIP'] },
+        });
+      const isMatch = (n: number) =>
+        (query.q === undefined || n % 5 !== 0) &&
+        (query.sources === undefined || n % 3 === 0) &&
+        (query.minScore === undefined || n % 4 !== 0) &&
+        (query.stages === undefined || n % 7 === 0);
+      const expected = Array.from({ length: 640 }, (_, n) => n).filter(isMatch);
+      for (const sort of ['-created_at', 'created_at', '-icp_score'] as const) {
+        const seen: string[] = [];
+        let after: LeadQuery['after'] = null;
+        do {
+          const page = await store.listLeads('ten_a', { ...ANY, ...query, sort, limit: 100, after });
+          seen.push(...page.rows);
+          after = page.last;
+        } while (after !== null);
+        expect(numbers(seen).sort((a, b) => a - b)).toEqual(expected.map((n) => n + 1));
+        const leads = seen.map((text) => JSON.parse(text) as Lead);
+        const inOrder = leads.toSorted((a, b) => {
+          const byTime = a.created_at.localeCompare(b.created_at) || (a.id < b.id ? -1 : 1);
+          if (sort === 'created_at') return byTime;
+          return (sort === '-icp_score' ? (b.icp_score ?? 0) - (a.icp_score ?? 0) : 0) || -byTime;
+        });
+        expect(leads.map(({ id }) => id)).toEqual(inOrder.map(({ id }) => id));
+      }
+    });
+
     test('rejects a position of another order', async () => {
       const store = await openWithLeads(open);
       const page = store.listLeads('ten_a', { ...ANY, sort: '-icp_score', after: [1, 'led_1'] });

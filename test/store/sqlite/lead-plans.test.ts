@@ -1,8 +1,17 @@
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
 import type { LeadQuery } from '../../../src/model/lead.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { leadPageFace } from '../../../src/store/sqlite/face/pages.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { buildLeadListSql } from '../../../src/store/sqlite/reads/leads.ts';
+import {
+  buildLeadWalkSql,
+  buildSortedLeadsSql,
+  createLeadPages,
+} from '../../../src/store/sqlite/reads/leads.ts';
+import { createRunner } from '../../../src/store/sqlite/runner.ts';
+import { aLead, aNewLead } from '../../support/leads.ts';
+import { aTenant } from '../../support/store.ts';
 
 const ANY: LeadQuery = {
   stages: [],
@@ -19,11 +28,26 @@ const ANY: LeadQuery = {
   after: null,
 };
 
-/** SQLite's plan for a page, as SQLite describes it. */
+/** SQLite's plans for a part of a page, as SQLite describes them. */
 function planOf(query: Partial<LeadQuery>): string {
   const db = openDatabase(':memory:');
   migrate(db);
-  const { sql, values } = buildLeadListSql('ten_a', { ...ANY, ...query });
+  const { part, edge } = buildLeadWalkSql('ten_a', { ...ANY, ...query }, 100);
+  const steps = [part, edge].flatMap(({ sql, values }) =>
+    db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values),
+  );
+  db.close();
+  return steps.map((step) => step.detail).join('; ');
+}
+
+/** The plan for a page of the few leads with a value. */
+function planOfFew(query: Partial<LeadQuery>): string {
+  const db = openDatabase(':memory:');
+  migrate(db);
+  const whole = { ...ANY, ...query };
+  const rarest = createLeadPages(db).rarest('ten_a', whole);
+  if (rarest === null) throw new Error('no filter has few leads');
+  const { sql, values } = buildSortedLeadsSql('ten_a', whole, rarest);
   const steps = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
   db.close();
   return steps.map((step) => step.detail).join('; ');
@@ -50,7 +74,7 @@ describe('a page of leads is an index scan, never a sort', () => {
     for (const sort of ['-created_at', 'created_at'] as const) {
       for (const after of [null, POSITION[sort]]) {
         const plan = planOf({ ...query, sort, after });
-        expect(plan).toContain(`USING ${index === 'PRIMARY KEY' ? '' : 'INDEX '}${index}`);
+        expect(plan).toContain(`${index === 'PRIMARY KEY' ? 'USING ' : 'INDEX '}${index}`);
         expect(plan).not.toContain('TEMP B-TREE');
       }
     }
@@ -67,17 +91,39 @@ describe('a page of leads is an index scan, never a sort', () => {
     };
     for (const after of [null, POSITION['-icp_score']]) {
       const plan = planOf({ ...query, after });
-      expect(plan).toContain('USING INDEX leads_by_score');
+      expect(plan).toContain('COVERING INDEX leads_by_score');
       expect(plan).not.toContain('TEMP B-TREE');
     }
   });
 
   test('a domain, a word and an address use their own index', () => {
-    expect(planOf({ companyDomains: ['acme.com'] })).toContain('leads_by_domain');
-    expect(planOf({ q: 'jane' })).toContain(
+    expect(planOfFew({ companyDomains: ['acme.com'] })).toContain('leads_by_domain');
+    expect(planOfFew({ q: 'jane' })).toContain(
       'SEARCH lead_words USING PRIMARY KEY (tenant_id=? AND word>? AND word<?)',
     );
-    expect(planOf({ identity: 'email:a@acme.com' })).toMatch(/sqlite_autoindex_leads|lead_identities/);
+    expect(planOfFew({ identity: 'email:a@acme.com' })).toContain('SEARCH lead_identities USING PRIMARY KEY');
+    expect(planOfFew({ q: 'jane', owners: ['a'] })).toContain(
+      'SEARCH l USING INDEX sqlite_autoindex_leads_1',
+    );
+  });
+
+  test('few of many leads are searched in parts of a bounded size', async () => {
+    const db = openDatabase(':memory:');
+    migrate(db);
+    const runner = createRunner(db);
+    runner.createTenant(aTenant('ten_a'));
+    for (let n = 0; n < 1_200; n++)
+      runner.commitLead(aNewLead('ten_a', aLead(`led_${n}`, { name: n % 2 === 0 ? 'Ann' : 'Zoe' })));
+    const parts: unknown[] = [];
+    const clock = { ...systemClock, monotonic: () => parts.length * 10 };
+    const { listLeads } = leadPageFace(db, clock, async (query) => {
+      const part = query();
+      parts.push(part);
+      return part;
+    });
+    expect((await listLeads('ten_a', { ...ANY, q: 'ann zoe' })).rows).toEqual([]);
+    expect(parts.length).toBeGreaterThan(3);
+    db.close();
   });
 });
 

@@ -3,13 +3,13 @@ import { LRUCache } from 'lru-cache';
 import { addAll } from '../../../lib/lists.ts';
 import { STAGES } from '../../../model/constants.ts';
 import { DomainError } from '../../../model/errors.ts';
-import type { Page } from '../../../model/filters.ts';
+import type { Page, Position } from '../../../model/filters.ts';
 import type { Lead, LeadQuery } from '../../../model/lead.ts';
 import type { BoardStage, Stage } from '../../../model/pipeline.ts';
 import { wordsOf } from '../../../rules/words.ts';
 import type { NamedPerson } from '../../campaign-store.ts';
 import type { LeadSignal, LeadStore, PersonalSignal, StageMoveRow } from '../../lead-store.ts';
-import { pageOf, type SqlValue, type WhereClause } from '../../pages.ts';
+import { pageOf, type SqlFragment, type SqlValue, type WhereClause } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
 
 const LEADS = new Table<{ wire: Lead; version: number }>('leads', { wire: 'json', version: 'plain' });
@@ -47,7 +47,6 @@ export function leadReads(db: Database) {
       const row = selectOne.get(id, tenantId);
       return row === null ? null : { lead: row.wire, version: row.version };
     },
-    listLeads: createLeadList(db),
     findIdentities: (tenantId, keys) =>
       keys.map((key) => ({ key, leadId: selectHolder.get(tenantId, key) ?? null })),
     listDueSteps: (tenantId, { after = '', until, limit }) => selectDue.all(tenantId, after, until, limit),
@@ -120,7 +119,7 @@ function toSignal({ id, lead_id, wire, keys }: PersonalSignalRow): PersonalSigna
   return { id, leadId: lead_id, wire, keys: JSON.parse(keys) as string[] };
 }
 
-interface LeadListRow {
+export interface LeadListRow {
   id: string;
   created_at: number;
   score: number;
@@ -145,123 +144,243 @@ const MAX_CACHED_SHAPES = 256;
 /** Sorts after every completion of a word. */
 const LAST_CHARACTER = '\u{10ffff}';
 
-/** Pages of leads: an index scan in the page's order, no OFFSET, no count. */
-function createLeadList(db: Database): (tenantId: string, query: LeadQuery) => Page<string> {
+/** Up to this number, the leads that have a filter's value are read at once and sorted. */
+const MOST_SORTED = 500;
+
+/** A part of a page: matches, and the position of the last lead that was scanned; null: there are no others. */
+export interface LeadPart {
+  found: LeadListRow[];
+  next: Position | null;
+}
+
+/**
+ * Pages of leads: scans of an index in the page's order, no OFFSET, no count. A part is limited by the number of leads scanned,
+ * not found: with five hundred thousand, a scan for a word that many have took up to 2 s.
+ */
+export function createLeadPages(db: Database) {
   const statements = new LRUCache<string, Statement<SqlValue[], LeadListRow>>({ max: MAX_CACHED_SHAPES });
 
-  function prepared(sql: string): Statement<SqlValue[], LeadListRow> {
-    const cached = statements.get(sql);
-    if (cached !== undefined) return cached;
-    const statement = db.prepare<SqlValue[], LeadListRow>(sql);
-    statements.set(sql, statement);
-    return statement;
+  function all({ sql, values }: SqlFragment<SqlValue>): LeadListRow[] {
+    let statement = statements.get(sql);
+    if (statement === undefined) {
+      statement = db.prepare<SqlValue[], LeadListRow>(sql);
+      statements.set(sql, statement);
+    }
+    return statement.all(...values);
   }
 
-  return (tenantId, query) => {
-    if (query.q !== null && wordsOf(query.q).length === 0) return { rows: [], last: null };
-    const { key } = ORDERS[query.sort];
-    const { sql, values } = buildLeadListSql(tenantId, query);
-    const found = prepared(sql).all(...values);
-    return pageOf(found, query.limit, {
-      toRow: (row) => row.wire,
-      position: (row) => key.map((column) => row[column]),
+  // One transaction, so that both statements see the same leads.
+  const walk = db.transaction((tenantId: string, query: LeadQuery, scan: number): LeadPart => {
+    const { part, edge } = buildLeadWalkSql(tenantId, query, scan);
+    const found = all(part);
+    const end = found.length === query.limit ? found.at(-1) : all(edge).at(0);
+    return { found, next: end === undefined ? null : positionOfLead(end, query) };
+  });
+
+  return {
+    /** The filter whose value at most {@link MOST_SORTED} leads have, so that these are read; null if there is none. */
+    rarest(tenantId: string, query: LeadQuery): LeadTerm | null {
+      const terms = termsOf(tenantId, query).filter((term) => term.found !== null);
+      return (
+        terms.find(({ found }) => {
+          const { sql, values } = found as SqlFragment<SqlValue>;
+          const ids = all({ sql: `${sql} LIMIT ?`, values: [...values, MOST_SORTED + 1] });
+          return ids.length <= MOST_SORTED;
+        }) ?? null
+      );
+    },
+    /** Up to `limit` matches among the leads that have the value of `rarest`, in order. */
+    sorted: (tenantId: string, query: LeadQuery, rarest: LeadTerm): LeadListRow[] =>
+      all(buildSortedLeadsSql(tenantId, query, rarest)),
+    /** Scans `scan` leads after a position, and returns up to `limit` matches. */
+    walk: (tenantId: string, query: LeadQuery, scan: number): LeadPart => walk(tenantId, query, scan),
+  };
+}
+
+export function positionOfLead(row: LeadListRow, { sort }: Pick<LeadQuery, 'sort'>): Position {
+  return ORDERS[sort].key.map((column) => row[column]);
+}
+
+/** A filter: its condition on a lead `l` (null: part of another's), and the IDs of all leads with its value, if an index has them. */
+interface LeadTerm {
+  /** The column whose own index is in order of time, if the filter has a single value. */
+  column: 'owner' | 'company_domain' | 'source' | 'stage' | 'classification' | null;
+  value?: string | undefined;
+  condition: SqlFragment<SqlValue> | null;
+  found: SqlFragment<SqlValue> | null;
+}
+
+/** The filters of a query, those that fewer leads tend to match first. */
+function termsOf(tenantId: string, query: LeadQuery): LeadTerm[] {
+  const terms: LeadTerm[] = [];
+  const { identity, tag } = query;
+  if (identity !== null) {
+    const found = {
+      sql: 'SELECT lead_id AS id FROM lead_identities WHERE tenant_id = ? AND key = ?',
+      values: [tenantId, identity],
+    };
+    terms.push({
+      column: null,
+      condition: { sql: `l.id = (${found.sql})`, values: found.values },
+      found,
+    });
+  }
+  const words = soughtWords(query.q);
+  const hasAll = {
+    // A condition for each word would take a second to plan for two hundred.
+    sql: `NOT EXISTS (SELECT 1 FROM json_each(?) asked WHERE NOT EXISTS (
+      SELECT 1 FROM lead_words w INDEXED BY lead_words_by_lead
+      WHERE w.lead_id = l.id AND w.tenant_id = l.tenant_id AND w.word >= asked.value AND w.word < asked.value || ?))`,
+    values: [JSON.stringify(words), LAST_CHARACTER],
+  };
+  for (const [place, word] of words.entries()) {
+    const found = {
+      sql: 'SELECT lead_id AS id FROM lead_words WHERE tenant_id = ? AND word >= ? AND word < ?',
+      values: [tenantId, word, `${word}${LAST_CHARACTER}`],
+    };
+    terms.push({ column: null, condition: place === 0 ? hasAll : null, found });
+  }
+  if (tag !== null) {
+    terms.push({
+      column: null,
+      condition: {
+        sql: `EXISTS (SELECT 1 FROM lead_tags t
+          WHERE t.tenant_id = l.tenant_id AND t.tag = ? AND t.created_at = l.created_at AND t.lead_id = l.id)`,
+        values: [tag],
+      },
+      found: {
+        sql: 'SELECT lead_id AS id FROM lead_tags WHERE tenant_id = ? AND tag = ?',
+        values: [tenantId, tag],
+      },
+    });
+  }
+  const addList = (column: NonNullable<LeadTerm['column']>, wanted: readonly string[]) => {
+    if (wanted.length === 0) return;
+    const own = `${column} IN (SELECT value FROM json_each(?))`;
+    const values = [JSON.stringify(wanted)];
+    // The conditions of the partial indexes. Stages and classes are too few for a rare one.
+    const partial = column === 'owner' || column === 'company_domain' ? `${column} <> '' AND ` : '';
+    const found = {
+      sql: `SELECT id FROM leads INDEXED BY ${INDEXES[column]} WHERE ${partial}tenant_id = ? AND ${own}`,
+      values: [tenantId, ...values],
+    };
+    terms.push({
+      column: wanted.length === 1 ? column : null,
+      value: wanted[0],
+      condition: { sql: `l.${own}`, values },
+      found: column === 'stage' || column === 'classification' ? null : found,
     });
   };
+  addList('owner', query.owners);
+  addList('company_domain', query.companyDomains);
+  addList('source', query.sources);
+  addList('stage', query.stages);
+  addList('classification', query.classifications);
+  if (query.minScore !== null)
+    terms.push({
+      column: null,
+      condition: { sql: 'l.score >= ?', values: [query.minScore] },
+      found: null,
+    });
+  return terms;
 }
 
-/** The statement of a query and its values; its text depends only on the query's shape. */
-export function buildLeadListSql(tenantId: string, query: LeadQuery): { sql: string; values: SqlValue[] } {
-  const { key, direction } = ORDERS[query.sort];
-  const byScore = key[0] === 'score';
-  // Few leads have a tag: in order of time, the scan starts from its table; in order of score, from the leads.
-  const byTag = query.tag !== null && !byScore;
-  const where: WhereClause<SqlValue> = { conditions: [], values: [] };
-  if (byTag) add(where, 't.tenant_id = ? AND t.tag = ?', tenantId, query.tag ?? '');
-  else add(where, 'l.tenant_id = ?', tenantId);
+const INDEXES: Record<NonNullable<LeadTerm['column']>, string> = {
+  owner: 'leads_by_owner',
+  company_domain: 'leads_by_domain',
+  source: 'leads_by_source',
+  stage: 'leads_by_stage',
+  classification: 'leads_by_classification',
+};
 
-  addFilters(where, tenantId, query, byScore || byTag);
-  const columns = key.map((column) => (byTag ? tagColumn(column) : `l.${column}`));
-  if (query.after !== null) {
-    if (query.after.length !== key.length) {
-      throw new DomainError('INVALID_CURSOR', 'The cursor belongs to another order.');
-    }
-    const comparison = direction === 'DESC' ? '<' : '>';
-    add(where, `(${columns.join(', ')}) ${comparison} (${key.map(() => '?').join(', ')})`, ...query.after);
-  }
-  const from = byTag ? 'lead_tags t CROSS JOIN leads l ON l.id = t.lead_id' : 'leads l';
-  const orderBy = columns.map((column) => `${column} ${direction}`).join(', ');
+/** The words of a search, the longest first: each lead that has "anna" has a word that begins with "a". */
+export function soughtWords(q: string | null): string[] {
+  const words = [...new Set(q === null ? [] : wordsOf(q))].sort((a, b) => b.length - a.length);
+  return words.filter((word, place) => !words.slice(0, place).some((longer) => longer.startsWith(word)));
+}
+
+/** The statement of a page of the few leads with the value of `rarest`. */
+export function buildSortedLeadsSql(
+  tenantId: string,
+  query: LeadQuery,
+  rarest: LeadTerm,
+): SqlFragment<SqlValue> {
+  const { sql, values } = rarest.found as SqlFragment<SqlValue>;
+  const { key, direction } = ORDERS[query.sort];
+  const { conditions, values: more } = matchesOf(tenantId, query);
+  const where = { conditions, values: [...values, ...more] };
+  addAfter(where, key, query);
+  const orderBy = key.map((column) => `l.${column} ${direction}`).join(', ');
   return {
-    sql: `SELECT l.id, l.created_at, l.score, l.wire FROM ${from} WHERE ${where.conditions.join(' AND ')} ORDER BY ${orderBy} LIMIT ?`,
-    values: [...where.values, query.limit + 1],
+    sql: `${ROWS} (SELECT DISTINCT id FROM (${sql})) few CROSS JOIN leads l ON l.id = few.id
+      WHERE ${where.conditions.join(' AND ')} ORDER BY ${orderBy} LIMIT ?`,
+    values: [...where.values, query.limit],
   };
 }
 
-function addFilters(
+const ROWS = 'SELECT l.id, l.created_at, l.score, l.wire FROM';
+
+/** The conditions of all filters. The tenant is checked of the row as well: isolation must not depend on an index. */
+function matchesOf(tenantId: string, query: LeadQuery): WhereClause<SqlValue> {
+  const where: WhereClause<SqlValue> = { conditions: ['+l.tenant_id = ?'], values: [tenantId] };
+  for (const { condition } of termsOf(tenantId, query))
+    if (condition !== null) add(where, condition.sql, ...condition.values);
+  return where;
+}
+
+/**
+ * The statements of a part of a page in order: its matches, and the last lead scanned. By time, one filter may have an index of its
+ * own; the other filters are checked row by row. SQLite keeps the order of a subquery with a LIMIT.
+ */
+export function buildLeadWalkSql(tenantId: string, query: LeadQuery, scan: number) {
+  const { key, direction } = ORDERS[query.sort];
+  const byScore = key[0] === 'score';
+  const byTag = !byScore && query.tag !== null;
+  const own = byScore || byTag ? undefined : termsOf(tenantId, query).find(({ column }) => column !== null);
+  const index = byScore ? 'leads_by_score' : own?.column ? INDEXES[own.column] : 'leads_by_time';
+  const from = byTag ? 'lead_tags l' : `leads l INDEXED BY ${index}`;
+  const scope: WhereClause<SqlValue> = { conditions: ['l.tenant_id = ?'], values: [tenantId] };
+  if (byTag) add(scope, 'l.tag = ?', query.tag ?? '');
+  if (byScore && query.minScore !== null) add(scope, 'l.score >= ?', query.minScore);
+  if (own?.column === 'owner' || own?.column === 'company_domain') add(scope, `l.${own.column} <> ''`);
+  if (own?.column) add(scope, `l.${own.column} = ?`, own.value ?? '');
+  const columns = key.map((column) => (byTag && column === 'id' ? 'lead_id' : column));
+  addAfter(scope, columns, query);
+  const where = `WHERE ${scope.conditions.join(' AND ')} ORDER BY ${columns.map((column) => `l.${column} ${direction}`).join(', ')}`;
+  const [link, linked] = byTag ? ['lead_id', 'id'] : ['rowid', 'rowid'];
+  const matches = matchesOf(tenantId, query);
+  const edge = columns.map((column, place) => `l.${column} AS ${key[place]}`).join(', ');
+  return {
+    part: {
+      sql: `${ROWS} (SELECT l.${link} AS link FROM ${from} ${where} LIMIT ?) scanned
+        CROSS JOIN leads l ON l.${linked} = scanned.link WHERE ${matches.conditions.join(' AND ')} LIMIT ?`,
+      values: [...scope.values, scan, ...matches.values, query.limit],
+    },
+    edge: {
+      sql: `SELECT ${edge} FROM ${from} ${where} LIMIT 1 OFFSET ?`,
+      values: [...scope.values, scan - 1],
+    },
+  };
+}
+
+/** Continues after the position of `query`. @throws DomainError `INVALID_CURSOR` */
+function addAfter(
   where: WhereClause<SqlValue>,
-  tenantId: string,
-  query: LeadQuery,
-  ordered: boolean,
+  columns: readonly string[],
+  { sort, after }: LeadQuery,
 ): void {
-  addList(where, 'stage', query.stages, ordered);
-  addList(where, 'classification', query.classifications, ordered);
-  addList(where, 'source', query.sources, ordered);
-  addDomains(where, query.companyDomains);
-  if (query.owners.length > 0) add(where, "l.owner <> ''"); // the condition of the partial index
-  addList(where, 'owner', query.owners, ordered);
-  if (query.minScore !== null) {
-    add(where, query.sort === '-icp_score' ? 'l.score >= ?' : '+l.score >= ?', query.minScore);
-  }
-  if (query.identity !== null) {
-    add(
-      where,
-      'l.id = (SELECT lead_id FROM lead_identities WHERE tenant_id = ? AND key = ?)',
-      tenantId,
-      query.identity,
-    );
-  }
-  for (const word of query.q === null ? [] : wordsOf(query.q)) {
-    const found = 'SELECT lead_id FROM lead_words WHERE tenant_id = ? AND word >= ? AND word < ?';
-    add(where, `l.id IN (${found})`, tenantId, word, `${word}${LAST_CHARACTER}`);
-  }
-  if (query.tag !== null && query.sort === '-icp_score') {
-    const tagged = 't.tenant_id = ? AND t.tag = ? AND t.created_at = l.created_at AND t.lead_id = l.id';
-    add(where, `EXISTS (SELECT 1 FROM lead_tags t WHERE ${tagged})`, tenantId, query.tag);
-  }
-}
-
-/** So few leads have a domain that sorting them is cheaper than skipping all others. */
-function addDomains(where: WhereClause<SqlValue>, domains: readonly string[]): void {
-  const [first] = domains;
-  if (first === undefined) return;
-  add(where, "l.company_domain <> ''"); // the condition of the partial index
-  if (domains.length === 1) add(where, 'l.company_domain = ?', first);
-  else add(where, 'l.company_domain IN (SELECT value FROM json_each(?))', JSON.stringify(domains));
-}
-
-function tagColumn(column: 'created_at' | 'score' | 'id'): string {
-  return column === 'id' ? 't.lead_id' : `t.${column}`;
+  if (after === null) return;
+  const { key, direction } = ORDERS[sort];
+  if (after.length !== key.length)
+    throw new DomainError('INVALID_CURSOR', 'The cursor belongs to another order.');
+  const comparison = direction === 'DESC' ? '<' : '>';
+  const names = columns.map((column) => `l.${column}`).join(', ');
+  add(where, `(${names}) ${comparison} (${key.map(() => '?').join(', ')})`, ...after);
 }
 
 function add(where: WhereClause<SqlValue>, condition: string, ...values: SqlValue[]): void {
   where.conditions.push(condition);
   addAll(where.values, values);
-}
-
-/**
- * As in `signal-list.ts`: a single value may use the filter's own index; `+` hides conditions that would force a
- * sort.
- */
-function addList(
-  where: WhereClause<SqlValue>,
-  column: string,
-  values: readonly string[],
-  ordered: boolean,
-): void {
-  const [first] = values;
-  if (first === undefined) return;
-  const name = ordered || values.length > 1 ? `+l.${column}` : `l.${column}`;
-  if (values.length === 1) add(where, `${name} = ?`, first);
-  else add(where, `${name} IN (SELECT value FROM json_each(?))`, JSON.stringify(values));
 }
 
 interface SumRow {
