@@ -122,7 +122,7 @@ export interface DeliveryLogStore {
   replayRange(range: ReplayRange): Promise<{ replayed: number; next: Position | null }>;
   /** Moves deliveries held since `heldBefore` to the dead-letter queue until `deadUntil`, or discards them; returns their number. */
   endHeld(chunk: { heldBefore: number; deadUntil: number; limit: number }): Promise<number>;
-  /** Expires dead letters and deletes their bodies; returns their number. */
+  /** Expires dead letters and deletes their bodies; returns their number, less than `limit` if their bodies are long. */
   expireDead(chunk: Chunk): Promise<number>;
   /** Discards pending deliveries of deleted endpoints; returns their number. */
   discardOfDeleted(limit: number): Promise<number>;
@@ -140,7 +140,10 @@ export interface DeliveryLogStore {
   tidyAttemptHours(chunk: Chunk & { after: string }): Promise<string | null>;
   /** Deletes up to `limit` attempts that started before; returns their number. */
   pruneAttempts(before: number, limit: number): Promise<number>;
-  /** Deletes finished deliveries created before that have no attempts left; reads `limit` of them after `after`. */
+  /**
+   * Deletes finished deliveries created before that have no attempts left; reads `limit` of them after `after`, fewer if their bodies
+   * are long.
+   */
   pruneDeliveries(chunk: {
     tenantId: string;
     before: number;

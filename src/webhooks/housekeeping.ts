@@ -86,11 +86,10 @@ export async function expireDeliveries(
   await inChunks(isStopping, () =>
     store.endHeld({ heldBefore: now - HELD_MS, deadUntil: now + DEAD_LETTER_MS, limit }),
   );
-  await inChunks(isStopping, async () => {
-    const count = await store.expireDead({ now, limit });
+  for (let count = limit; count > 0 && !isStopping(); ) {
+    count = await store.expireDead({ now, limit });
     onExpired?.(count);
-    return count;
-  });
+  }
   await inChunks(isStopping, () => store.discardOfDeleted(limit));
 }
 

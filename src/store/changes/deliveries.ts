@@ -224,18 +224,20 @@ export function retentionChanges(ask: Asks<DeliveryStatements>) {
   const bodies = createBodies(ask);
   const addDeadNotice = createDeadNotices(ask);
 
-  /** Deletes finished ones without attempts; returns their number. */
-  function* remove(ids: readonly string[]): Script<number> {
-    const removable: string[] = [];
-    for (const id of ids) if ((yield* ask.deliveries.selectRemovable(id)) !== undefined) removable.push(id);
-    yield* bodies.remove(removable);
-    for (const id of removable) {
+  /** Deletes the first finished ones without attempts; `isAll`: no others are left. */
+  function* remove(found: readonly DeliveryKey[]): Script<{ removed: DeliveryKey[]; isAll: boolean }> {
+    const removable: DeliveryKey[] = [];
+    for (const one of found)
+      if ((yield* ask.deliveries.selectRemovable(one.id)) !== undefined) removable.push(one);
+    const ids = yield* bodies.firstOf(removable.map(({ id }) => id));
+    yield* bodies.remove(ids);
+    for (const id of ids) {
       yield* ask.deliveries.deleteBatched(id);
       yield* ask.deliveries.deleteLatePlace(id);
       yield* ask.deliveries.deleteDeadPlace(id);
       yield* ask.deliveries.deleteDelivery(id);
     }
-    return removable.length;
+    return { removed: removable.slice(0, ids.length), isAll: ids.length === removable.length };
   }
 
   return {
@@ -252,7 +254,7 @@ export function retentionChanges(ask: Asks<DeliveryStatements>) {
       return ended;
     },
     *expireDead({ now, limit }) {
-      const ids = yield* ask.deliveries.selectExpired(now, limit);
+      const ids = yield* bodies.firstOf(yield* ask.deliveries.selectExpired(now, limit));
       for (const id of ids) yield* ask.deliveries.markExpired(id);
       yield* bodies.remove(ids);
       return ids.length;
@@ -287,8 +289,9 @@ export function retentionChanges(ask: Asks<DeliveryStatements>) {
         after === null ? null : { createdAt: Number(after[0]), id: String(after[1]) },
         { scan: limit, limit },
       );
-      const removed = yield* remove(found.map(({ id }) => id));
-      return { removed, next: next === null ? null : [next.createdAt, next.id] };
+      const { removed, isAll } = yield* remove(found);
+      const last = isAll ? next : (removed.at(-1) ?? next);
+      return { removed: removed.length, next: last === null ? null : [last.createdAt, last.id] };
     },
     pruneEndpoints: (before, limit) => ask.deliveries.deleteEndpoints(before, limit),
     pruneBodyTails: (limit) => bodies.removeUnusedTails(limit),

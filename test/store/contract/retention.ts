@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { idFloor } from '../../../src/lib/ids.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { anEndpoint, T0 } from '../../support/store.ts';
+import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { addDeliveries, anOutcome, claim } from './claiming.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
@@ -162,6 +162,32 @@ export function describeRetention(open: OpenStore): void {
         next: null,
       });
     });
+
+    test.each(['dead', 'discarded'] as const)(
+      'of %s deliveries with long bodies, a commit deletes 4 MB',
+      async (status) => {
+        const { store } = await openWithTenants(open);
+        const ids = ['dlv_1', 'dlv_2', 'dlv_3', 'dlv_4', 'dlv_5'];
+        for (const [i, id] of ids.entries()) {
+          const routed = aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: [id], createdAt: T0 + i });
+          const deliveries = routed.deliveries.map((one) => ({ ...one, body: 'x'.repeat(1_500_000) }));
+          await store.commitSignals([aSignal('ten_a', { events: [{ ...routed, deliveries }] })]);
+        }
+        if (status === 'discarded') {
+          await store.deleteEndpoint('ten_a', 'whk_a', T0);
+          const chunk = { tenantId: 'ten_a', before: T0 + 9, limit: 500 };
+          const first = await store.pruneDeliveries({ ...chunk, after: null });
+          expect(first).toEqual({ removed: 3, next: [T0 + 2, 'dlv_3'] });
+          const second = await store.pruneDeliveries({ ...chunk, after: first.next });
+          expect(second).toEqual({ removed: 2, next: null });
+        } else {
+          await store.pauseEndpoint('ten_a', 'whk_a', T0);
+          await store.endHeld({ heldBefore: T0 + 9, deadUntil: T0 + 10, limit: 100 });
+          const expire = () => store.expireDead({ now: T0 + 10, limit: 500 });
+          expect([await expire(), await expire(), await expire()]).toEqual([3, 2, 0]);
+        }
+      },
+    );
 
     test('removes a deleted endpoint once it has no deliveries left', async () => {
       const { store } = await openWithTenants(open);

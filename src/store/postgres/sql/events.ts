@@ -18,6 +18,11 @@ export function eventsSql(db: Connection): Async<EventStatements['events']> {
     `SELECT event_id AS "eventId", json_agg(DISTINCT body_id)::text AS "bodyIds" FROM deliveries
      WHERE id = ANY (?::text[]) AND body_id IS NOT NULL GROUP BY event_id`,
   );
+  const measureBodies = rows<[string[]], { deliveryId: string; bodyId: number; bytes: number }>(
+    db,
+    `SELECT d.id AS "deliveryId", b.id AS "bodyId", octet_length(b.body) AS bytes
+     FROM deliveries d JOIN delivery_bodies b ON b.id = d.body_id WHERE d.id = ANY (?::text[])`,
+  );
   const letGo = run<[string[]]>(
     db,
     'UPDATE deliveries SET body_id = NULL WHERE id = ANY (?::text[]) AND body_id IS NOT NULL',
@@ -61,6 +66,7 @@ export function eventsSql(db: Connection): Async<EventStatements['events']> {
     selectTail: value(db, 'SELECT id FROM body_tails WHERE tenant_id = ? AND hash = ? FOR KEY SHARE'),
     insertTail: async (tenantId, hash, text) => (await insertTail(tenantId, hash, text)) ?? 0,
     selectPlaces: (deliveryIds) => selectPlaces(JSON.parse(deliveryIds)),
+    measureBodies: (deliveryIds) => measureBodies(JSON.parse(deliveryIds)),
     letGo: (deliveryIds) => letGo(JSON.parse(deliveryIds)),
     deleteBodiesUnlessSent: (bodyIds, eventId) => deleteBodies(JSON.parse(bodyIds), eventId),
     deleteUnusedTails: count(

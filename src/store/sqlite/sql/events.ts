@@ -50,6 +50,11 @@ export function eventsSql(db: Database): EventStatements['events'] {
       `SELECT event_id AS eventId, json_group_array(DISTINCT body_id) AS bodyIds FROM deliveries
      WHERE id IN (SELECT value FROM json_each(?)) AND body_id IS NOT NULL GROUP BY event_id`,
     ),
+    measureBodies: rows(
+      db,
+      `SELECT d.id AS deliveryId, b.id AS bodyId, octet_length(b.body) AS bytes
+       FROM json_each(?) j CROSS JOIN deliveries d ON d.id = j.value JOIN delivery_bodies b ON b.id = d.body_id`,
+    ),
     letGo: run(
       db,
       `UPDATE deliveries SET body_id = NULL
