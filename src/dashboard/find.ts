@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { nameOf } from '../leads/lead-names.ts';
 import { parseRows } from '../lib/json.ts';
 import { fold } from '../lib/text.ts';
+import { createYielder } from '../lib/yielding.ts';
 import { type Lead, leadFilters } from '../model/lead.ts';
 import { type Signal, signalFilters } from '../model/signal.ts';
 import { headlineOf, whereOf } from '../signals/why.ts';
@@ -66,7 +67,7 @@ export function addFind(app: FastifyInstance, deps: DashboardDeps, show: Show): 
   });
 }
 
-async function find({ store }: DashboardDeps, tenantId: string, q: string): Promise<SearchResult[]> {
+async function find({ store, clock }: DashboardDeps, tenantId: string, q: string): Promise<SearchResult[]> {
   const page = { limit: MOST, after: null };
   const words = fold(q);
   const [endpoints, profiles, sources, campaigns, companies, leads, signals] = await Promise.all([
@@ -81,17 +82,26 @@ async function find({ store }: DashboardDeps, tenantId: string, q: string): Prom
     store.listLeads(tenantId, { ...leadFilters.of({ q }), ...page }),
     store.listSignals(tenantId, { ...signalFilters.of({ q }), qBegins: true, ...page, explain: false }),
   ]);
-  const like = <T>(items: readonly T[], show: (item: T) => SearchResult) =>
-    items
-      .map(show)
-      .filter(({ label, detail }) => fold(`${label} ${detail}`).includes(words))
-      .slice(0, MOST);
+  const yields = createYielder(clock);
+  const like = async <T>(items: readonly T[], show: (item: T) => SearchResult): Promise<SearchResult[]> => {
+    const found: SearchResult[] = [];
+    for (const item of items) {
+      await yields();
+      const result = show(item);
+      if (fold(`${result.label} ${result.detail}`).includes(words)) found.push(result);
+      if (found.length === MOST) break;
+    }
+    return found;
+  };
   return [
     ...byId(q),
     ...pagesLike(words),
-    ...like(endpoints.map(shownEndpoint), ({ id, label, url, status }) => ({
-      ...{ kind: 'Webhook', path: `/dashboard${WEBHOOKS}/${id}` },
-      ...{ label: label || url, detail: label ? `${url} ${status}` : status },
+    ...(await like(endpoints, (endpoint) => {
+      const { id, label, url, status } = shownEndpoint(endpoint);
+      return {
+        ...{ kind: 'Webhook', path: `/dashboard${WEBHOOKS}/${id}` },
+        ...{ label: label || url, detail: label ? `${url} ${status}` : status },
+      };
     })),
     ...companies.rows.map(({ id, domain, facts }) => ({
       ...{ kind: 'Company', path: `/dashboard/companies/${id}` },
@@ -109,16 +119,16 @@ async function find({ store }: DashboardDeps, tenantId: string, q: string): Prom
         .filter(Boolean)
         .join(' · '),
     })),
-    ...like(campaigns.rows, ({ id, name, status }) => ({
+    ...(await like(campaigns.rows, ({ id, name, status }) => ({
       ...{ kind: 'Campaign', path: `/dashboard/campaigns/${id}`, label: name, detail: status },
-    })),
-    ...like(profiles, ({ id, name, description }) => ({
+    }))),
+    ...(await like(profiles, ({ id, name, description }) => ({
       ...{ kind: 'Profile', path: `/dashboard/profiles/${id}`, label: name },
       detail: Array.from(description).slice(0, 90).join(''),
-    })),
-    ...like(sources.rows, ({ id, name, kind }) => ({
+    }))),
+    ...(await like(sources.rows, ({ id, name, kind }) => ({
       ...{ kind: 'Source', path: `/dashboard/sources/${id}`, label: name, detail: kindWords(kind) },
-    })),
+    }))),
   ];
 }
 

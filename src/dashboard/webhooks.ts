@@ -64,6 +64,7 @@ import {
   ticked,
 } from './forms.ts';
 import { checked, memberOf } from './gate.ts';
+import { readScreenPage } from './paging.ts';
 import { SIGNAL_TYPE_WORDS } from './profiles.ts';
 import type { Show } from './screens.ts';
 import { doneReplaying, REPLAYABLE, subjectsOf } from './webhook-logs.ts';
@@ -81,8 +82,13 @@ function addList(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const { store, clock, sourceIps } = deps;
   app.get(WEBHOOKS, async (request, reply) => {
     const { tenant } = memberOf(request);
-    const [endpoints, attempts] = await Promise.all([
-      store.listEndpoints(tenant.id),
+    const [{ page, ...pages }, total, attempts] = await Promise.all([
+      readScreenPage(deps, request, {
+        name: 'webhooks',
+        filters: null,
+        read: (place) => store.pageEndpoints(tenant.id, place),
+      }),
+      store.countEndpoints(tenant.id),
       attemptsOf(deps, tenant.id, null),
     ]);
     const limits = planLimits(effectivePlan(tenant, clock.now()));
@@ -90,7 +96,10 @@ function addList(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
       template: 'webhooks',
       title: 'Webhooks',
       eventWords: EVENT_WORDS,
-      endpoints: endpoints.map(shownEndpoint),
+      ...pages,
+      isOldestFirst: true,
+      endpoints: page.rows.map(shownEndpoint),
+      total,
       attempts,
       attemptWords,
       limit: limits.endpoints,

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { buildTestApp } from '../support/app.ts';
+import { anEndpoint } from '../support/store.ts';
 import { signedIn } from './browser-session.ts';
 
 test('screens that are requested together are rendered in different turns of the event loop', async () => {
@@ -47,4 +48,19 @@ test('large forms that arrive together are not parsed in one turn of the event l
   }
   await all;
   expect(longest).toBeLessThan(250);
+});
+
+test('a search among many webhooks considers after each of them whether to yield', async () => {
+  const t = await buildTestApp();
+  onTestFinished(() => t.app.close());
+  const browser = await signedIn(t, t.tenant.id);
+  for (let n = 0; n < 400; n++) await t.store.createEndpoint(anEndpoint(t.tenant.id), null);
+  const monotonic = t.clock.monotonic.bind(t.clock);
+  let looks = 0;
+  t.clock.monotonic = () => {
+    looks++;
+    return monotonic();
+  };
+  await browser.get('/dashboard/find?q=zzz');
+  expect(looks).toBeGreaterThan(400);
 });

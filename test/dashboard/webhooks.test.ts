@@ -266,3 +266,18 @@ test('each webhook shows its success rate and speed for 24 hours and 30 days, an
   expect(body).toMatch(/<dt>Last 24 hours<\/dt><dd>100%, p95 about \d+ ms, 2 attempts<\/dd>/);
   expect(body).toContain('Succeeded: 2 in total, at most 2; Failed: 2 in total, at most 2');
 });
+
+test('a list of many webhooks is shown page by page, oldest first', async () => {
+  for (let n = 0; n < 30; n++) {
+    const { settings } = anEndpoint(made.tenant.id);
+    const endpoint = anEndpoint(made.tenant.id, { settings: { ...settings, label: `Hook ${n}.` } });
+    await made.store.createEndpoint({ ...endpoint, createdAt: made.clock.now() + n }, null);
+  }
+  const { body } = await browser.get(LIST);
+  expect(body).toContain('Hook 24.');
+  expect(body).not.toContain('Hook 25.');
+  const [, next = ''] = /href="([^"]+)">Newer</.exec(body) ?? [];
+  const rest = (await browser.get(next)).body;
+  expect(rest).toContain('Hook 29.');
+  expect(rest).not.toContain('Hook 24.');
+});
