@@ -56,18 +56,24 @@ export interface NearText {
   words: readonly string[];
   /** Computed on demand: most texts that share a key already differ in their numbers. */
   readonly pairs: ReadonlySet<string>;
+  readonly vocabulary: ReadonlySet<string>;
   numbers: string;
 }
 
 export function readNearText(text: string): NearText {
   const words = wordsOf(text);
   let pairs: ReadonlySet<string> | null = null;
+  let vocabulary: ReadonlySet<string> | null = null;
   return {
     words,
     numbers: numbersOf(words),
     get pairs() {
       pairs ??= pairsOf(words);
       return pairs;
+    },
+    get vocabulary() {
+      vocabulary ??= new Set(words);
+      return vocabulary;
     },
   };
 }
@@ -87,23 +93,57 @@ export function isNearText(a: NearText, b: NearText): boolean {
   for (const pair of a.pairs) if (b.pairs.has(pair)) shared++;
   const all = a.pairs.size + b.pairs.size - shared;
   if (all === 0 || shared / all < MIN_SHARED) return false;
-  return countReplaced(a.words, b.words) * WORDS_A_REPLACEMENT <= Math.min(a.words.length, b.words.length);
+  return (
+    countReplaced(a.vocabulary, b.vocabulary) * WORDS_A_REPLACEMENT <=
+    Math.min(a.words.length, b.words.length)
+  );
 }
 
 /** Number of words replaced by others; different spellings of a word count as the same. */
-function countReplaced(wordsA: readonly string[], wordsB: readonly string[]): number {
-  const [setA, setB] = [new Set(wordsA), new Set(wordsB)];
-  const onlyA = [...setA].filter((word) => !setB.has(word));
-  const onlyB = [...setB].filter((word) => !setA.has(word));
-  const strange = onlyA.filter((word) => !onlyB.some((other) => isSpelling(word, other)));
-  return Math.min(strange.length, onlyB.length);
+function countReplaced(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  const onlyA = [...a].filter((word) => !b.has(word));
+  const onlyB = [...b].filter((word) => !a.has(word));
+  return Math.min(countStrange(onlyA, onlyB), onlyB.length);
 }
 
-/** Whether two words share a prefix of half the length of the longer one: `recomend`, `recommendations`. */
-function isSpelling(a: string, b: string): boolean {
-  let same = 0;
-  while (same < a.length && a[same] === b[same]) same++;
-  return same * 2 >= Math.max(a.length, b.length);
+/**
+ * The number of words that are no spelling of any of the others. Two spellings have a common beginning of at least half the length
+ * of the longer one: `recomend`, `recommendations`. It continues the half of one of them in the other. Comparing all
+ * words with each other took 33 ms for two texts of 20,000 characters.
+ */
+function countStrange(words: readonly string[], others: readonly string[]): number {
+  const [halves, halvesOfOthers] = [halvesOf(words), halvesOf(others)];
+  const continued = new Set(others.flatMap((other) => beginningsIn(other, halves)));
+  return words.filter(
+    (word) => !continued.has(halfOf(word)) && beginningsIn(word, halvesOfOthers).length === 0,
+  ).length;
+}
+
+function halfOf(word: string): string {
+  return word.slice(0, Math.ceil(word.length / 2));
+}
+
+/** The halves of words, by length. */
+function halvesOf(words: readonly string[]): ReadonlyMap<number, ReadonlySet<string>> {
+  const halves = new Map<number, Set<string>>();
+  for (const half of words.map(halfOf)) {
+    const known = halves.get(half.length);
+    if (known === undefined) halves.set(half.length, new Set([half]));
+    else known.add(half);
+  }
+  return halves;
+}
+
+/** The beginnings of a word, of at least half of it, that are among these. */
+function beginningsIn(word: string, halves: ReadonlyMap<number, ReadonlySet<string>>): string[] {
+  const found: string[] = [];
+  for (let length = halfOf(word).length; length <= word.length; length++) {
+    const ofLength = halves.get(length);
+    if (ofLength === undefined) continue;
+    const beginning = word.slice(0, length);
+    if (ofLength.has(beginning)) found.push(beginning);
+  }
+  return found;
 }
 
 function numbersOf(words: readonly string[]): string {

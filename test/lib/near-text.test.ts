@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isNearText, nearKeys, readNearText } from '../../src/lib/near-text.ts';
+import { cpuMsOf } from '../support/cpu-time.ts';
 
 const isNear = (a: string, b: string) => isNearText(readNearText(a), readNearText(b));
 
@@ -41,6 +42,51 @@ test('a different word in a short text makes it different, a different spelling 
   const wish = (thing: string) => `We are looking for a new ${thing} this month, any recommendations?`;
   expect(isNear(wish('CRM'), wish('van'))).toBe(false);
   expect(isNear(wish('dispatcher'), wish('dispacher'))).toBe(true);
+});
+
+/** Whether at most one word in twenty is replaced; each word is compared with each. */
+function keepsWords(a: readonly string[], b: readonly string[]): boolean {
+  const isSpelling = (one: string, other: string) => {
+    let same = 0;
+    while (same < one.length && one[same] === other[same]) same++;
+    return same * 2 >= Math.max(one.length, other.length);
+  };
+  const onlyA = [...new Set(a)].filter((word) => !b.includes(word));
+  const onlyB = [...new Set(b)].filter((word) => !a.includes(word));
+  const strange = onlyA.filter((word) => !onlyB.some((other) => isSpelling(word, other)));
+  return Math.min(strange.length, onlyB.length) * 20 <= Math.min(a.length, b.length);
+}
+
+test('words are other spellings if they share half of the longer one, of whatever length', () => {
+  const words = Array.from(
+    { length: 40 },
+    (_, i) => `w${String.fromCharCode(97 + (i % 26))}${'q'.repeat(i)}`,
+  );
+  const word = fc.string({ unit: fc.constantFrom('a', 'b', '\u{20000}'), minLength: 1, maxLength: 7 });
+  const three = fc.tuple(word, word, word);
+  fc.assert(
+    fc.property(three, three, (own, others) => {
+      const [a, b] = [own, others].map((some) => readNearText([...words, ...some].join(' ')));
+      if (a === undefined || b === undefined) throw new Error('there is no text');
+      const shared = [...a.pairs].filter((pair) => b.pairs.has(pair)).length;
+      const isShared = shared / (a.pairs.size + b.pairs.size - shared) >= 0.6;
+      expect(isNearText(a, b)).toBe(isShared && keepsWords(a.words, b.words));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('texts of very many different words are compared in milliseconds', () => {
+  const words = (kind: string, count: number) =>
+    Array.from({ length: count }, (_, i) =>
+      `${kind}${i}x`.replace(/\d/g, (digit) => 'abcdefghij'[+digit] ?? ''),
+    );
+  const [a, b] = ['y', 'z'].map((own) =>
+    readNearText([...words('w', 40_000), ...words(own, 12_000)].join(' ')),
+  );
+  if (a === undefined || b === undefined) throw new Error('there is no text');
+  expect(a.pairs.size + b.pairs.size).toBeGreaterThan(100_000);
+  expect(cpuMsOf(() => isNearText(a, b))).toBeLessThan(300);
 });
 
 test('recognises texts of a single word and texts without spaces', () => {
