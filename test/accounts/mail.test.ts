@@ -1,4 +1,6 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { mailText } from '../../src/accounts/compose-mail.ts';
 import { createFeedbackLinks, sealToken } from '../../src/accounts/links.ts';
 import { type OutgoingMail, type SendMail, workOutbox } from '../../src/accounts/mail.ts';
@@ -196,6 +198,25 @@ describe('over SMTP', () => {
     await expect(send(mail)).rejects.toMatchObject({ responseCode: 550 });
     await server[Symbol.asyncDispose]();
     await expect(send(mail)).rejects.toMatchObject({ code: expect.any(String) });
+  });
+
+  test('a server that sends endless empty lines is left before they fill the memory or a turn', async () => {
+    let bytes = 0;
+    const server = createServer((socket) => {
+      const lines = Buffer.from('\r\n'.repeat(30_000));
+      socket.on('error', () => {});
+      const more = () => {
+        if (!socket.destroyed) socket.write(lines, more);
+        bytes = socket.bytesWritten;
+      };
+      more();
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const send = createSmtpSender(`smtp://127.0.0.1:${port}`, 'post@signals.example.com');
+    await expect(send(mail)).rejects.toThrow('The mail server sends too much.');
+    expect(bytes).toBeLessThan(32 * 1024 * 1024);
   });
 });
 
