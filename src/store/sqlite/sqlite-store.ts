@@ -14,6 +14,7 @@ import type { Writer } from '../writer.ts';
 import type { CountsThread } from './counts-thread.ts';
 import { createFileCheck, faultOfSqlite, fileSizes } from './database.ts';
 import { deliveryPageFace, eventPageFace, leadPageFace } from './face/pages.ts';
+import { companySignalFace, leadSignalFace } from './face/scans.ts';
 import { schemaVersion } from './migrate.ts';
 import { auditReads, keyReads, sessionReads, teamReads, tenantReads } from './reads/accounts.ts';
 import { campaignEventReads, campaignReads } from './reads/campaigns.ts';
@@ -30,7 +31,8 @@ import {
 } from './reads/endpoints.ts';
 import { erasureReads } from './reads/erasure.ts';
 import { batchReads, createNewestStored, eventReads, feedReads } from './reads/events.ts';
-import { boardReads, leadReads, leadSignalReads } from './reads/leads.ts';
+import { leadSignalReads } from './reads/lead-signals.ts';
+import { boardReads, leadReads } from './reads/leads.ts';
 import { digestReads, mailReads } from './reads/mail.ts';
 import { profileReads } from './reads/profiles.ts';
 import { cachedTenantReads, createReadCache } from './reads/read-cache.ts';
@@ -107,6 +109,8 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     ...deliveryPageFace(db, read),
     ...eventPageFace(db, clock, read),
     ...leadPageFace(db, clock, read),
+    ...leadSignalFace(db, clock, read),
+    ...companySignalFace(db, clock, read),
     untilStored,
     async countAll(lateBefore) {
       if (countsThread === null) return read(() => countAll(lateBefore));

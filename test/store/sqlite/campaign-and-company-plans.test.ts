@@ -56,6 +56,9 @@ test("reads a window of a campaign's events in one scan of the table", () => {
 });
 
 test("ranks a company's best signals from the index alone", () => {
-  const plan = planOf({ sql: TOP_SIGNALS_SQL, values: ['ten_a', 'acme.com', 0, 5] });
+  const plan = planOf({
+    sql: TOP_SIGNALS_SQL,
+    values: [{ tenantId: 'ten_a', domain: 'acme.com', from: 0, to: 1, limit: 5 }],
+  });
   expect(plan).toContain('USING COVERING INDEX signals_by_domain');
 });

@@ -7,6 +7,7 @@ import { contactsOf } from '../../../rules/signals.ts';
 import type { CompanyStore } from '../../company-store.ts';
 import { pageOf } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
+import type { RankedSignal } from './lead-signals.ts';
 
 const COMPANIES = new Table<Company>('companies', {
   id: 'plain',
@@ -69,24 +70,8 @@ export function buildCompanyListSql(tenantId: string, query: CompanyQuery) {
 /** The newest signals of a company that are read for contacts; each has to be parsed. */
 const CONTACT_SIGNALS = 200;
 
-/** Facts about a company from signals and leads. */
+/** People at a company, from its leads and signals. */
 export function companySignalReads(db: Database) {
-  const count = db
-    .prepare<[string, string, number], number>(
-      `SELECT count(*) FROM signals
-       WHERE tenant_id = ? AND company_domain = ? AND company_domain <> '' AND timestamp >= ?`,
-    )
-    .pluck();
-  const selectSteps = db.prepare<Record<string, unknown>[], { step: number; count: number }>(
-    COMPANY_STEPS_SQL,
-  );
-  const selectLast = db
-    .prepare<[string, string], number | null>(
-      "SELECT max(timestamp) FROM signals WHERE tenant_id = ? AND company_domain = ? AND company_domain <> ''",
-    )
-    .pluck();
-  const selectTop = db.prepare<[string, string, number, number], string>(TOP_SIGNALS_SQL).pluck();
-  const selectWire = db.prepare<[string], string>('SELECT wire FROM signals WHERE id = ?').pluck();
   const selectLeads = db
     .prepare<[string, string, number], string>(
       `SELECT wire FROM leads WHERE tenant_id = ? AND company_domain = ? AND company_domain <> ''
@@ -101,15 +86,6 @@ export function companySignalReads(db: Database) {
     .pluck();
 
   return {
-    readCompanyActivity: (tenantId, domains, since) =>
-      domains.map((domain) => ({
-        counts: since.map((time) => count.get(tenantId, domain, time) ?? 0),
-        lastAt: selectLast.get(tenantId, domain) ?? null,
-      })),
-    countCompanySignals: (tenantId, domain, { from, stepMs }) =>
-      selectSteps.all({ tenantId, domain, from, stepMs }),
-    listTopSignals: (tenantId, domain, { since, limit }) =>
-      selectTop.all(tenantId, domain, since, limit).map((id) => selectWire.get(id) ?? '{}'),
     listCompanyContacts(tenantId, domain, limit) {
       const leads = selectLeads.all(tenantId, domain, limit).map((wire) => JSON.parse(wire) as Lead);
       const signals = selectWires
@@ -120,13 +96,48 @@ export function companySignalReads(db: Database) {
   } satisfies Part<CompanyStore>;
 }
 
-/** Counts a company's signals over time, from the index alone. */
-const COMPANY_STEPS_SQL = `SELECT CAST((timestamp - :from) / :stepMs AS INTEGER) AS step, count(*) AS count
-   FROM signals INDEXED BY signals_by_domain
-   WHERE tenant_id = :tenantId AND company_domain = :domain AND company_domain <> '' AND timestamp >= :from
-   GROUP BY step ORDER BY step`;
+/** Signals of a company in a span of time: milliseconds, both included. */
+export interface CompanySpan {
+  tenantId: string;
+  domain: string;
+  from: number;
+  to: number;
+}
 
-/** A company's best signals, read and sorted from the index alone. */
-export const TOP_SIGNALS_SQL = `SELECT id FROM signals
-  WHERE tenant_id = ? AND company_domain = ? AND company_domain <> '' AND timestamp >= ?
-  ORDER BY score DESC, timestamp DESC, id LIMIT ?`;
+/** Reads a company's signals from the index alone. */
+const OF_SPAN = `FROM signals INDEXED BY signals_by_domain
+  WHERE tenant_id = :tenantId AND company_domain = :domain AND company_domain <> '' AND timestamp >= :from AND timestamp <= :to`;
+
+/** A company's best signals. */
+export const TOP_SIGNALS_SQL = `SELECT id, score, timestamp ${OF_SPAN} ORDER BY score DESC, timestamp DESC, id LIMIT :limit`;
+
+/** Scans of all signals of a company, in spans that have a bounded number. */
+export function createCompanyScans(db: Database) {
+  const selectEnd = db
+    .prepare<Record<string, unknown>[], number>(
+      `SELECT timestamp ${OF_SPAN} ORDER BY timestamp LIMIT 1 OFFSET :scan`,
+    )
+    .pluck();
+  const selectCount = db.prepare<CompanySpan[], number>(`SELECT count(*) ${OF_SPAN}`).pluck();
+  const selectSteps = db.prepare<Record<string, unknown>[], { step: number; count: number }>(
+    `SELECT CAST((timestamp - :since) / :stepMs AS INTEGER) AS step, count(*) AS count ${OF_SPAN} GROUP BY step`,
+  );
+  const selectTop = db.prepare<Record<string, unknown>[], RankedSignal>(TOP_SIGNALS_SQL);
+  const selectLast = db
+    .prepare<[string, string], number | null>(
+      "SELECT max(timestamp) FROM signals WHERE tenant_id = ? AND company_domain = ? AND company_domain <> ''",
+    )
+    .pluck();
+  const selectWire = db.prepare<[string], string>('SELECT wire FROM signals WHERE id = ?').pluck();
+
+  return {
+    /** The time of the signal that is `scan` places after the first; null if there are fewer. */
+    endOf: (span: CompanySpan, scan: number): number | null => selectEnd.get({ ...span, scan }) ?? null,
+    count: (span: CompanySpan): number => selectCount.get(span) ?? 0,
+    steps: (span: CompanySpan, { since, stepMs }: { since: number; stepMs: number }) =>
+      selectSteps.all({ ...span, since, stepMs }),
+    top: (span: CompanySpan, limit: number): RankedSignal[] => selectTop.all({ ...span, limit }),
+    lastAt: (tenantId: string, domain: string): number | null => selectLast.get(tenantId, domain) ?? null,
+    wires: (ids: readonly string[]): string[] => ids.flatMap((id) => selectWire.all(id)),
+  };
+}

@@ -3,12 +3,12 @@ import { LRUCache } from 'lru-cache';
 import { addAll } from '../../../lib/lists.ts';
 import { STAGES } from '../../../model/constants.ts';
 import { DomainError } from '../../../model/errors.ts';
-import type { Page, Position } from '../../../model/filters.ts';
+import type { Position } from '../../../model/filters.ts';
 import type { Lead, LeadQuery } from '../../../model/lead.ts';
 import type { BoardStage, Stage } from '../../../model/pipeline.ts';
 import { wordsOf } from '../../../rules/words.ts';
 import type { NamedPerson } from '../../campaign-store.ts';
-import type { LeadSignal, LeadStore, PersonalSignal, StageMoveRow } from '../../lead-store.ts';
+import type { LeadStore, StageMoveRow } from '../../lead-store.ts';
 import { pageOf, type SqlFragment, type SqlValue, type WhereClause } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
 
@@ -56,67 +56,6 @@ export function leadReads(db: Database) {
         position: ({ position }) => [position],
       }),
   } satisfies Part<LeadStore>;
-}
-
-interface PersonalSignalRow {
-  id: string;
-  lead_id: string | null;
-  wire: string;
-  keys: string;
-}
-
-/** Finds signals of a lead, and of a person without one. */
-/** All keys of the author, including those from other places of the post. */
-const KEYS = '(SELECT json_group_array(key) FROM signal_people WHERE signal_id = s.id) AS keys';
-
-export function leadSignalReads(db: Database) {
-  // CROSS: from the IDs to their rows; SQLite would scan all signals of the tenant instead.
-  const selectSome = db.prepare<[string, string], PersonalSignalRow>(
-    `SELECT s.id, l.lead_id, s.wire, ${KEYS} FROM json_each(?) j CROSS JOIN signals s ON s.id = j.value
-     LEFT JOIN lead_signals l ON l.signal_id = s.id WHERE s.tenant_id = ?`,
-  );
-  const selectOfPerson = db.prepare<[string, string, string, number], PersonalSignalRow>(
-    `SELECT s.id, l.lead_id, s.wire, ${KEYS}
-     FROM signal_people p CROSS JOIN signals s ON s.id = p.signal_id LEFT JOIN lead_signals l ON l.signal_id = s.id
-     WHERE p.tenant_id = ? AND p.key = ? AND p.signal_id > ? ORDER BY p.signal_id LIMIT ?`,
-  );
-  const selectFree = db.prepare<[string, string, number], LeadSignal>(
-    `SELECT s.id, NULL AS leadId, s.wire FROM (
-       SELECT DISTINCT s.id, s.timestamp FROM signal_people p
-         JOIN signals s ON s.id = p.signal_id LEFT JOIN lead_signals l ON l.signal_id = s.id
-       WHERE p.tenant_id = ? AND p.key IN (SELECT value FROM json_each(?)) AND l.signal_id IS NULL
-       ORDER BY s.timestamp DESC, s.id LIMIT ?) free
-     CROSS JOIN signals s ON s.id = free.id ORDER BY free.timestamp DESC, free.id`,
-  );
-  const selectBest = db.prepare<[string, number], { wire: string; explanation: string }>(
-    `SELECT s.wire, s.explanation FROM lead_signals l JOIN signals s ON s.id = l.signal_id
-     WHERE l.lead_id = ? ORDER BY s.score DESC, s.timestamp DESC, s.id LIMIT ?`,
-  );
-  const selectOfLead = db.prepare<[string, string, number], PersonalSignalRow>(
-    `SELECT s.id, l.lead_id, s.wire, ${KEYS} FROM lead_signals l CROSS JOIN signals s ON s.id = l.signal_id
-     WHERE l.lead_id = ? AND l.signal_id > ? ORDER BY l.signal_id LIMIT ?`,
-  );
-
-  return {
-    findLeadSignals: (tenantId, ids) => selectSome.all(JSON.stringify(ids), tenantId).map(toSignal),
-    pageSignalsOfPerson: (tenantId, key, { limit, after }) =>
-      pageById(selectOfPerson.all(tenantId, key, String(after?.[0] ?? ''), limit + 1), limit),
-    findFreeSignalsOfPerson: (tenantId, keys, limit) => selectFree.all(tenantId, JSON.stringify(keys), limit),
-    listSignalsOfLead: (leadId, limit) =>
-      selectBest
-        .all(leadId, limit)
-        .map(({ wire, explanation }) => `${wire.slice(0, -1)},"explanation":${explanation}}`),
-    pageSignalsOfLead: (leadId, { limit, after }) =>
-      pageById(selectOfLead.all(leadId, String(after?.[0] ?? ''), limit + 1), limit),
-  } satisfies Part<LeadStore>;
-}
-
-function pageById(found: PersonalSignalRow[], limit: number): Page<PersonalSignal> {
-  return pageOf(found, limit, { toRow: toSignal, position: ({ id }) => [id] });
-}
-
-function toSignal({ id, lead_id, wire, keys }: PersonalSignalRow): PersonalSignal {
-  return { id, leadId: lead_id, wire, keys: JSON.parse(keys) as string[] };
 }
 
 export interface LeadListRow {

@@ -1,0 +1,91 @@
+import type { Database } from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { companySignalFace, leadSignalFace } from '../../../src/store/sqlite/face/scans.ts';
+import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { createRunner } from '../../../src/store/sqlite/runner.ts';
+import { aLead, aNewLead } from '../../support/leads.ts';
+import { aSignal, aTenant, T0 } from '../../support/store.ts';
+
+const SIGNALS = 25_000;
+
+/** One person's signals at one company, with scores from 0 to 99; the first 6,000 are attached to a lead. */
+function manySignals(): Database {
+  const db = openDatabase(':memory:');
+  onTestFinished(() => void db.close());
+  migrate(db);
+  const runner = createRunner(db);
+  runner.createTenant(aTenant('ten_a'));
+  runner.commitSignals([aSignal('ten_a', { id: 'sig_0', companyDomain: 'acme.com', timestamp: T0 })]);
+  runner.commitLead(aNewLead('ten_a', aLead('led_1')));
+  db.prepare(
+    `WITH RECURSIVE n AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM n WHERE n < :most)
+     INSERT INTO signals SELECT (timestamp + n.n << 21) | (n.n * 37 % 100), 'sig_' || (100000 + n.n), tenant_id, profile_id, platform,
+       signal_type, classification, n.n * 37 % 100, timestamp + n.n, company_domain, NULL, NULL, json_object('n', n.n), '{}', ''
+     FROM n, signals WHERE id = 'sig_0' ORDER BY n.n`,
+  ).run({ most: SIGNALS });
+  db.exec(`DELETE FROM signal_people; INSERT INTO signal_people SELECT tenant_id, 'email:a@acme.com', id FROM signals WHERE id > 'sig_1';
+    INSERT INTO lead_signals SELECT 'led_1', id FROM signals WHERE id > 'sig_1' ORDER BY id LIMIT 6000`);
+  return db;
+}
+
+/** Counts parts; time passes with each, so that every one is followed by a turn of the event loop. */
+function inParts() {
+  const parts = { count: 0 };
+  const clock = { ...systemClock, monotonic: () => parts.count * 10 };
+  const read = async <T>(query: () => T): Promise<T> => {
+    parts.count++;
+    return query();
+  };
+  return { parts, clock, read };
+}
+
+const numbers = (texts: string[]) => texts.map((text) => JSON.parse(text).n);
+/** The best of some signals: highest score first, then latest. */
+const best = (from: number, to: number, limit: number) =>
+  Array.from({ length: to - from + 1 }, (_, i) => from + i)
+    .sort((a, b) => ((b * 37) % 100) - ((a * 37) % 100) || b - a)
+    .slice(0, limit);
+
+test('the best signals of a lead with thousands are found in parts', async () => {
+  const { parts, clock, read } = inParts();
+  const { listSignalsOfLead } = leadSignalFace(manySignals(), clock, read);
+  expect(numbers(await listSignalsOfLead('led_1', 7))).toEqual(best(1, 6_000, 7));
+  expect(parts.count).toBeGreaterThan(3);
+  expect(await listSignalsOfLead('led_none', 7)).toEqual([]);
+});
+
+test('the newest unattached signals of a person with thousands are found in parts', async () => {
+  const { parts, clock, read } = inParts();
+  const db = manySignals();
+  const { findFreeSignalsOfPerson } = leadSignalFace(db, clock, read);
+  const free = async (...keys: string[]) =>
+    numbers((await findFreeSignalsOfPerson('ten_a', keys, 3)).map(({ wire }) => wire));
+  expect(await free('email:a@acme.com', 'email:none')).toEqual([SIGNALS, SIGNALS - 1, SIGNALS - 2]);
+  db.exec("INSERT INTO lead_signals SELECT 'led_1', id FROM signals WHERE id > 'sig_106002'");
+  parts.count = 0;
+  expect(await free('email:a@acme.com')).toEqual([6_002, 6_001]);
+  expect(parts.count).toBeGreaterThan(10);
+});
+
+test('the signals of a company with thousands are counted and ranked in parts', async () => {
+  const { parts, clock, read } = inParts();
+  const face = companySignalFace(manySignals(), clock, read);
+  const activity = await face.readCompanyActivity(
+    'ten_a',
+    ['acme.com', 'none.com'],
+    [T0 + 24_990, T0 + 1, 0],
+  );
+  expect(activity).toEqual([
+    { counts: [11, SIGNALS, SIGNALS + 1], lastAt: T0 + SIGNALS },
+    { counts: [0, 0, 0], lastAt: null },
+  ]);
+  expect(parts.count).toBeGreaterThan(8);
+  parts.count = 0;
+  const top = await face.listTopSignals('ten_a', 'acme.com', { since: T0 + 2, limit: 9 });
+  expect(numbers(top)).toEqual(best(2, SIGNALS, 9));
+  const steps = await face.countCompanySignals('ten_a', 'acme.com', { from: T0 + 1, stepMs: 10_000 });
+  expect(steps).toEqual([10_000, 10_000, 5_000].map((count, step) => ({ step, count })));
+  expect(parts.count).toBeGreaterThan(5);
+});
