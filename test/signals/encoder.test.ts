@@ -8,6 +8,7 @@ import type { ModelName } from '../../src/signals/encoder/load-encoder.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
 import { compileProfile, readPost, scorePost } from '../../src/signals/score.ts';
 import { temporaryFolder } from '../cli/process.ts';
+import { createManualClock } from '../support/manual-clock.ts';
 
 const encoder = createEncoder();
 afterAll(() => encoder.close());
@@ -172,6 +173,47 @@ test('if a model cannot be loaded, its waiting texts fail with it, and hold up n
   post.expect(1);
   post.end();
   expect((await good).numbers).toHaveLength(384);
+  await own.close();
+});
+
+test('a thread that does not reply is given up: its texts fail, and others get a new one', async () => {
+  const clock = createManualClock(0);
+  const faults: string[] = [];
+  const own = createEncoder({ clock, threads: 1, onFault: (reason) => faults.push(reason) });
+  const asked = ['one', 'two', 'three'].map((text) => own.encode([text]));
+  const settled = Promise.allSettled(asked);
+  clock.advance(29_000);
+  expect(faults).toEqual([]);
+  clock.advance(1_000);
+  expect(faults).toEqual(['its thread has not replied for 30 s']);
+  for (const result of await settled)
+    expect(result).toMatchObject({ status: 'rejected', reason: { code: 'UNAVAILABLE' } });
+  expect((await own.encode(['one'])).numbers).toHaveLength(384);
+  clock.advance(60_000);
+  expect((await own.encode(['two'])).numbers).toHaveLength(384);
+  expect(faults).toHaveLength(1);
+  await own.close();
+});
+
+test('after two such threads, texts fail at once until one of them replies', async () => {
+  const clock = createManualClock(0);
+  const own = createEncoder({ clock, threads: 1 });
+  for (const text of ['one', 'two']) {
+    const asked = expect(own.encode([text])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    clock.advance(30_000);
+    await asked;
+  }
+  await expect(own.encode(['three'])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await expect
+    .poll(
+      () =>
+        own.encode(['four']).then(
+          ({ numbers }) => numbers.length,
+          () => 0,
+        ),
+      { timeout: 10_000 },
+    )
+    .toBe(384);
   await own.close();
 });
 

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
-import { type Clock, systemClock } from '../../lib/clock.ts';
+import { type Clock, systemClock, type Timer } from '../../lib/clock.ts';
 import { moduleBeside } from '../../lib/package.ts';
 import { DomainError } from '../../model/errors.ts';
 import { knownNeeds, NEEDS_FILE } from '../needs.ts';
@@ -64,6 +64,17 @@ const UNLOADED_MS = 1_000;
 const MAX_RETRY_SECONDS = 60;
 /** More than a text and loading its model take. */
 const LONGEST_TEXT_MS = 10_000;
+/**
+ * A thread is given up after so many periods without a reply. After the process was suspended, a single timer would end before
+ * replies are read.
+ */
+const SILENT_PERIODS = 3;
+/**
+ * Maximum number of threads that were given up: each keeps its memory and perhaps a core, because terminating a thread in native code
+ * aborts the process. With so many, texts fail until one of them replies.
+ */
+const MOST_GIVEN_UP = 2;
+const SILENT = `its thread has not replied for ${(SILENT_PERIODS * LONGEST_TEXT_MS) / 1_000} s`;
 
 /** Messages to and from a thread. */
 export interface EncodeRequest {
@@ -108,6 +119,8 @@ interface EncoderThread {
   worker: Worker;
   /** By id. */
   pending: Map<number, PendingText>;
+  /** Pending while it has texts and does not reply. */
+  silence: Timer | null;
 }
 
 function threadsFor(cores: number): number {
@@ -122,13 +135,14 @@ export function createEncoder({
   threads: most = threadsFor(availableParallelism()),
   onFault,
 }: {
-  clock?: Pick<Clock, 'monotonic'>;
+  clock?: Pick<Clock, 'monotonic' | 'after'>;
   /** Receives what is wrong, once until a text is encoded again. */
   onFault?: (reason: string) => void;
   threads?: number;
 } = {}): Encoder {
   const queue = createEncoderQueue<PendingText>(clock.monotonic);
   const threads = new Set<EncoderThread>();
+  const givenUp = new Set<Worker>();
   /** Texts that no thread has yet, by model and parts. */
   const waiting = new Map<string, PendingText>();
   /** By model and parts. */
@@ -149,6 +163,7 @@ export function createEncoder({
     const text = thread.pending.get(answer.id);
     if (text === undefined) return;
     thread.pending.delete(answer.id);
+    watch(thread);
     queue.finish();
     if ('error' in answer && !answer.isLoaded) {
       unloaded.set(text.model, { until: clock.monotonic() + UNLOADED_MS, reason: answer.error });
@@ -167,11 +182,35 @@ export function createEncoder({
   /** Rejects the texts of a thread that ended, and all waiting texts if it was the last thread. */
   function end(thread: EncoderThread, reason: string): void {
     if (!threads.delete(thread)) return;
+    thread.silence?.cancel();
     const left = [...thread.pending.values(), ...(threads.size === 0 ? queue.clear() : [])];
     if (threads.size === 0) waiting.clear();
     for (const _ of thread.pending.keys()) queue.finish();
     thread.pending.clear();
     for (const { reject } of left) reject(broken(reason));
+  }
+
+  function watch(thread: EncoderThread): void {
+    thread.silence?.cancel();
+    thread.silence = null;
+    let periods = 0;
+    const wait = () => {
+      if (++periods > SILENT_PERIODS) giveUp(thread);
+      else thread.silence = clock.after(LONGEST_TEXT_MS, wait);
+    };
+    if (thread.pending.size > 0) wait();
+  }
+
+  function giveUp(thread: EncoderThread): void {
+    const { worker } = thread;
+    givenUp.add(worker);
+    noteFault(SILENT);
+    end(thread, SILENT);
+    worker.unref();
+    void untilIdle(worker).then(async () => {
+      await worker.terminate();
+      givenUp.delete(worker);
+    });
   }
 
   function start(): EncoderThread {
@@ -182,6 +221,7 @@ export function createEncoder({
         resourceLimits: { maxYoungGenerationSizeMb: 12 },
       }),
       pending: new Map(),
+      silence: null,
     };
     thread.worker.on('message', (answer: EncodeAnswer) => settle(thread, answer));
     thread.worker.on('error', (error) => end(thread, error.message));
@@ -193,7 +233,8 @@ export function createEncoder({
   /** The thread with the fewest texts; starts another one if all are busy. */
   function idlest(): EncoderThread | null {
     const [first] = [...threads].sort((a, b) => a.pending.size - b.pending.size);
-    if (first !== undefined && (first.pending.size === 0 || threads.size === most))
+    const isFull = threads.size === most || givenUp.size >= MOST_GIVEN_UP;
+    if (first !== undefined && (first.pending.size === 0 || isFull))
       return first.pending.size < IN_THREAD ? first : null;
     return start();
   }
@@ -213,6 +254,7 @@ export function createEncoder({
       }
       const id = ++lastId;
       thread.pending.set(id, text);
+      if (thread.pending.size === 1) watch(thread);
       // Pending texts keep the process alive; an idle thread does not.
       thread.worker.ref();
       thread.worker.postMessage({ id, model: text.model, parts: text.parts } satisfies EncodeRequest);
@@ -234,6 +276,7 @@ export function createEncoder({
     }
     const known = kept.get(key);
     if (known !== undefined) return known;
+    if (threads.size === 0 && givenUp.size >= MOST_GIVEN_UP) return Promise.reject(broken(SILENT));
     const { promise: encoded, resolve, reject } = Promise.withResolvers<Encoded>();
     const text = { key, model, parts, encoded, works: new Set([work]), resolve, reject };
     waiting.set(key, text);
@@ -282,15 +325,21 @@ export function createEncoder({
  * aborted.
  */
 async function endWorker(worker: Worker): Promise<void> {
-  const { promise: isIdle, resolve } = Promise.withResolvers<void>();
-  worker.on('message', (message) => void (message === CLOSE && resolve()));
-  worker.on('exit', () => resolve());
+  const { promise: isLate, resolve } = Promise.withResolvers<void>();
   const timer = systemClock.after(LONGEST_TEXT_MS, resolve);
   worker.ref(); // an idle one does not keep the process alive until it has replied
-  worker.postMessage(CLOSE);
-  await isIdle;
+  await Promise.race([untilIdle(worker), isLate]);
   timer.cancel();
   await worker.terminate();
+}
+
+/** Tells a thread to begin no further text; resolves when it has completed the one in progress, or has ended. */
+function untilIdle(worker: Worker): Promise<void> {
+  return new Promise((resolve) => {
+    worker.on('message', (message) => void (message === CLOSE && resolve()));
+    worker.on('exit', () => resolve());
+    worker.postMessage(CLOSE);
+  });
 }
 
 function tooMany(excessMs: number): DomainError {
