@@ -71,8 +71,8 @@ export interface ScannedEvents {
 }
 
 /**
- * The length of the texts after which a range ends. Fifty events with two long leads each took 0.9 s to search for twenty names, on
- * the main thread.
+ * The length of the texts after which a range ends. Searching fifty events with two long leads each for twenty names took
+ * 135 ms, on the main thread.
  */
 export const SCANNED_CHARACTERS = 100_000;
 
