@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import { type Clock, DAY_MS, HOUR_MS, readRetryAfter, toIso } from '../lib/clock.ts';
 import { excerpt } from '../lib/text.ts';
@@ -11,6 +11,7 @@ import type { IntakeDeps } from '../signals/plan-posts.ts';
 import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
 import type { LeadStore } from '../store/lead-store.ts';
 import { routeChanges } from '../webhooks/fan-out.ts';
+import { createReplyTurns } from '../webhooks/replies-in-turns.ts';
 import { type Enrichment, type LeadCaller, updateOf } from './changes.ts';
 import { conclude } from './enrich.ts';
 import { type Fact, fillFacts, identityKeys, readFact, vouchFor } from './facts.ts';
@@ -163,7 +164,7 @@ export function createProvider(deps: ProviderDeps): Provider {
   const { clock, store, log, dailyLimit } = deps;
   const url = new URL(deps.url);
   const stopping = new AbortController();
-  const dispatcher: Dispatcher = new Agent({ connections: MOST_AT_ONCE, pipelining: 1 });
+  const dispatcher = createDispatcher(clock);
   const connection = { clock, url, dispatcher, signal: stopping.signal };
   /** By query. */
   const kept = new LRUCache<string, ProviderAnswer>({ max: MOST_KEPT });
@@ -236,6 +237,22 @@ export function createProvider(deps: ProviderDeps): Provider {
       await dispatcher.destroy();
     },
   };
+}
+
+/** Its connections are read in turns: responses of nothing but headers held up other requests for a second. */
+function createDispatcher(clock: Clock): Dispatcher {
+  const open = buildConnector({});
+  const readInTurns = createReplyTurns(clock);
+  return new Agent({
+    connections: MOST_AT_ONCE,
+    pipelining: 1,
+    connect: (options, callback) =>
+      open(options, (...made) => {
+        const [, socket] = made;
+        if (socket !== null) readInTurns(socket);
+        callback(...made);
+      }),
+  });
 }
 
 /** Confidence of answers that state none. */
