@@ -158,6 +158,7 @@ test('calls that arrive together are handled in turns, so that others do not wai
       ...store,
       pageProfiles: (...args) => {
         turns.push(turn);
+        own.clock.advance(2); // longer than the calls of one turn
         return store.pageProfiles(...args);
       },
     }),
