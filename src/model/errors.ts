@@ -83,8 +83,8 @@ export function storageFaultOf(error: unknown): StorageFaultKind | null {
 const MOST_BATCH_MS = 90_000;
 
 /**
- * Limits the time of a batch that is stored in parts: to be called between two of them.
- * @throws DomainError `UNAVAILABLE` if the batch began more than 90 s ago. A retry finds what was stored, and continues.
+ * Limits how long a batch that is stored in parts may take. Call the result between two parts.
+ * @throws DomainError `UNAVAILABLE` if the batch began more than 90 s ago. A retry skips what is already stored, and continues.
  */
 export function limitBatchTime(clock: Pick<Clock, 'monotonic'>): () => void {
   const until = clock.monotonic() + MOST_BATCH_MS;
@@ -92,7 +92,7 @@ export function limitBatchTime(clock: Pick<Clock, 'monotonic'>): () => void {
     if (clock.monotonic() < until) return;
     throw new DomainError(
       'UNAVAILABLE',
-      'Storing the batch takes longer than 90 s. Part of it is stored: send it again to continue. Items that are already stored count as duplicates.',
+      'Only part of the batch was stored within 90 s: send it again to continue. Items that are already stored count as duplicates.',
       { retryAfterSeconds: 1 },
     );
   };
