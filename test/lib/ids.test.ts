@@ -24,6 +24,18 @@ test('IDs sort by creation time', () => {
   expect([...ids].sort()).toEqual(ids);
 });
 
+test('IDs of one millisecond sort in the order of their creation, whatever their prefixes', () => {
+  const newId = idsAt([]);
+  const bare = Array.from({ length: 10_000 }, (_, n) => newId(n % 2 === 0 ? 'evt' : 'dlv').slice(4));
+  expect([...bare].sort()).toEqual(bare);
+});
+
+test('generators with the same clock create different IDs', () => {
+  const [one, other] = [idsAt([]), idsAt([])];
+  const ids = Array.from({ length: 1_000 }, () => [one('x'), other('x')]).flat();
+  expect(new Set(ids).size).toBe(2_000);
+});
+
 test('ten thousand IDs created in one millisecond are unique', () => {
   const newId = idsAt([]);
   expect(new Set(Array.from({ length: 10_000 }, () => newId('x'))).size).toBe(10_000);

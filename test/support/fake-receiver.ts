@@ -75,7 +75,7 @@ function attemptOf(
 ): AttemptRecord {
   const succeeded = reply === 'success';
   return {
-    id: `${id.replace('dlv_', 'att_').slice(0, -1)}${attempt}`,
+    id: `att_${id.slice(4, 13)}${attempt}${id.slice(14)}`,
     attempt,
     startedAt,
     durationMs: TOOK_MS,
