@@ -26,11 +26,14 @@ export interface WriteQueueOptions<Change> {
   maxQueued?: number;
 }
 
-/** A batch is full at this cost: the next change waits for the whole batch, and then for its own. */
-const MOST_COST_US = 30_000;
+/**
+ * A batch is full at this cost: the next change waits for the whole batch, and then for its own. Where other threads use the
+ * processor as well, both take two or three times as long.
+ */
+const MOST_COST_US = 15_000;
 
 /** Smaller batches are dominated by the disk flush, so they only show that the writer is faster than estimated. */
-const TELLING_COST_US = 10_000;
+const TELLING_COST_US = 5_000;
 /** The weight of a batch in the mean, and its maximum deviation from it: a single stall of the disk says little. */
 const PACE_SHARE = 0.2;
 const SLOWEST_PACE = 20;

@@ -341,10 +341,10 @@ async function withoutEnded(
 
 /**
  * Maximum number of deliveries in one commit of signals, and of those that are stored together with an event: 25 posts to
- * two thousand endpoints in one commit took 8 s of processor time, in one piece. Five hundred take the writer about 10 ms, and
- * share a commit with a claim for hundreds of endpoints.
+ * two thousand endpoints in one commit took 8 s of processor time, in one piece. To as many endpoints, 250 take the writer about
+ * 10 ms.
  */
-export const MOST_DELIVERIES_A_COMMIT = 500;
+export const MOST_DELIVERIES_A_COMMIT = 250;
 
 /**
  * Maximum number of signals and of characters of their texts in one commit: 25 posts for a thousand profiles took 1.3 s,

@@ -44,13 +44,13 @@ const event = (n: number, reply: object = {}): CampaignEventInput =>
 const replies = (count: number) =>
   Array.from({ length: count }, (_, n) => event(n, { type: 'replied', reply_class: 'interested' }));
 
-test('replies to many endpoints are stored in several commits of 500 deliveries', async () => {
-  const { deps, commits } = world(124);
+test('replies to many endpoints are stored in several commits of 250 deliveries', async () => {
+  const { deps, commits } = world(62);
   expect(await recordEvents(deps, CAMPAIGN, replies(10))).toHaveLength(10);
   const deliveries = commits.map(
     (events) => events.flatMap(({ events }) => events[0]?.deliveries ?? []).length,
   );
-  expect(deliveries).toEqual([496, 496, 248]);
+  expect(deliveries).toEqual([248, 248, 124]);
   expect(new Set(commits.flat().map(({ key }) => key)).size).toBe(10);
 });
 
@@ -62,7 +62,7 @@ test('events without a reply share a commit', async () => {
 });
 
 test('a repeated request continues after what its first run stored, whatever the size of its commits', async () => {
-  const { deps, commits } = world(124, (events) => Math.min(events.length, 1));
+  const { deps, commits } = world(62, (events) => Math.min(events.length, 1));
   expect(await recordEvents(deps, CAMPAIGN, replies(3))).toHaveLength(3);
   expect(commits.map((events) => events.length)).toEqual([3, 2, 1]);
 });

@@ -224,7 +224,7 @@ test('long posts share a commit with few others', async () => {
 });
 
 test('posts to many endpoints share a commit with few others', async () => {
-  for (let n = 0; n < 175; n++) await addEndpoint(`whk_${n}`);
+  for (let n = 0; n < 100; n++) await addEndpoint(`whk_${n}`);
   const posts = Array.from({ length: 5 }, (_, n) => ({
     text: `Wish ${n}: a CRM`,
     platform: { name: 'Reddit', post_url: `https://r.example/${n}` },

@@ -177,6 +177,27 @@ describe('the writer under many tenants', () => {
     expect(wide).toBeGreaterThan((0.8 * 5_000) / (one + few));
   });
 
+  test('next to sixteen batches of replies to two thousand endpoints, a post waits for two commits', async () => {
+    const { queue, time } = setUp();
+    const waits: number[] = [];
+    const running = () => time.ms < 5_000;
+    const loop = async (change: Change, after = (_ms: number) => {}) => {
+      while (running()) {
+        const asked = time.ms;
+        await queue.run(change);
+        after(time.ms - asked);
+      }
+    };
+    await Promise.all([
+      ...Array.from({ length: 16 }, () => loop(['storeRemainder', [{ tenantId: ten(0) }]])),
+      ...Array.from({ length: CLAIMS_AT_ONCE }, () => loop(aClaim(170, 1))),
+      ...Array.from({ length: 170 }, () => loop(AN_OUTCOME)),
+      loop(aPost(ten(1), 1), (ms) => waits.push(ms)),
+    ]);
+    expect(waits.length).toBeGreaterThan(50);
+    expect(Math.max(...waits)).toBeLessThan(60);
+  });
+
   test.each<[string, (deliveries: unknown[]) => Change]>([
     [
       'a post',

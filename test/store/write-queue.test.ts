@@ -285,7 +285,7 @@ describe('sharing the writer', () => {
   });
 
   test('a batch has a maximum cost, so that a single change waits for at most two batches', async () => {
-    const { queue, batches, go } = setUpShared(20_000);
+    const { queue, batches, go } = setUpShared(10_000);
     const first = queue.run('a0');
     await Promise.resolve();
     const rest = [...Array.from({ length: 50 }, (_, n) => `a${n + 1}`), 'b1'].map((name) => queue.run(name));
@@ -296,11 +296,11 @@ describe('sharing the writer', () => {
   });
 
   test('an owner with many waiting changes waits long, but one with few does not', async () => {
-    const { queue, go } = setUpShared(20_000);
+    const { queue, go } = setUpShared(10_000);
     const all = [queue.run('a0')];
     await Promise.resolve();
     all.push(...Array.from({ length: 50 }, (_, n) => queue.run(`a${n + 1}`)), queue.run('b1'));
-    expect(['a', 'b', 'c'].map(queue.waitMs)).toEqual([1_020, 40, 0]);
+    expect(['a', 'b', 'c'].map(queue.waitMs)).toEqual([510, 20, 0]);
     go();
     await Promise.all(all);
     expect(['a', 'b'].map(queue.waitMs)).toEqual([0, 0]);
@@ -308,7 +308,7 @@ describe('sharing the writer', () => {
 
   test('estimates the wait from recent batches, whether they took more or less than their cost', async () => {
     const clock = createManualClock();
-    const takes = { ms: 80 };
+    const takes = { ms: 40 };
     const waits: number[] = [];
     const queue = createWriteQueue<string>({
       async commit(batch) {
@@ -317,16 +317,16 @@ describe('sharing the writer', () => {
         return { values: batch, failed: [] };
       },
       ownerOf: (name) => name.charAt(0),
-      costOf: () => 20_000,
+      costOf: () => 10_000,
       clock,
     });
     const store = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => queue.run(`a${n}`)));
-    await store(80); // two per batch, 40 ms by their cost
-    expect(waits[0]).toBe(1_560);
-    expect(waits.at(-2)).toBeGreaterThan(79); // two left: 40 ms at half the pace
-    takes.ms = 10;
+    await store(80); // two per batch, 20 ms by their cost
+    expect(waits[0]).toBe(780);
+    expect(waits.at(-2)).toBeGreaterThan(39); // two left: 20 ms at half the pace
+    takes.ms = 5;
     await store(80);
-    expect(waits.at(-2)).toBeLessThan(11);
+    expect(waits.at(-2)).toBeLessThan(6);
   });
 
   test('a small batch that consists mostly of its flush does not increase the estimate', async () => {

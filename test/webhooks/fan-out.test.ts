@@ -29,7 +29,7 @@ function endpoint(settings: Partial<WebhookInput> = {}): Receiver {
 }
 
 test('an event to very many endpoints has lists of deliveries for commits of their own', async () => {
-  const endpoints = Array.from({ length: 2_250 }, (_, n) => ({ ...endpoint(), id: `whk_${n}` }));
+  const endpoints = Array.from({ length: 1_125 }, (_, n) => ({ ...endpoint(), id: `whk_${n}` }));
   let made = 0;
   const body = '{}';
   const routed = await fanOut(
@@ -39,12 +39,12 @@ test('an event to very many endpoints has lists of deliveries for commits of the
     () => `dlv_${made++}`,
     signal,
   );
-  expect(routed.deliveries.length).toBe(500);
+  expect(routed.deliveries.length).toBe(250);
   expect(
     routed.remainders?.map(({ bundles }) =>
       bundles.map(({ deliveries, ...like }) => ({ ...like, ids: JSON.parse(deliveries).length })),
     ),
-  ).toEqual([1_000, 1_000, 1_000, 500].map((ids) => [{ body, status: 'pending', ids }]));
+  ).toEqual([500, 500, 500, 250].map((ids) => [{ body, status: 'pending', ids }]));
   const all = [
     ...routed.deliveries.flatMap(({ id, endpointId }) => [id, endpointId]),
     ...(routed.remainders ?? []).flatMap(({ bundles }) =>
@@ -55,7 +55,7 @@ test('an event to very many endpoints has lists of deliveries for commits of the
   const few = await fanOut(
     event,
     () => ({ body }),
-    endpoints.slice(0, 500),
+    endpoints.slice(0, 250),
     () => 'dlv_1',
     signal,
   );
@@ -65,8 +65,8 @@ test('an event to very many endpoints has lists of deliveries for commits of the
 test('of very many endpoints with batching, all but the first are stored in commits of their own', async () => {
   const shape = shapeOf({ preset: 'slack' });
   const batching = { ...endpoint({ batching: 'hourly' }), shape };
-  const endpoints = Array.from({ length: 1_700 }, (_, n) => ({
-    ...(n < 200 ? endpoint() : batching),
+  const endpoints = Array.from({ length: 850 }, (_, n) => ({
+    ...(n < 100 ? endpoint() : batching),
     id: `whk_${n}`,
   }));
   const routed = await fanOut(
@@ -77,14 +77,14 @@ test('of very many endpoints with batching, all but the first are stored in comm
     signal,
   );
   const { deliveries, batched, remainders = [] } = routed;
-  expect([deliveries.length, batched.length]).toEqual([200, 300]);
+  expect([deliveries.length, batched.length]).toEqual([100, 150]);
   expect(remainders.map((part) => [part.bundles.length, part.batched.length])).toEqual([
-    [0, 500],
-    [0, 500],
-    [0, 200],
+    [0, 250],
+    [0, 250],
+    [0, 100],
   ]);
   const all = [...batched, ...remainders.flatMap((part) => part.batched)];
-  expect(all).toEqual(endpoints.slice(200).map(({ id }) => id));
+  expect(all).toEqual(endpoints.slice(100).map(({ id }) => id));
 });
 
 test('other work gets its turn between the endpoints of one event, and between its lists', async () => {

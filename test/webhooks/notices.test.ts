@@ -184,7 +184,7 @@ test('notices to many endpoints are committed in several parts', async () => {
   const [receiver] = await t.store.listReceivers(t.tenant.id);
   const [notice] = await t.store.listNotices(t.tenant.id, 1);
   if (receiver === undefined || notice === undefined) throw new Error('nothing to announce');
-  const many = Array.from({ length: 375 }, (_, i) => ({ ...receiver, id: `${receiver.id}${i}` }));
+  const many = Array.from({ length: 185 }, (_, i) => ({ ...receiver, id: `${receiver.id}${i}` }));
   const committed = await commitsOf({ [t.tenant.id]: 20 }, { notice, listReceivers: async () => many });
   expect(committed.map(({ count }) => count)).toEqual(Array.from({ length: 10 }, () => 2));
 });

@@ -1,7 +1,7 @@
 import type { DeliveryBundle, NewDelivery, RoutedEvent, SkipReason } from '../../model/event.ts';
 
-/** Maximum number of endpoints in each of an event's remainders: half a commit's worth of the writer's time. */
-export const ENDPOINTS_OF_A_REMAINDER = 500;
+/** Maximum number of endpoints in each of an event's remainders: a commit's worth of the writer's time. */
+export const ENDPOINTS_OF_A_REMAINDER = 250;
 
 /** A delivery that the storing process can lease immediately, without a claim. */
 export interface HeldDelivery extends NewDelivery {
