@@ -45,6 +45,9 @@ export type SkipReason =
   | 'about_itself'
   | 'same_message';
 
+/** In place of an endpoint's ID: every endpoint that existed at the time of the event and has no other outcome. */
+export const ALL_OTHERS = '*';
+
 /** An event and its outcome for every endpoint of the tenant. */
 export interface RoutedEvent {
   event: EventRow;
@@ -55,6 +58,7 @@ export interface RoutedEvent {
   urgent?: boolean;
   /** Endpoints that will receive it later, in one message with others. */
   batched: string[];
+  /** `endpointId` may be {@link ALL_OTHERS}, once. */
   skipped: { endpointId: string; reason: SkipReason }[];
 }
 

@@ -5,7 +5,7 @@ import { createYielder } from '../lib/yielding.ts';
 import { type AttemptLog, type AttemptRecord, type DeliveryStatus, toBodyBytes } from '../model/delivery.ts';
 import type { AttemptResource, DeliveryDetail, DeliveryResource } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
-import type { EventType } from '../model/event.ts';
+import { ALL_OTHERS, type EventType } from '../model/event.ts';
 import {
   type EventOutcome,
   type EventResource,
@@ -125,19 +125,23 @@ export function eventsAPage(limit: number, endpoints: number): number {
  */
 export function eventResource(
   event: RecordedEvent,
-  endpoints: readonly Pick<Endpoint, 'id'>[],
+  endpoints: readonly Pick<Endpoint, 'id' | 'createdAt'>[],
   now: number,
 ): EventResource {
   const outcomes = [
     ...event.deliveries.map(deliveryOutcome),
     ...event.batched.map(batchedOutcome),
-    ...event.skips.map(skipOutcome),
+    ...event.skips.filter(({ endpointId }) => endpointId !== ALL_OTHERS).map(skipOutcome),
   ];
   const known = new Set(outcomes.map((outcome) => outcome.endpoint_id));
-  const reason = event.createdAt < now - LOG_KEPT_MS ? 'log_removed' : 'endpoint_created_later';
+  const rest = event.skips.find(({ endpointId }) => endpointId === ALL_OTHERS)?.reason;
+  const reasonFor = (createdAt: number): OutcomeReason => {
+    if (event.createdAt < now - LOG_KEPT_MS) return 'log_removed';
+    return rest !== undefined && createdAt <= event.createdAt ? rest : 'endpoint_created_later';
+  };
   const others = endpoints
     .filter(({ id }) => !known.has(id))
-    .map(({ id }) => skipOutcome({ endpointId: id, reason }));
+    .map(({ id, createdAt }) => skipOutcome({ endpointId: id, reason: reasonFor(createdAt) }));
   return {
     id: event.id,
     type: event.type,

@@ -3,7 +3,15 @@ import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { MAX_BODY_BYTES } from '../model/delivery.ts';
-import type { EventRow, EventType, NewDelivery, Remainder, RoutedEvent, SkipReason } from '../model/event.ts';
+import {
+  ALL_OTHERS,
+  type EventRow,
+  type EventType,
+  type NewDelivery,
+  type Remainder,
+  type RoutedEvent,
+  type SkipReason,
+} from '../model/event.ts';
 import type { McpEventArguments } from '../model/mcp.ts';
 import { isPresetShape } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
@@ -85,7 +93,24 @@ export async function fanOut(
       status: bodyStatus(body, endpoint),
     });
   }
+  routed.skipped = abridged(routed.skipped);
   return await divided(routed, nextTurn);
+}
+
+/** Of more skipped endpoints with the same reason, none is listed. */
+const MOST_LISTED = 100;
+
+/**
+ * Replaces the longest list of endpoints with the same reason: when two thousand endpoints were paused at once, each of their notices
+ * listed the others.
+ */
+function abridged(skipped: RoutedEvent['skipped']): RoutedEvent['skipped'] {
+  if (skipped.length <= MOST_LISTED) return skipped;
+  const counts = new Map<SkipReason, number>();
+  for (const { reason } of skipped) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  const [[reason, count] = ['event_type', 0] as const] = [...counts].sort((a, b) => b[1] - a[1]);
+  if (count <= MOST_LISTED) return skipped;
+  return [...skipped.filter((skip) => skip.reason !== reason), { endpointId: ALL_OTHERS, reason }];
 }
 
 /** Leaves the first endpoints in the event's own commit; the others are stored in separate commits. */

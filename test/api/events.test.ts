@@ -98,6 +98,41 @@ test('pending deliveries of a deleted endpoint are shown as discarded, and skipp
   expect(hot.deliveries).toMatchObject([{ endpoint_id: id, status: 'skipped', reason: 'event_type' }]);
 });
 
+test('of more than a hundred endpoints that an event skips, the reason is stored once for all', async () => {
+  const picky = await addEndpoint({ classifications: ['cold'] });
+  const settings = webhookInputSchema.parse({
+    url: 'https://receiver.example/',
+    event_types: ['signal.new_hot'],
+  });
+  const others: string[] = [];
+  for (let n = 0; n < 101; n++) {
+    const endpoint = anEndpoint(t.tenant.id, { settings, createdAt: t.clock.now() });
+    await t.store.createEndpoint(endpoint, null);
+    others.push(endpoint.id);
+  }
+  await observe();
+  const late = anEndpoint(t.tenant.id, { createdAt: t.clock.now() + 1 });
+  await t.store.createEndpoint(late, null);
+  const { hot, detected } = await hotAndDetected();
+  const about = await t.store.listEventsAbout(t.tenant.id, detected.subject_id, 2);
+  const stored = about.find(({ type }) => type === 'signal.detected');
+  expect(stored?.skips).toEqual([
+    { endpointId: '*', reason: 'event_type' },
+    { endpointId: picky, reason: 'classification' },
+  ]);
+  const reasons = (event: Shown) =>
+    Object.fromEntries(event.deliveries.map(({ endpoint_id, reason }) => [endpoint_id, reason]));
+  expect(reasons(detected)).toEqual({
+    ...Object.fromEntries(others.map((id) => [id, 'event_type'])),
+    [picky]: 'classification',
+    [late.id]: 'endpoint_created_later',
+  });
+  expect(reasons(hot)).toMatchObject({ [picky]: 'event_type', [late.id]: 'endpoint_created_later' });
+  t.clock.advance(31 * DAY_MS);
+  const [old] = await events('?type=signal.detected');
+  expect(new Set(others.map((id) => reasons(old)[id]))).toEqual(new Set(['log_removed']));
+});
+
 test('the outcome of an event older than the logs is unknown', async () => {
   await observe();
   await addEndpoint();

@@ -49,6 +49,17 @@ const AN_OUTCOME: Change = ['recordDelivered', ['dlv_1', 'att_1', 1, 0, 1, '{}',
 const A_PROBE: Change = ['writeProbe', [0]];
 const ten = (n: number) => `ten_${n}`;
 
+/** Repeats a change for five seconds; `after` gets the wait of each. */
+function looping({ queue, time }: Pick<ReturnType<typeof setUp>, 'queue' | 'time'>) {
+  return async (change: Change, after = (_ms: number) => {}) => {
+    while (time.ms < 5_000) {
+      const asked = time.ms;
+      await queue.run(change);
+      after(time.ms - asked);
+    }
+  };
+}
+
 /** Tenants that post in closed loops, and a dispatcher that claims, sends instantly and records outcomes. */
 async function simulate(load: { tenants: number; loops: number; deliveries: number; ms: number }) {
   const { queue, time } = setUp();
@@ -160,14 +171,7 @@ describe('the writer under many tenants', () => {
     const { queue, time } = setUp();
     const waits: number[] = [];
     let wide = 0;
-    const running = () => time.ms < 5_000;
-    const loop = async (change: Change, after: (ms: number) => void) => {
-      while (running()) {
-        const asked = time.ms;
-        await queue.run(change);
-        after(time.ms - asked);
-      }
-    };
+    const loop = looping({ queue, time });
     await Promise.all([
       ...Array.from({ length: 8 }, () => loop(aPost(ten(0), 3_000), () => wide++)),
       ...Array.from({ length: 4 }, (_, n) => loop(aPost(ten(n + 1), 1), (ms) => waits.push(ms))),
@@ -180,14 +184,7 @@ describe('the writer under many tenants', () => {
   test('next to sixteen batches of replies to two thousand endpoints, a post waits for two commits', async () => {
     const { queue, time } = setUp();
     const waits: number[] = [];
-    const running = () => time.ms < 5_000;
-    const loop = async (change: Change, after = (_ms: number) => {}) => {
-      while (running()) {
-        const asked = time.ms;
-        await queue.run(change);
-        after(time.ms - asked);
-      }
-    };
+    const loop = looping({ queue, time });
     await Promise.all([
       ...Array.from({ length: 16 }, () => loop(['storeRemainder', [{ tenantId: ten(0) }]])),
       ...Array.from({ length: CLAIMS_AT_ONCE }, () => loop(aClaim(170, 1))),

@@ -87,6 +87,26 @@ test('of very many endpoints with batching, all but the first are stored in comm
   expect(all).toEqual(endpoints.slice(100).map(({ id }) => id));
 });
 
+test('an event that hundreds of endpoints skip for the same reason does not list them', async () => {
+  const [wanting, other, picky] = [{}, { event_types: ['deal.changed' as const] }, { min_score: 99 }].map(
+    endpoint,
+  );
+  if (wanting === undefined || other === undefined || picky === undefined) throw new Error('no endpoints');
+  const routed = (others: number) =>
+    fanOut(
+      event,
+      () => ({ body: '{}' }),
+      [wanting, picky, ...Array.from({ length: others }, (_, n) => ({ ...other, id: `whk_${n}` }))],
+      () => 'dlv_1',
+      { ...signal, icp_score: 98 },
+    );
+  expect((await routed(100)).skipped).toHaveLength(101);
+  expect((await routed(10_000)).skipped).toEqual([
+    { endpointId: picky.id, reason: 'min_score' },
+    { endpointId: '*', reason: 'event_type' },
+  ]);
+});
+
 test('other work gets its turn between the endpoints of one event, and between its lists', async () => {
   const endpoints = Array.from({ length: 10_000 }, (_, n) => ({ ...endpoint(), id: `whk_${n}` }));
   let looks = 0;
