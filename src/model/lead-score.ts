@@ -1,4 +1,3 @@
-import { toIso } from '../lib/clock.ts';
 import { CLASSIFICATIONS } from './constants.ts';
 import type { Lead } from './lead.ts';
 import type { Signal } from './signal.ts';
@@ -19,25 +18,23 @@ export function attachSignals(
   return { ...lead, icp_score, classification, last_signal_at, signal_count };
 }
 
-/** Signals of a lead with the same score and class: their number, and when the newest was detected (Unix milliseconds). */
-export interface ScoreGroup {
+/** A class of a lead's signals, and the highest score among them. */
+export interface BestOfClass {
   score: number;
   classification: Signal['classification'];
-  count: number;
-  newest: number;
 }
 
-/** The lead with exactly these signals. */
-export function scoredBy(lead: Lead, groups: readonly ScoreGroup[]): Lead {
-  const blank = { ...lead, icp_score: null, classification: null, last_signal_at: null, signal_count: 0 };
-  const signals = groups.map(({ score: icp_score, classification, newest }) => ({
-    icp_score,
-    classification,
-    timestamp: toIso(newest),
-  }));
-  const signal_count = groups.reduce((sum, { count }) => sum + count, 0);
-  return { ...attachSignals(blank, signals), signal_count };
+/** The lead with the score of its best signal; null for both if it has none. */
+export function scoredBy(lead: Lead, best: readonly BestOfClass[]): Lead {
+  let { icp_score, classification }: Pick<Lead, 'icp_score' | 'classification'> = NO_SCORE;
+  for (const { score, classification: own } of best) {
+    const signal = { icp_score: score, classification: own };
+    if (isBetter(signal, { icp_score, classification })) ({ icp_score, classification } = signal);
+  }
+  return { ...lead, icp_score, classification };
 }
+
+const NO_SCORE = { icp_score: null, classification: null };
 
 type Scored = Pick<Signal, 'icp_score' | 'classification'>;
 

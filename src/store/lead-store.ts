@@ -95,7 +95,7 @@ export interface LeadStore {
   findKnownSignals(signals: readonly NewSignal[]): Promise<(string | null)[]>;
   /** The best attached signals with their explanations, as wire JSON texts. */
   listSignalsOfLead(leadId: string, limit: number): Promise<string[]>;
-  /** Attached signals, in the order of their IDs. */
+  /** Attached signals, oldest first. */
   pageSignalsOfLead(leadId: string, page: PageRequest): Promise<Page<PersonalSignal>>;
   /** Stores the lead with signals, move and events; false if the data it was based on has changed. */
   commitLead(change: LeadChange): Promise<boolean>;

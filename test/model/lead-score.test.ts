@@ -44,24 +44,19 @@ test('an edit of any other signal than the best, or to a better score, needs no 
   expect(rescored(blankLead('led_2', 0), [{ before: of(1), after: of(2) }])).toMatchObject({ icp_score: 2 });
 });
 
-test('groups of signals score a lead like the signals themselves', () => {
+test('the best signals of each class score a lead like all of its signals', () => {
   fc.assert(
     fc.property(signals, (some) => {
-      const all = withTimes(some);
-      const groups = Map.groupBy(all, ({ icp_score, classification }) => `${icp_score} ${classification}`);
-      const counted = [...groups.values()].map((group) => ({
-        score: group[0]?.icp_score ?? 0,
-        classification: group[0]?.classification ?? 'cold',
-        count: group.length,
-        newest: Math.max(...group.map(({ timestamp }) => Date.parse(timestamp))),
+      const classes = Map.groupBy(some, ({ classification }) => classification);
+      const best = [...classes].map(([classification, own]) => ({
+        classification,
+        score: Math.max(...own.map(({ icp_score }) => icp_score)),
       }));
-      const lead = attachSignals(blankLead('led_1', 0), [{ ...scoreOf(all[0]), timestamp: toIso(99) }]);
-      expect(scoredBy(lead, counted)).toEqual(attachSignals(blankLead('led_1', 0), all));
+      const { icp_score, classification } = attachSignals(blankLead('led_1', 0), withTimes(some));
+      const lead = { ...blankLead('led_1', 0), icp_score: 99, signal_count: 5 };
+      expect(scoredBy(lead, best)).toEqual({ ...lead, icp_score, classification });
     }),
   );
-});
-
-const scoreOf = (signal: { icp_score: number; classification: 'hot' | 'warm' | 'cold' } | undefined) => ({
-  icp_score: signal?.icp_score ?? 0,
-  classification: signal?.classification ?? ('cold' as const),
+  const lead = { ...blankLead('led_1', 0), icp_score: 99, classification: 'hot' as const };
+  expect(scoredBy(lead, [])).toMatchObject({ icp_score: null, classification: null });
 });

@@ -1,7 +1,7 @@
 import { fromIso, toIso } from '../../lib/clock.ts';
 import { dealStatusIn } from '../../model/constants.ts';
 import type { Lead } from '../../model/lead.ts';
-import { type Rescored, rescored, type ScoreGroup, scoredBy } from '../../model/lead-score.ts';
+import { type BestOfClass, type Rescored, rescored, scoredBy } from '../../model/lead-score.ts';
 import { leadWords } from '../../rules/words.ts';
 import type { IdentityHolder, StoredLead } from '../lead-store.ts';
 import type { Asks, Script } from '../script.ts';
@@ -25,8 +25,12 @@ export interface LeadStatements extends EventStatements {
     hideLead(signalId: string, leadId: string): void;
     /** Their ids. */
     releaseSignals(leadId: string): string[];
-    /** At most one for each score and class: a lead may have a hundred thousand signals. */
-    selectScores(leadId: string): ScoreGroup[];
+    /** One for each class: a lead may have a hundred thousand signals. */
+    selectBest(leadId: string): BestOfClass[];
+    /** When its newest signal was detected, in Unix milliseconds. */
+    selectNewest(leadId: string): number | undefined;
+    /** To be called when the signal's score changes. */
+    rescoreSignal(score: number, classification: string, signalId: string): void;
     getLead(tenantId: string, id: string): StoredLead | null;
     insertMove(row: Record<string, unknown>): void;
     forgetDays(day: string): void;
@@ -109,9 +113,8 @@ export function createLeadSignals(ask: Asks<LeadStatements>) {
 export function createLeadScore(ask: Asks<LeadStatements>) {
   const leadRow = createLeadRow(ask);
 
-  /** By all of its signals. */
   function* score(lead: Lead): Script<Lead> {
-    return scoredBy(lead, yield* ask.leads.selectScores(lead.id));
+    return scoredBy(lead, yield* ask.leads.selectBest(lead.id));
   }
 
   return {
@@ -119,9 +122,15 @@ export function createLeadScore(ask: Asks<LeadStatements>) {
     *again(tenantId: string, leadId: string, now: number): Script<void> {
       const stored = yield* ask.leads.getLead(tenantId, leadId);
       if (stored === null) return;
-      yield* leadRow.update({ ...(yield* score(stored.lead)), updated_at: toIso(now) });
+      const newest = yield* ask.leads.selectNewest(leadId);
+      yield* leadRow.update({
+        ...(yield* score(stored.lead)),
+        signal_count: stored.lead.signal_count - 1,
+        last_signal_at: newest === undefined ? null : toIso(newest),
+        updated_at: toIso(now),
+      });
     },
-    /** After edits of its signals. All signals are read only if the edits do not tell which is the best now. */
+    /** After edits of its signals. The best one is looked up only if the edits do not tell which it is now. */
     *afterEdits(tenantId: string, leadId: string, edits: readonly Rescored[], now: number): Script<void> {
       const stored = yield* ask.leads.getLead(tenantId, leadId);
       if (stored === null) return;

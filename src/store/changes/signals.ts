@@ -200,6 +200,7 @@ function createSignalEdits(ask: Asks<SignalStatements>) {
     for (const key of personKeys) yield* ask.knownSignals.insertPerson(tenantId, key, id);
     if (company !== null) yield* observeCompany({ ...signal, facts: searchedFacts(after), wire }, company);
     if (row.leadId !== null) {
+      yield* ask.leads.rescoreSignal(score, classification, id);
       const edits = edited.get(row.leadId)?.edits ?? [];
       edits.push({ before, after });
       edited.set(row.leadId, { tenantId, edits, now });

@@ -14,7 +14,7 @@ import type { Writer } from '../writer.ts';
 import type { CountsThread } from './counts-thread.ts';
 import { createFileCheck, faultOfSqlite, fileSizes } from './database.ts';
 import { deliveryPageFace, eventPageFace, leadPageFace } from './face/pages.ts';
-import { companySignalFace, leadSignalFace } from './face/scans.ts';
+import { companySignalFace, personSignalFace } from './face/scans.ts';
 import { schemaVersion } from './migrate.ts';
 import { auditReads, keyReads, sessionReads, teamReads, tenantReads } from './reads/accounts.ts';
 import { campaignEventReads, campaignReads } from './reads/campaigns.ts';
@@ -109,7 +109,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     ...deliveryPageFace(db, read),
     ...eventPageFace(db, clock, read),
     ...leadPageFace(db, clock, read),
-    ...leadSignalFace(db, clock, read),
+    ...personSignalFace(db, clock, read),
     ...companySignalFace(db, clock, read),
     untilStored,
     async countAll(lateBefore) {

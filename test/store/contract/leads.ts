@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { toIso } from '../../../src/lib/clock.ts';
 import { aLead, aLeadUpdate, aMove, aNewLead } from '../../support/leads.ts';
 import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
@@ -162,6 +163,44 @@ export function describeLeads(open: OpenStore): void {
         },
       });
       expect(await store.listSignalsOfLead('led_1', 10)).toHaveLength(2);
+    });
+
+    test('a lead has the score of its best signal, the hotter one of two, whichever are edited or deleted', async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      const at = (n: number, score: number, classification: 'hot' | 'warm' | 'cold', text = `Text ${n}`) => {
+        const timestamp = T0 + n;
+        const wire = {
+          ...{ signal_id: `sig_${n}`, icp_score: score, classification, timestamp: toIso(timestamp) },
+          ...{ lead_id: null, prospect: {}, platform: {}, company: { domain: '' } },
+        };
+        const of = { id: `sig_${n}`, externalId: `x${n}`, personKeys: ['email:led_1@acme.com'] };
+        return aSignal('ten_a', {
+          ...of,
+          score,
+          classification,
+          timestamp,
+          text,
+          wire: JSON.stringify(wire),
+        });
+      };
+      await store.commitSignals([at(1, 60, 'warm'), at(2, 60, 'hot'), at(3, 30, 'cold'), at(4, 70, 'hot')]);
+      const lead = async () => {
+        const { icp_score, classification, signal_count, last_signal_at } =
+          (await store.getLead('ten_a', 'led_1'))?.lead ?? aLead('none');
+        const listed = (await store.listSignalsOfLead('led_1', 3)).map((text) => JSON.parse(text).signal_id);
+        return [icp_score, classification, signal_count, last_signal_at, listed.join(' ')];
+      };
+      expect(await lead()).toEqual([70, 'hot', 4, toIso(T0 + 4), 'sig_4 sig_2 sig_1']);
+      await store.deleteSignal('ten_a', 'sig_4', T0);
+      expect(await lead()).toEqual([60, 'hot', 3, toIso(T0 + 3), 'sig_2 sig_1 sig_3']);
+      await store.editSignals([{ signal: at(2, 20, 'cold', 'Edited.'), now: T0, replacedLength: 6 }]);
+      expect(await lead()).toEqual([60, 'warm', 3, toIso(T0 + 3), 'sig_1 sig_3 sig_2']);
+      await store.deleteSignal('ten_a', 'sig_1', T0);
+      expect(await lead()).toEqual([30, 'cold', 2, toIso(T0 + 3), 'sig_3 sig_2']);
+      await store.deleteSignal('ten_a', 'sig_3', T0);
+      await store.deleteSignal('ten_a', 'sig_2', T0);
+      expect(await lead()).toEqual([null, null, 0, null, '']);
     });
 
     test('does not attach a signal whose author matches two leads', async () => {

@@ -245,3 +245,30 @@ test('deliveries that wait in lists are still stored after the lists were rename
   expect(await store.storeRemainder(remainder)).toEqual({ due: ['whk_a'], rejected: [] });
   await store.close();
 });
+
+test('the signals of leads keep their scores when these are copied to where leads read them', async () => {
+  const { file, before } = atVersion(65);
+  before.exec(`
+    INSERT INTO tenants (id, name, plan, created_at) VALUES ('ten_a', 'A', 'pro', 1);
+    INSERT INTO icp_profiles (id, tenant_id, name, settings, active, created_at) VALUES ('icp_a', 'ten_a', 'A', '{}', 1, 1);
+    INSERT INTO signals
+      SELECT (value << 21) + value, 'sig_' || value, 'ten_a', 'icp_a', 'x', 'review', iif(value > 5, 'hot', 'cold'), value, value, '', NULL,
+        NULL, json_object('signal_id', 'sig_' || value), '{}', ''
+      FROM json_each('[8, 1, 7]');
+    INSERT INTO erasures VALUES ('led_0', 'ten_a', '[]', '{"texts":[],"names":[]}');
+    INSERT INTO erasure_steps (lead_id, kind, subject) VALUES ('led_0', 'attached', 'sig_1');
+  `);
+  before.exec(`
+    INSERT INTO leads (id, tenant_id, stage, score, classification, company_domain, source, created_at, version, wire)
+      VALUES ('led_1', 'ten_a', 'new', 8, 'hot', '', '', 1, 1, '{}');
+    INSERT INTO lead_signals SELECT 'led_1', id FROM signals;
+  `);
+  before.close();
+  const store = await openSqliteStore({ file, clock: createManualClock(T0) });
+  const listed = (await store.listSignalsOfLead('led_1', 9)).map((text) => JSON.parse(text).signal_id);
+  expect(listed).toEqual(['sig_8', 'sig_7', 'sig_1']);
+  const { rows } = await store.pageSignalsOfLead('led_1', { limit: 2, after: null });
+  expect(rows.map(({ id }) => id)).toEqual(['sig_1', 'sig_7']);
+  expect(await store.continueErasure({ tenantId: 'ten_a', leadId: 'led_0' })).toMatchObject({ isDone: true });
+  await store.close();
+});

@@ -79,6 +79,23 @@ test('every statement is valid SQL, including those not run by any test', () => 
   }
 });
 
+test('no statement reads all signals of a lead for its best or newest ones, or for a page of them', () => {
+  const ordered = allStatements().filter((sql) =>
+    / FROM lead_signals [^)]*lead_id = \? .*ORDER BY/.test(sql),
+  );
+  expect(ordered).toHaveLength(4);
+  for (const sql of ordered) {
+    const steps = db
+      .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+      .all(...valuesFor(sql));
+    const plan = steps.map(({ detail }) => detail).join('; ');
+    expect(plan).toMatch(
+      /lead_signals_by_score \(lead_id=\? AND classification=\?\)|PRIMARY KEY \(lead_id=\?/,
+    );
+    expect(plan).not.toContain('TEMP B-TREE FOR ORDER BY');
+  }
+});
+
 test('no statement scans a large table, or all rows of a tenant in it, for a few rows', () => {
   const statements = allStatements().filter((text) => /^(SELECT|WITH|UPDATE|DELETE)/.test(text));
   expect(statements.length).toBeGreaterThan(200);

@@ -52,14 +52,14 @@ test('a change that does not exist fails alone', () => {
   expect(keys()).toEqual(['key_1']);
 });
 
-test('edits of many signals of a lead read its other signals at most once', () => {
+test('edits of many signals of a lead look up its best other signal at most once', () => {
   const statements = createStatements(db, createWriteAheadLog(db));
   let reads = 0;
-  const selectScores = (leadId: string) => {
+  const selectBest = (leadId: string) => {
     reads++;
-    return statements.leads.selectScores(leadId);
+    return statements.leads.selectBest(leadId);
   };
-  const changes = createRunner(db, { ...statements, leads: { ...statements.leads, selectScores } });
+  const changes = createRunner(db, { ...statements, leads: { ...statements.leads, selectBest } });
   const signalOf = (i: number, icp_score: number, text: string) => {
     const wire = {
       signal_id: `sig_${i}`,

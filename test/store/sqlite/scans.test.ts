@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
-import { companySignalFace, leadSignalFace } from '../../../src/store/sqlite/face/scans.ts';
+import { companySignalFace, personSignalFace } from '../../../src/store/sqlite/face/scans.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { aLead, aNewLead } from '../../support/leads.ts';
@@ -26,7 +26,7 @@ function manySignals(): Database {
      FROM n, signals WHERE id = 'sig_0' ORDER BY n.n`,
   ).run({ most: SIGNALS });
   db.exec(`DELETE FROM signal_people; INSERT INTO signal_people SELECT tenant_id, 'email:a@acme.com', id FROM signals WHERE id > 'sig_1';
-    INSERT INTO lead_signals SELECT 'led_1', id FROM signals WHERE id > 'sig_1' ORDER BY id LIMIT 6000`);
+    INSERT INTO lead_signals SELECT 'led_1', id, timestamp, score, classification FROM signals WHERE id > 'sig_1' ORDER BY id LIMIT 6000`);
   return db;
 }
 
@@ -48,22 +48,16 @@ const best = (from: number, to: number, limit: number) =>
     .sort((a, b) => ((b * 37) % 100) - ((a * 37) % 100) || b - a)
     .slice(0, limit);
 
-test('the best signals of a lead with thousands are found in parts', async () => {
-  const { parts, clock, read } = inParts();
-  const { listSignalsOfLead } = leadSignalFace(manySignals(), clock, read);
-  expect(numbers(await listSignalsOfLead('led_1', 7))).toEqual(best(1, 6_000, 7));
-  expect(parts.count).toBeGreaterThan(3);
-  expect(await listSignalsOfLead('led_none', 7)).toEqual([]);
-});
-
 test('the newest unattached signals of a person with thousands are found in parts', async () => {
   const { parts, clock, read } = inParts();
   const db = manySignals();
-  const { findFreeSignalsOfPerson } = leadSignalFace(db, clock, read);
+  const { findFreeSignalsOfPerson } = personSignalFace(db, clock, read);
   const free = async (...keys: string[]) =>
     numbers((await findFreeSignalsOfPerson('ten_a', keys, 3)).map(({ wire }) => wire));
   expect(await free('email:a@acme.com', 'email:none')).toEqual([SIGNALS, SIGNALS - 1, SIGNALS - 2]);
-  db.exec("INSERT INTO lead_signals SELECT 'led_1', id FROM signals WHERE id > 'sig_106002'");
+  db.exec(
+    "INSERT INTO lead_signals SELECT 'led_1', id, timestamp, score, classification FROM signals WHERE id > 'sig_106002'",
+  );
   parts.count = 0;
   expect(await free('email:a@acme.com')).toEqual([6_002, 6_001]);
   expect(parts.count).toBeGreaterThan(10);

@@ -457,11 +457,17 @@ CREATE TABLE lead_words (
 );
 CREATE INDEX lead_words_by_lead ON lead_words (lead_id);
 
+-- With what the score of a lead is derived from. Without a reference to the lead, which is erased in one commit, and its signals detached
+-- in several.
 CREATE TABLE lead_signals (
-  lead_id text COLLATE "C" NOT NULL REFERENCES leads (id),
+  lead_id text COLLATE "C" NOT NULL,
   signal_id text COLLATE "C" NOT NULL UNIQUE REFERENCES signals (id),
-  PRIMARY KEY (lead_id, signal_id)
+  timestamp bigint NOT NULL,
+  score bigint NOT NULL,
+  classification text COLLATE "C" NOT NULL,
+  PRIMARY KEY (lead_id, timestamp, signal_id)
 );
+CREATE INDEX lead_signals_by_score ON lead_signals (lead_id, classification, score, timestamp, signal_id);
 
 CREATE TABLE stage_moves (
   lead_id text COLLATE "C" NOT NULL REFERENCES leads (id),

@@ -1,5 +1,5 @@
 import { addAll } from '../../../lib/lists.ts';
-import { STAGES } from '../../../model/constants.ts';
+import { CLASSIFICATIONS, STAGES } from '../../../model/constants.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { Lead, LeadQuery } from '../../../model/lead.ts';
 import type { BoardStage, Stage } from '../../../model/pipeline.ts';
@@ -55,16 +55,16 @@ export function leadReads(db: Connection) {
   } satisfies Partial<LeadStore>;
 }
 
-/** A signal with all keys of its author, including those of cross-posts. */
-const PERSONAL = `s.id, l.lead_id AS "leadId", s.wire,
-  ARRAY(SELECT key FROM signal_people WHERE signal_id = s.id ORDER BY tenant_id, key) AS keys`;
+/** All keys of the author, including those of cross-posts. */
+const KEYS = 'ARRAY(SELECT key FROM signal_people WHERE signal_id = s.id ORDER BY tenant_id, key) AS keys';
+const PERSONAL = `s.id, l.lead_id AS "leadId", s.wire, ${KEYS}`;
 
-/** Finds signals of a lead, and of a person without one. */
+/** Finds signals of a lead, and of a person without one. `findLeadSignals` ignores a lead that is being erased. */
 export function leadSignalReads(db: Connection) {
   const selectSome = rows<[readonly string[], string], PersonalSignal>(
     db,
-    `SELECT ${PERSONAL} FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
-     WHERE s.id = ANY (?) AND s.tenant_id = ?`,
+    `SELECT s.id, d.id AS "leadId", s.wire, ${KEYS} FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
+     LEFT JOIN leads d ON d.id = l.lead_id WHERE s.id = ANY (?) AND s.tenant_id = ?`,
   );
   const selectOfPerson = rows<[string, string, string, number], PersonalSignal>(
     db,
@@ -79,30 +79,40 @@ export function leadSignalReads(db: Connection) {
        AND NOT EXISTS (SELECT 1 FROM lead_signals l WHERE l.signal_id = s.id)
      ORDER BY s.timestamp DESC, s.id LIMIT ?`,
   );
-  const selectBest = rows<[string, number], { wire: string; explanation: string }>(
+  const selectBest = rows<[{ leadId: string; limit: number }], { wire: string; explanation: string }>(
     db,
-    `SELECT s.wire, s.explanation FROM lead_signals l JOIN signals s ON s.id = l.signal_id
-     WHERE l.lead_id = ? ORDER BY s.score DESC, s.timestamp DESC, s.id LIMIT ?`,
+    `SELECT s.wire, s.explanation FROM (
+       SELECT b.* FROM unnest(ARRAY['${CLASSIFICATIONS.join("', '")}']) AS c (classification) CROSS JOIN LATERAL (
+         SELECT signal_id, score, timestamp FROM lead_signals WHERE lead_id = :leadId AND classification = c.classification
+         ORDER BY score DESC, timestamp DESC, signal_id LIMIT :limit::bigint) b) best
+     JOIN signals s ON s.id = best.signal_id
+     ORDER BY best.score DESC, best.timestamp DESC, best.signal_id LIMIT :limit::bigint`,
   );
-  const selectOfLead = rows<[string, string, number], PersonalSignal>(
+  const selectOfLead = rows<[string, number, string, number], PersonalSignal & { timestamp: number }>(
     db,
-    `SELECT ${PERSONAL} FROM lead_signals l JOIN signals s ON s.id = l.signal_id
-     WHERE l.lead_id = ? AND l.signal_id > ? ORDER BY l.signal_id LIMIT ?`,
+    `SELECT ${PERSONAL}, l.timestamp FROM lead_signals l JOIN signals s ON s.id = l.signal_id
+     WHERE l.lead_id = ? AND (l.timestamp, l.signal_id) > (?, ?) ORDER BY l.timestamp, l.signal_id LIMIT ?`,
   );
-  const pageById = (found: PersonalSignal[], limit: number) =>
-    pageOf(found, limit, { toRow: (signal) => signal, position: ({ id }) => [id] });
 
   return {
     findLeadSignals: (tenantId, ids) => selectSome(ids, tenantId),
     pageSignalsOfPerson: async (tenantId, key, { limit, after }) =>
-      pageById(await selectOfPerson(tenantId, key, String(after?.[0] ?? ''), limit + 1), limit),
+      pageOf(await selectOfPerson(tenantId, key, String(after?.[0] ?? ''), limit + 1), limit, {
+        toRow: (signal) => signal,
+        position: ({ id }) => [id],
+      }),
     findFreeSignalsOfPerson: selectFree,
     async listSignalsOfLead(leadId, limit) {
-      const best = await selectBest(leadId, limit);
+      const best = await selectBest({ leadId, limit });
       return best.map(({ wire, explanation }) => `${wire.slice(0, -1)},"explanation":${explanation}}`);
     },
-    pageSignalsOfLead: async (leadId, { limit, after }) =>
-      pageById(await selectOfLead(leadId, String(after?.[0] ?? ''), limit + 1), limit),
+    async pageSignalsOfLead(leadId, { limit, after }) {
+      const [timestamp = 0, id = ''] = after ?? [];
+      return pageOf(await selectOfLead(leadId, Number(timestamp), String(id), limit + 1), limit, {
+        toRow: ({ timestamp: _, ...signal }) => signal,
+        position: ({ timestamp, id }) => [timestamp, id],
+      });
+    },
   } satisfies Partial<LeadStore>;
 }
 

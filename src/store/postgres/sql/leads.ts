@@ -1,3 +1,4 @@
+import { CLASSIFICATIONS } from '../../../model/constants.ts';
 import type { LeadStatements } from '../../changes/lead-rows.ts';
 import type { Connection } from '../connection.ts';
 import { leadReads } from '../reads/leads.ts';
@@ -47,10 +48,16 @@ export function leadsSql(db: Connection): Async<LeadStatements['leads']> {
     remove: run(db, 'DELETE FROM leads WHERE id = ?'),
     selectOwner: value(
       db,
-      `SELECT coalesce(l.lead_id, '') FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
-       WHERE s.id = ? AND s.tenant_id = ?`,
+      `SELECT coalesce(d.id, '') FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
+       LEFT JOIN leads d ON d.id = l.lead_id WHERE s.id = ? AND s.tenant_id = ?`,
     ),
-    attachSignal: run(db, 'INSERT INTO lead_signals (lead_id, signal_id) VALUES (?, ?)'),
+    // The signal may still be attached to a lead that is being erased.
+    attachSignal: run(
+      db,
+      `INSERT INTO lead_signals (lead_id, signal_id, timestamp, score, classification)
+       SELECT ?, id, timestamp, score, classification FROM signals WHERE id = ?
+       ON CONFLICT (signal_id) DO UPDATE SET lead_id = excluded.lead_id`,
+    ),
     async showLead(leadId, signalId) {
       const wire = await selectWire(signalId);
       return wire === undefined ? undefined : name(signalId, wire, leadId);
@@ -60,11 +67,17 @@ export function leadsSql(db: Connection): Async<LeadStatements['leads']> {
       if (wire !== undefined && JSON.parse(wire).lead_id === leadId) name(signalId, wire, null);
     },
     releaseSignals: values(db, 'DELETE FROM lead_signals WHERE lead_id = ? RETURNING signal_id'),
-    selectScores: rows(
+    selectBest: rows(
       db,
-      `SELECT s.score, s.classification, count(*)::integer AS count, max(s.timestamp) AS newest
-       FROM lead_signals l JOIN signals s ON s.id = l.signal_id WHERE l.lead_id = ? GROUP BY s.score, s.classification`,
+      `SELECT c.classification, b.score FROM unnest(ARRAY['${CLASSIFICATIONS.join("', '")}']) AS c (classification)
+       CROSS JOIN LATERAL (SELECT score FROM lead_signals WHERE lead_id = ? AND classification = c.classification
+                           ORDER BY score DESC LIMIT 1) b`,
     ),
+    selectNewest: value(
+      db,
+      'SELECT timestamp FROM lead_signals WHERE lead_id = ? ORDER BY timestamp DESC LIMIT 1',
+    ),
+    rescoreSignal: run(db, 'UPDATE lead_signals SET score = ?, classification = ? WHERE signal_id = ?'),
     insertMove: run(
       db,
       `INSERT INTO stage_moves

@@ -5,7 +5,7 @@ import { createYielder } from '../../../lib/yielding.ts';
 import type { CompanyStore } from '../../company-store.ts';
 import type { LeadStore } from '../../lead-store.ts';
 import { type CompanySpan, createCompanyScans } from '../reads/companies.ts';
-import { bestFirst, createLeadSignalScans, type RankedSignal } from '../reads/lead-signals.ts';
+import { bestFirst, createPersonSignalScans, type RankedSignal } from '../reads/lead-signals.ts';
 
 type Read = <T>(query: () => T) => Promise<T>;
 
@@ -13,26 +13,14 @@ type Read = <T>(query: () => T) => Promise<T>;
 const OF_PERSON = 2_000;
 const OF_COMPANY = 10_000;
 
-/** The signals of a lead or a person, who may have hundreds of thousands: scanned in parts, between which other requests run. */
-export function leadSignalFace(
+/** The signals of a person, who may have hundreds of thousands: scanned in parts, between which other requests run. */
+export function personSignalFace(
   db: Database,
   clock: Clock,
   read: Read,
-): Pick<LeadStore, 'listSignalsOfLead' | 'findFreeSignalsOfPerson'> {
-  const scans = createLeadSignalScans(db);
+): Pick<LeadStore, 'findFreeSignalsOfPerson'> {
+  const scans = createPersonSignalScans(db);
   return {
-    async listSignalsOfLead(leadId, limit) {
-      const nextTurn = createYielder(clock);
-      let best: RankedSignal[] = [];
-      for (let after: string | null = ''; after !== null; ) {
-        const from: string = after;
-        const part = await read(() => scans.bestOfLead(leadId, from, { scan: OF_PERSON, limit }));
-        best = bestOf([...best, ...part.found], limit);
-        after = part.next;
-        await nextTurn();
-      }
-      return read(() => scans.explained(best.map(({ id }) => id)));
-    },
     async findFreeSignalsOfPerson(tenantId, keys, limit) {
       const nextTurn = createYielder(clock);
       const free = new Set<string>();

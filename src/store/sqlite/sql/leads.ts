@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { CLASSIFICATIONS } from '../../../model/constants.ts';
 import type { LeadStatements } from '../../changes/lead-rows.ts';
 import { leadReads } from '../reads/leads.ts';
 import { changed, rows, run, value, values } from './prepared.ts';
@@ -36,10 +37,16 @@ export function leadsSql(db: Database): LeadStatements['leads'] {
     remove: run(db, 'DELETE FROM leads WHERE id = ?'),
     selectOwner: value(
       db,
-      `SELECT ifnull(l.lead_id, '') FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
-       WHERE s.id = ? AND s.tenant_id = ?`,
+      `SELECT ifnull(d.id, '') FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
+       LEFT JOIN leads d ON d.id = l.lead_id WHERE s.id = ? AND s.tenant_id = ?`,
     ),
-    attachSignal: run(db, 'INSERT INTO lead_signals (lead_id, signal_id) VALUES (?, ?)'),
+    // The signal may still be attached to a lead that is being erased.
+    attachSignal: run(
+      db,
+      `INSERT INTO lead_signals (lead_id, signal_id, timestamp, score, classification)
+     SELECT ?, id, timestamp, score, classification FROM signals WHERE id = ?
+     ON CONFLICT (signal_id) DO UPDATE SET lead_id = excluded.lead_id`,
+    ),
     // Every response shows the signal's JSON: it changes in the commit that attaches it.
     showLead: value(
       db,
@@ -50,11 +57,17 @@ export function leadsSql(db: Database): LeadStatements['leads'] {
       "UPDATE signals SET wire = json_set(wire, '$.lead_id', NULL) WHERE id = ? AND wire ->> '$.lead_id' = ?",
     ),
     releaseSignals: values(db, 'DELETE FROM lead_signals WHERE lead_id = ? RETURNING signal_id'),
-    selectScores: rows(
+    selectBest: rows(
       db,
-      `SELECT s.score, s.classification, count(*) AS count, max(s.timestamp) AS newest
-     FROM lead_signals l JOIN signals s ON s.id = l.signal_id WHERE l.lead_id = ? GROUP BY s.score, s.classification`,
+      `SELECT c.value AS classification, (SELECT score FROM lead_signals WHERE lead_id = ? AND classification = c.value
+                                        ORDER BY score DESC LIMIT 1) AS score
+     FROM json_each('${JSON.stringify(CLASSIFICATIONS)}') c WHERE score IS NOT NULL`,
     ),
+    selectNewest: value(
+      db,
+      'SELECT timestamp FROM lead_signals WHERE lead_id = ? ORDER BY timestamp DESC LIMIT 1',
+    ),
+    rescoreSignal: run(db, 'UPDATE lead_signals SET score = ?, classification = ? WHERE signal_id = ?'),
     insertMove: run(
       db,
       `INSERT INTO stage_moves
