@@ -23,8 +23,8 @@ export interface LeadStatements extends EventStatements {
     attachSignal(leadId: string, signalId: string): void;
     showLead(leadId: string, signalId: string): string | undefined;
     hideLead(signalId: string, leadId: string): void;
-    /** Their ids. */
-    releaseSignals(leadId: string): string[];
+    /** Detaches up to `limit` signals; returns their ids. */
+    releaseSignals(leadId: string, limit: number): string[];
     /** One for each class: a lead may have a hundred thousand signals. */
     selectBest(leadId: string): BestOfClass[];
     /** When its newest signal was detected, in Unix milliseconds. */
@@ -79,7 +79,7 @@ export function createLeadRow(ask: Asks<LeadStatements>) {
       yield* ask.leads.deleteWords(lead.id);
       for (const word of leadWords(lead)) yield* ask.leads.insertWord(tenantId, word, lead.id);
     },
-    /** With its history; its signals must be detached first. */
+    /** With its history; its signals are detached afterwards. */
     *remove(leadId: string): Script<void> {
       yield* ask.leads.deleteIdentities(leadId);
       yield* ask.leads.deleteTags(leadId);
@@ -102,8 +102,12 @@ export function createLeadSignals(ask: Asks<LeadStatements>) {
       yield* ask.leads.attachSignal(leadId, signalId);
       return (yield* ask.leads.showLead(leadId, signalId)) ?? '';
     },
-    /** Detaches the lead's signals, although their JSON still names it. Returns their ids. */
-    letGo: (leadId: string): Script<string[]> => ask.leads.releaseSignals(leadId),
+    /** Detaches up to `limit` signals of a deleted lead; returns their number. */
+    *detach(leadId: string, limit: number): Script<number> {
+      const ids = yield* ask.leads.releaseSignals(leadId, limit);
+      for (const id of ids) yield* ask.leads.hideLead(id, leadId);
+      return ids.length;
+    },
     /** Removes the lead's id from a signal's JSON, unless it is attached to another lead. */
     hideLead: (signalId: string, leadId: string): Script<void> => ask.leads.hideLead(signalId, leadId),
   };

@@ -161,14 +161,46 @@ export function createSignalWriter(ask: Asks<SignalStatements>, findKnown: FindK
   };
 }
 
+/** Signals that change in one transaction: they leave the search index, and enter it again together. */
+export interface Reindexing {
+  /** Before its searchable data changes. */
+  leave(id: string): Script<void>;
+  /** Whether the signal has left the index. */
+  hasLeft(id: string): boolean;
+  /** After all changes. */
+  enterAll(): Script<void>;
+}
+
+/** Together, because FTS5 writes a segment of its own when a row enters after one left: 1 ms for each, and more the more there are. */
+export function createReindexings(ask: Asks<SignalStatements>): () => Reindexing {
+  return () => {
+    const left = new Set<string>();
+    return {
+      *leave(id) {
+        if (!left.has(id)) yield* ask.signals.leaveIndex(id);
+        left.add(id);
+      },
+      hasLeft: (id) => left.has(id),
+      *enterAll() {
+        for (const id of [...left].sort()) yield* ask.signals.enterIndex(id); // FTS5 writes a segment when numbers decrease, too
+        left.clear();
+      },
+    };
+  };
+}
+
 interface StoredRow {
   wire: string;
   text: string;
   leadId: string | null;
 }
 
-/** Edits of signals, by their lead. */
-type EditedLeads = Map<string, { tenantId: string; edits: Rescored[]; now: number }>;
+/** The edits of one change. */
+interface Editing {
+  /** Edits of signals, by their lead. */
+  leads: Map<string, { tenantId: string; edits: Rescored[]; now: number }>;
+  reindexing: Reindexing;
+}
 
 /** Stored signals of edited posts. */
 function createSignalEdits(ask: Asks<SignalStatements>) {
@@ -176,9 +208,9 @@ function createSignalEdits(ask: Asks<SignalStatements>) {
   const observeCompany = createCompanyObserver(ask);
   const scoreLead = createLeadScore(ask);
   const insertRouted = createEventWriter(ask);
+  const beginReindexing = createReindexings(ask);
 
-  /** `edited` collects the edits of each lead's signals. */
-  function* edit({ signal, now }: SignalEdit, edited: EditedLeads): Script<EditedSignal> {
+  function* edit({ signal, now }: SignalEdit, { leads, reindexing }: Editing): Script<EditedSignal> {
     const { id, tenantId, externalId, personKeys, nearKeys, company, events, ...scored } = signal;
     const row = yield* ask.signals.selectEdited({ id, tenantId, externalId });
     // Deleted or erased in the meantime, or already edited by another request.
@@ -191,9 +223,8 @@ function createSignalEdits(ask: Asks<SignalStatements>) {
     const { signalType, classification, score, canonicalUrl, explanation, text } = scored;
     const columns = { signalType, classification, score, canonicalUrl, explanation, text };
     yield* knownSignals.forgetText(id);
-    yield* ask.signals.leaveIndex(id);
+    yield* reindexing.leave(id);
     yield* ask.signals.updateEdited({ ...columns, companyDomain: after.company.domain, wire, id });
-    yield* ask.signals.enterIndex(id);
     yield* knownSignals.add({ id, nearKeys });
     yield* ask.signals.moveFeedback(id);
     yield* ask.signals.moveToEnd(now, id);
@@ -201,9 +232,9 @@ function createSignalEdits(ask: Asks<SignalStatements>) {
     if (company !== null) yield* observeCompany({ ...signal, facts: searchedFacts(after), wire }, company);
     if (row.leadId !== null) {
       yield* ask.leads.rescoreSignal(score, classification, id);
-      const edits = edited.get(row.leadId)?.edits ?? [];
+      const edits = leads.get(row.leadId)?.edits ?? [];
       edits.push({ before, after });
-      edited.set(row.leadId, { tenantId, edits, now });
+      leads.set(row.leadId, { tenantId, edits, now });
     }
     const isHotNow =
       classification === 'hot' &&
@@ -221,9 +252,11 @@ function createSignalEdits(ask: Asks<SignalStatements>) {
     },
     *editSignals(edits: SignalEdit[]): Script<EditedSignal[]> {
       const edited: EditedSignal[] = [];
-      const leads: EditedLeads = new Map();
-      for (const each of edits) edited.push(yield* edit(each, leads));
-      // Once for each lead: 250 edits of one with twenty thousand signals read all of these 250 times, which took 7 s.
+      const leads: Editing['leads'] = new Map();
+      const reindexing = beginReindexing();
+      for (const each of edits) edited.push(yield* edit(each, { leads, reindexing }));
+      yield* reindexing.enterAll();
+      // Once for each lead, which may have 90 KB.
       for (const [leadId, { tenantId, edits: own, now }] of leads)
         yield* scoreLead.afterEdits(tenantId, leadId, own, now);
       return edited;

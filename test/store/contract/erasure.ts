@@ -96,6 +96,51 @@ export function describeErasure(open: OpenStore): void {
         expect((await store.pageSignalsOfPerson('ten_a', key, { limit: 9, after: null })).rows).toEqual([]);
     });
 
+    test('detaches many signals in pieces, and they can be attached to another lead before', async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      const key = 'email:led_1@acme.com';
+      const ids = Array.from({ length: 1_100 }, (_, n) => `sig_${1_000 + n}`);
+      const wire = JSON.stringify({ ...JSON.parse(wireOf('Looking for it.')), icp_score: 80, lead_id: null });
+      const post = { personKeys: [key], text: '', wire, explanation: EXPLANATION };
+      for (let at = 0; at < ids.length; at += 100)
+        await store.commitSignals(ids.slice(at, at + 100).map((id) => aSignal('ten_a', { id, ...post })));
+      const version = (await store.getLead('ten_a', 'led_1'))?.version ?? 0;
+      const some = [...ids.slice(0, 400), ...ids.slice(401)];
+      const signals = { signals: ids, keys: [key], expectedVersion: version };
+      expect(await store.eraseLead(anErasure({ ...signals, signals: some }))).toBe(false);
+      expect(await store.eraseLead(anErasure(signals))).toBe(true);
+      const attached = async () =>
+        (await store.pageSignalsOfLead('led_1', { limit: 2_000, after: null })).rows.length;
+      const authored = async () =>
+        (await store.pageSignalsOfPerson('ten_a', key, { limit: 2_000, after: null })).rows.length;
+      expect([await attached(), await authored()]).toEqual([600, 600]);
+      const [left] = (await store.pageSignalsOfLead('led_1', { limit: 1, after: null })).rows;
+      expect(await store.findLeadSignals('ten_a', [left?.id ?? ''])).toMatchObject([{ leadId: null }]);
+      const taken = aNewLead('ten_a', aLead('led_2'), { attach: [left?.id ?? ''] });
+      expect(await store.commitLead(taken)).toBe(true);
+      expect(await store.commitLead(aNewLead('ten_a', aLead('led_3'), { attach: [left?.id ?? ''] }))).toBe(
+        false,
+      );
+      await store.commitSignals([aSignal('ten_a', { id: 'sig_9', personKeys: [key] })]);
+
+      let before = await attached();
+      for (let isDone = false, pieces = 0; !isDone && pieces < 500; pieces++) {
+        ({ isDone } = await store.continueErasure({ tenantId: 'ten_a', leadId: 'led_1' }));
+        const after = await attached();
+        expect(before - after).toBeLessThanOrEqual(500);
+        before = after;
+      }
+      expect(before).toBe(0);
+      const kept = await store.getSignal('ten_a', left?.id ?? '');
+      expect(JSON.parse(kept?.wire ?? '')).toMatchObject({ lead_id: 'led_2', excerpt: '' });
+      expect((await store.pageSignalsOfLead('led_2', { limit: 9, after: null })).rows).toHaveLength(1);
+      // A post since then is not part of the erasure.
+      expect((await store.pageSignalsOfPerson('ten_a', key, { limit: 9, after: null })).rows).toMatchObject([
+        { id: 'sig_9' },
+      ]);
+    });
+
     test('runs in pieces of a few posts, and is listed until the last one', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));

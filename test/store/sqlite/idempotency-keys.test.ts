@@ -4,7 +4,7 @@ import {
   type AnswerPlace,
   createAnswerEraser,
   type MentionStatements,
-} from '../../../src/store/changes/erasure.ts';
+} from '../../../src/store/changes/mentions.ts';
 import {
   type KeptCall,
   keptStepChanges,

@@ -1,7 +1,8 @@
-import type { AnswerRow, ErasureStatements, MentionStatements } from '../../changes/erasure.ts';
+import type { ErasureStatements } from '../../changes/erasure.ts';
+import type { AnswerRow, MentionStatements } from '../../changes/mentions.ts';
 import type { Connection } from '../connection.ts';
 import { BODY_JOINS, WAITING, WHOLE_BODY } from './claims.ts';
-import { type Async, row, rows, run, value, values } from './prepared.ts';
+import { type Async, count, row, rows, run, value, values } from './prepared.ts';
 
 export function erasureSql(db: Connection): Async<ErasureStatements['erasure']> {
   const selectSignalIds = values<[string, string[]], string>(
@@ -10,10 +11,14 @@ export function erasureSql(db: Connection): Async<ErasureStatements['erasure']> 
   );
   return {
     selectSignalIds: (tenantId, keys) => selectSignalIds(tenantId, JSON.parse(keys)),
-    forgetAuthor: run(db, 'DELETE FROM signal_people WHERE tenant_id = ? AND key = ?'),
+    forgetAuthor: count(
+      db,
+      `DELETE FROM signal_people WHERE (tenant_id, key, signal_id) IN (
+         SELECT tenant_id, key, signal_id FROM signal_people WHERE tenant_id = ? AND key = ? AND signal_id <= ? LIMIT ?)`,
+    ),
     begin: run(db, 'INSERT INTO erasures (lead_id, tenant_id, texts, mentions) VALUES (?, ?, ?, ?)'),
-    setTexts: run(db, 'UPDATE erasures SET texts = ? WHERE lead_id = ?'),
-    selectErasure: row(db, 'SELECT texts, mentions FROM erasures WHERE lead_id = ? AND tenant_id = ?'),
+    selectMentions: value(db, 'SELECT mentions FROM erasures WHERE lead_id = ? AND tenant_id = ?'),
+    selectTexts: value(db, 'SELECT texts FROM erasures WHERE lead_id = ?'),
     selectAll: rows(db, 'SELECT tenant_id AS "tenantId", lead_id AS "leadId" FROM erasures LIMIT ?'),
     end: run(db, 'DELETE FROM erasures WHERE lead_id = ?'),
     addStep: run(db, 'INSERT INTO erasure_steps (lead_id, kind, subject) VALUES (?, ?, ?)'),

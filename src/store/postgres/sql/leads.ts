@@ -66,7 +66,11 @@ export function leadsSql(db: Connection): Async<LeadStatements['leads']> {
       const wire = await selectWire(signalId);
       if (wire !== undefined && JSON.parse(wire).lead_id === leadId) name(signalId, wire, null);
     },
-    releaseSignals: values(db, 'DELETE FROM lead_signals WHERE lead_id = ? RETURNING signal_id'),
+    releaseSignals: values(
+      db,
+      `DELETE FROM lead_signals WHERE signal_id IN (SELECT signal_id FROM lead_signals WHERE lead_id = ? LIMIT ?)
+       RETURNING signal_id`,
+    ),
     selectBest: rows(
       db,
       `SELECT c.classification, b.score FROM unnest(ARRAY['${CLASSIFICATIONS.join("', '")}']) AS c (classification)

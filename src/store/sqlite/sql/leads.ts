@@ -56,7 +56,11 @@ export function leadsSql(db: Database): LeadStatements['leads'] {
       db,
       "UPDATE signals SET wire = json_set(wire, '$.lead_id', NULL) WHERE id = ? AND wire ->> '$.lead_id' = ?",
     ),
-    releaseSignals: values(db, 'DELETE FROM lead_signals WHERE lead_id = ? RETURNING signal_id'),
+    releaseSignals: values(
+      db,
+      `DELETE FROM lead_signals WHERE (lead_id, timestamp, signal_id) IN (
+       SELECT lead_id, timestamp, signal_id FROM lead_signals WHERE lead_id = ? LIMIT ?) RETURNING signal_id`,
+    ),
     selectBest: rows(
       db,
       `SELECT c.value AS classification, (SELECT score FROM lead_signals WHERE lead_id = ? AND classification = c.value

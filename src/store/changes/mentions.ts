@@ -1,0 +1,225 @@
+import type { Lead } from '../../model/lead.ts';
+import {
+  createTextTest,
+  FEW_TEXTS,
+  maskJson,
+  maskMentions,
+  mentionPattern,
+  mentionsInJson,
+} from '../../model/mentions.ts';
+import { personKeys } from '../../model/person-keys.ts';
+import type { Signal } from '../../model/signal.ts';
+import type { Mentions } from '../erasure-store.ts';
+import type { Asks, Script } from '../script.ts';
+import { createLeadRow } from './lead-rows.ts';
+import type { Reindexing, SignalStatements } from './signals.ts';
+
+export interface MentionStatements extends SignalStatements {
+  mentions: {
+    selectAbout(subjectId: string): string[];
+    selectSignal(id: string, tenantId: string): ErasedSignalRow | undefined;
+    updateSignal(wire: string, explanation: string, text: string, id: string): void;
+    forgetPlace(id: string): void;
+    selectPlaces(
+      id: string,
+    ): { position: number; external_id: string | null; canonical_url: string | null }[];
+    forgetOtherPlace(id: string, position: number): void;
+    updateReason(reason: string, signalId: string): void;
+    selectLead(id: string, tenantId: string): string | undefined;
+    selectMoves(leadId: string): { position: number; reason: string }[];
+    updateMove(reason: string, leadId: string, position: number): void;
+    selectEvent(id: string): string | undefined;
+    updateEvent(data: string, id: string): void;
+    selectBodies(eventId: string, inBatches: string): BodyRow[];
+    updateBody(body: string, id: number): void;
+    /** Stored responses after a position, limited in number and total characters. */
+    selectAnswers(
+      tenantId: string,
+      after: AnswerPlace,
+      most: { rows: number; characters: number },
+    ): { answers: AnswerRow[]; isLast: boolean };
+    forgetAnswer(tenantId: string, route: string, key: string): void;
+    updateAnswer(body: string, tenantId: string, route: string, key: string): void;
+  };
+}
+
+/** The response of a keyed request, and its steps so far. */
+export interface AnswerRow {
+  route: string;
+  key: string;
+  body: string;
+  steps: string;
+}
+
+interface ErasedSignalRow {
+  wire: string;
+  explanation: string;
+  text: string;
+  canonical_url: string | null;
+  reason: string | null;
+}
+
+interface BodyRow {
+  id: string;
+  endpoint_id: string;
+  waits: number;
+  body_id: number | null;
+  body: string | null;
+}
+
+/** `reindexing` is that of all signals of the change. */
+interface SignalMasking {
+  tenantId: string;
+  mentions: Mentions;
+  reindexing: Reindexing;
+}
+
+/** The deliveries whose bodies were changed, and the endpoints of pending ones. */
+interface Masked {
+  deliveryIds: string[];
+  endpointIds: string[];
+}
+
+/**
+ * Redacts mentions of a person in other people's signals, leads and events, and in their deliveries, sent or pending.
+ */
+export function createMentionMask(ask: Asks<MentionStatements>) {
+  const maskSignal = createSignalMask(ask);
+  const maskLead = createLeadMask(ask);
+  const maskEvent = createEventMask(ask);
+
+  return {
+    /** In a signal and the events about it. */
+    *signal(terms: SignalMasking, id: string): Script<Masked> {
+      const pattern = yield* maskSignal(terms, id);
+      const masked: Masked[] = [];
+      if (pattern !== null) {
+        for (const eventId of yield* ask.mentions.selectAbout(id))
+          masked.push(yield* maskEvent(eventId, pattern));
+      }
+      return {
+        deliveryIds: masked.flatMap(({ deliveryIds }) => deliveryIds),
+        endpointIds: masked.flatMap(({ endpointIds }) => endpointIds),
+      };
+    },
+    *lead(tenantId: string, id: string, mentions: Mentions): Script<void> {
+      const pattern = mentionPattern(mentions.texts, mentions.names);
+      if (pattern !== null) yield* maskLead(tenantId, id, pattern);
+    },
+    *event(id: string, mentions: Mentions): Script<Masked> {
+      const pattern = mentionPattern(mentions.texts, mentions.names);
+      return pattern === null ? { deliveryIds: [], endpointIds: [] } : yield* maskEvent(id, pattern);
+    },
+  };
+}
+
+/** Returns the redacted mentions, for the events of the signal; null if there is nothing to do. */
+function createSignalMask(ask: Asks<MentionStatements>) {
+  return function* ({ tenantId, mentions, reindexing }: SignalMasking, id: string): Script<RegExp | null> {
+    const row = yield* ask.mentions.selectSignal(id, tenantId);
+    const pattern = row === undefined ? null : patternFor(JSON.parse(row.wire), mentions);
+    if (row === undefined || pattern === null) return null;
+    const signal = JSON.parse(row.wire) as Signal;
+    const mentioned = (text: string | null) => text !== null && maskMentions(text, pattern) !== text;
+    const { platform, external_id } = signal;
+    const placeTells = [platform.post_url, external_id, row.canonical_url].some(mentioned);
+    const left = placeTells
+      ? { ...signal, platform: { ...platform, post_url: '' }, external_id: null }
+      : signal;
+    const places = signal.also_seen?.map((place) =>
+      mentioned(place.post_url) ? { ...place, post_url: '' } : place,
+    );
+    const wire = maskJson(
+      JSON.stringify(places === undefined ? left : { ...left, also_seen: places }),
+      pattern,
+    );
+    const [explanation, text] = [maskJson(row.explanation, pattern), maskMentions(row.text, pattern)];
+    yield* reindexing.leave(id);
+    yield* ask.mentions.updateSignal(wire, explanation, text, id);
+    if (placeTells) yield* ask.mentions.forgetPlace(id);
+    for (const { position, external_id, canonical_url } of yield* ask.mentions.selectPlaces(id)) {
+      if ([external_id, canonical_url].some(mentioned)) yield* ask.mentions.forgetOtherPlace(id, position);
+    }
+    if (row.reason !== null && mentioned(row.reason))
+      yield* ask.mentions.updateReason(maskMentions(row.reason, pattern), id);
+    return pattern;
+  };
+}
+
+/** Names stay in posts by an author with the same name and a different address or profile. */
+function patternFor({ prospect }: Signal, { texts, names }: Mentions): RegExp | null {
+  const sameName = mentionPattern([], names);
+  const isOther = personKeys(prospect).length > 0 && sameName !== null && sameName.test(prospect.name);
+  return mentionPattern(texts, isOther ? [] : names);
+}
+
+function createLeadMask(ask: Asks<MentionStatements>) {
+  const leadRow = createLeadRow(ask);
+
+  return function* (tenantId: string, id: string, pattern: RegExp): Script<void> {
+    const wire = yield* ask.mentions.selectLead(id, tenantId);
+    if (wire === undefined) return;
+    const lead = JSON.parse(wire) as Lead;
+    const left: Lead = {
+      ...lead,
+      source: maskMentions(lead.source, pattern),
+      tags: [...new Set(lead.tags.map((tag) => maskMentions(tag, pattern)))],
+      custom_fields: JSON.parse(maskJson(JSON.stringify(lead.custom_fields), pattern)),
+      notes: maskMentions(lead.notes, pattern),
+      next_step: lead.next_step && { ...lead.next_step, text: maskMentions(lead.next_step.text, pattern) },
+    };
+    yield* leadRow.update(left);
+    yield* leadRow.setTags(tenantId, left);
+    for (const { position, reason } of yield* ask.mentions.selectMoves(id)) {
+      yield* ask.mentions.updateMove(maskMentions(reason, pattern), id, position);
+    }
+  };
+}
+
+function createEventMask(ask: Asks<MentionStatements>) {
+  return function* (eventId: string, pattern: RegExp): Script<Masked> {
+    const data = yield* ask.mentions.selectEvent(eventId);
+    if (data === undefined) return { deliveryIds: [], endpointIds: [] };
+    yield* ask.mentions.updateEvent(maskJson(data, pattern), eventId);
+    const deliveries = yield* ask.mentions.selectBodies(eventId, eventId);
+    for (const [bodyId, body] of new Map(deliveries.map((row) => [row.body_id, row.body]))) {
+      if (bodyId !== null && body !== null) yield* ask.mentions.updateBody(maskJson(body, pattern), bodyId);
+    }
+    return {
+      deliveryIds: deliveries.map(({ id }) => id),
+      endpointIds: deliveries.flatMap(({ endpoint_id, waits }) => (waits === 1 ? [endpoint_id] : [])),
+    };
+  };
+}
+
+/** The position before a range of a tenant's stored responses: `[route, key]`. */
+export type AnswerPlace = [route: string, key: string];
+
+/** Stored responses scanned at a time: about 10 ms. The response of a batch can have a megabyte. */
+const STRETCH = { rows: 200, characters: 500_000 };
+/** If there is nothing to redact, a response is searched without parsing it. */
+const WIDE_STRETCH = { rows: 1_000, characters: 2_000_000 };
+
+/**
+ * Scans the next of a tenant's stored responses: deletes those that contain one of `texts`, and redacts mentions in the others.
+ * Returns the position of the next range; null: there is none.
+ */
+export function createAnswerEraser(ask: Asks<MentionStatements>) {
+  return function* (
+    tenantId: string,
+    { texts, mentions, after }: { texts: readonly string[]; mentions: Mentions; after: AnswerPlace },
+  ): Script<AnswerPlace | null> {
+    const holds = createTextTest(texts);
+    // Lower case in SQL does not cover every script, so the last word of a name is searched for here.
+    const pattern = mentionPattern(mentions.texts, mentions.names);
+    const stretch = pattern === null && texts.length <= FEW_TEXTS ? WIDE_STRETCH : STRETCH;
+    const { answers, isLast } = yield* ask.mentions.selectAnswers(tenantId, after, stretch);
+    for (const { route, key, body, steps } of answers) {
+      if (holds(body) || holds(steps)) yield* ask.mentions.forgetAnswer(tenantId, route, key);
+      else if (pattern !== null && body !== '' && mentionsInJson(body, pattern))
+        yield* ask.mentions.updateAnswer(maskJson(body, pattern), tenantId, route, key);
+    }
+    const last = answers.at(-1);
+    return isLast || last === undefined ? null : [last.route, last.key];
+  };
+}
