@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { namesOf as leadNamesOf } from '../leads/lead-names.ts';
 import { largestOf } from '../lib/lists.ts';
+import { fold } from '../lib/text.ts';
+import { createYielder } from '../lib/yielding.ts';
 import { DELIVERY_STATUSES } from '../model/delivery.ts';
 import { deliveryFilters } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
@@ -73,17 +75,23 @@ function addList(
     const { tenant } = memberOf(request);
     const query = queryOf(request);
     const { filters: asked, filterFaults } = filtersOf(deliveryFilters, query);
-    const endpointId = text(query, 'webhook_id') || null;
+    const wanted = text(query, 'webhook_id');
+    const [total, named] = await Promise.all([
+      deps.store.countEndpoints(tenant.id),
+      endpointsNamed(deps, tenant.id, wanted),
+    ]);
+    // If several have the name, or none, nothing is listed.
+    const endpointId = named.length === 1 ? (named[0]?.id ?? null) : wanted || null;
     const isDead = template === 'dead-letters';
     const filters = { ...asked, endpointId, ...(isDead && { status: 'dead' as const }) };
-    const [{ page, ...pages }, endpoints] = await Promise.all([
-      readScreenPage(deps, request, {
-        name: template,
-        filters,
-        read: (place) => deps.store.listDeliveries(tenant.id, { ...filters, ...place }),
-      }),
-      deps.store.listEndpoints(tenant.id),
-    ]);
+    const { page, ...pages } = await readScreenPage(deps, request, {
+      name: template,
+      filters,
+      read: (place) => deps.store.listDeliveries(tenant.id, { ...filters, ...place }),
+    });
+    const endpoints =
+      total > MOST_CHOICES ? null : (await deps.store.listEndpoints(tenant.id)).map(shownEndpoint);
+    const listed = page.rows.map((row) => row.endpointId);
     const subjects = await subjectsOf(deps.store, tenant.id, [
       ...page.rows.map(({ subjectId }) => subjectId),
       filters.subjectId ?? '',
@@ -98,8 +106,11 @@ function addList(
       subjects,
       here: placeOf(request),
       deliveries: page.rows.map(deliveryResource),
-      endpoints: endpoints.map(shownEndpoint),
-      nameOf: namesOf(endpoints.map(shownEndpoint)),
+      endpoints,
+      hasEndpoints: total > 0,
+      named: named.slice(0, MOST_NAMED).map((one) => ({ ...one, place: placeWith(request, one.id) })),
+      isNamedMore: named.length > MOST_NAMED,
+      nameOf: namesOf(endpoints ?? (await endpointsOf(deps, tenant.id, listed))),
       statuses: DELIVERY_STATUSES,
       events: EVENT_TYPES,
       errorWords: ERROR_WORDS,
@@ -223,10 +234,12 @@ function addReplays(app: FastifyInstance, deps: DashboardDeps, show: Show): void
     const { tenant } = memberOf(request);
     const form = formOf(request);
     const wanted = text(form, 'webhook_id');
-    const endpoints = (await deps.store.listEndpoints(tenant.id)).filter(
-      ({ id }) => wanted === '' || id === wanted,
-    );
+    const endpoints =
+      wanted === ''
+        ? await deps.store.listEndpoints(tenant.id)
+        : await endpointsNamed(deps, tenant.id, wanted);
     if (endpoints.length === 0 && wanted !== '') throw noEndpoint(wanted);
+    if (endpoints.length > 1 && wanted !== '') throw severalNamed(wanted);
     const status = oneOf(form, 'status', REPLAYABLE) ?? 'dead';
     const range = { status, from: momentOf(form, 'from'), to: null };
     let count = 0;
@@ -235,6 +248,58 @@ function addReplays(app: FastifyInstance, deps: DashboardDeps, show: Show): void
     }
     return reply.redirect(withDone(backOf(form), doneReplaying(count)), 303);
   });
+}
+
+/** With more webhooks, their field is a text field: a list of ten thousand took 2.8 MB, and 90 ms of the main thread. */
+const MOST_CHOICES = 100;
+/** The maximum number of webhooks to choose from if several have the same part of a name. */
+const MOST_NAMED = 10;
+
+type NamedEndpoint = Pick<ReturnType<typeof shownEndpoint>, 'id' | 'label' | 'url'>;
+
+/** The webhooks with this ID, or whose label or URL contains it; one more than are shown. */
+async function endpointsNamed(
+  deps: Pick<DashboardDeps, 'store' | 'clock'>,
+  tenantId: string,
+  wanted: string,
+): Promise<NamedEndpoint[]> {
+  if (wanted === '') return [];
+  const [exact] = await endpointsOf(deps, tenantId, [wanted]);
+  if (exact !== undefined) return [exact];
+  if (wanted.startsWith('whk_')) return []; // deleted, and its deliveries are still listed
+  const part = fold(wanted);
+  const nextTurn = createYielder(deps.clock);
+  const found: NamedEndpoint[] = [];
+  for (const endpoint of await deps.store.listEndpoints(tenantId)) {
+    await nextTurn();
+    const { label, url = '' } = endpoint.settings;
+    if (fold(`${label} ${url}`).includes(part)) found.push(shownEndpoint(endpoint));
+    if (found.length > MOST_NAMED) break;
+  }
+  return found;
+}
+
+function severalNamed(wanted: string): DomainError {
+  const detail = `Several webhooks have "${wanted}" in their label or URL. Enter a longer part, or the webhook's ID.`;
+  return new DomainError('INVALID_REQUEST', detail);
+}
+
+/** Those of these webhooks that exist. */
+async function endpointsOf(
+  { store }: Pick<DashboardDeps, 'store'>,
+  tenantId: string,
+  ids: readonly string[],
+) {
+  const found = await Promise.all([...new Set(ids)].map((id) => store.getEndpoint(tenantId, id)));
+  return found.flatMap((endpoint) => (endpoint === null ? [] : [shownEndpoint(endpoint)]));
+}
+
+/** The same list, of the deliveries to one webhook. */
+function placeWith(request: FastifyRequest, webhookId: string): string {
+  const url = new URL(placeOf(request), 'http://here');
+  url.searchParams.delete('cursor');
+  url.searchParams.set('webhook_id', webhookId);
+  return url.pathname + url.search;
 }
 
 /** The list that a form is part of, with its filters. */

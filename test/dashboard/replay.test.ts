@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { anEndpoint } from '../support/store.ts';
 import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
 import { signedIn, type TestBrowser } from './browser-session.ts';
 
@@ -35,6 +36,37 @@ test('one delivery, several, or all that ended since a given time are replayed, 
   );
   expect((await all({ ...since, webhook_id: 'whk_none' })).statusCode).toBe(404);
   expect(made.nudged.length).toBeGreaterThanOrEqual(4);
+});
+
+test('of more than a hundred webhooks, those of the logs are chosen by a part of their label or URL', async () => {
+  const [id = ''] = await made.addDeliveries(1);
+  await made.attempt(id, { status: 'dead', expiresAt: made.clock.now() + 1_000_000 });
+  expect((await browser.get(LOGS)).body).toContain(`<option value="${webhookId}">`);
+  const [first] = await made.store.listEndpoints(made.tenant.id);
+  if (first === undefined) throw new Error('no webhook');
+  for (let n = 0; n < 110; n++) {
+    const settings = { ...first.settings, label: `Zürich ${n}`, url: `https://receiver.example/${n}` };
+    await made.store.createEndpoint(anEndpoint(made.tenant.id, { settings }), null);
+  }
+  const { body } = await browser.get(LOGS);
+  expect(body).not.toContain('Zürich');
+  expect(body.match(/<input type="text" id="[\w-]+" name="webhook_id"/g)).toHaveLength(2);
+  expect(body).toContain(id);
+
+  const host = new URL(first.settings.url ?? '').host;
+  const one = (await browser.get(`${LOGS}?webhook_id=${host}`)).body;
+  expect(one).toContain('Showing deliveries to');
+  expect(one).toContain(id);
+  const several = (await browser.get(`${LOGS}?webhook_id=zurich&event=signal.detected`)).body;
+  const places = [...several.matchAll(/href="([^"]+)">Zürich \d+</g)].map((match) => match[1] ?? '');
+  expect(places).toHaveLength(10);
+  expect(places[0]).toMatch(/^\/dashboard\/webhook-logs\?webhook_id=whk_\w+&amp;event=signal\.detected$/);
+  expect(several).toContain('More than these match');
+  expect(several).not.toContain(id);
+  const all = (webhook_id: string) =>
+    browser.post(`${LOGS}/replay-all`, { status: 'dead', from: '2025-12-31T00:00', webhook_id }, LOGS);
+  expect((await all('Zürich')).body).toContain('Several webhooks');
+  expect((await all(host)).headers.location).toBe(`${LOGS}?done=replayed&count=1`);
 });
 
 test('a replay returns to the list it was started from, and asks before resending delivered ones', async () => {
