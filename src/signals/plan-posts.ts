@@ -78,7 +78,7 @@ export function storedIdOf({
 interface Tenancy {
   tenantId: string;
   matcher: TenantMatcher;
-  receivers: Receiver[];
+  receivers: readonly Receiver[];
   rule: MatchRule;
 }
 

@@ -32,8 +32,12 @@ export interface EndpointStore {
   listEndpoints(tenantId: string): Promise<ListedEndpoint[]>;
   /** Changes if one is created, deleted, or has another version. */
   endpointStamp(tenantId: string): Promise<string>;
-  /** All of them prepared for routing, in the order of their ids; cached between calls. */
-  listReceivers(tenantId: string): Promise<Receiver[]>;
+  /** All of them prepared for routing, in the order of their ids; cached until one changes, and not to be modified. */
+  listReceivers(tenantId: string): Promise<readonly Receiver[]>;
+  /** Changes with each change of the tenant's endpoints, and of some other resources. */
+  receiverStamp(tenantId: string): Promise<string>;
+  /** `limit` that were not cached at most; of cached ones, five times as many, because only their versions are read. */
+  pageReceivers(tenantId: string, page: PageRequest): Promise<Page<Receiver>>;
   /** Oldest first. */
   pageEndpoints(tenantId: string, page: PageRequest): Promise<Page<ListedEndpoint>>;
   getEndpoint(tenantId: string, id: string): Promise<Endpoint | null>;

@@ -12,6 +12,21 @@ export function pageOf<T, R = T>(
   return { rows: page.map(toRow), last: last === undefined ? null : position(last) };
 }
 
+/** The number of rows to look at for a page of `limit` that are not cached. */
+export const lookedAt = (limit: number): number => limit * 5;
+
+/** A page of these rows, which ends with the `limit`-th that is not cached. */
+export function pageOfUncached<T extends { id: string }>(
+  found: readonly T[],
+  limit: number,
+  isCached: (row: T) => boolean,
+): Page<T> {
+  let uncached = 0;
+  const last = found.findIndex((row) => !isCached(row) && ++uncached === limit);
+  const size = last === -1 ? lookedAt(limit) : last + 1;
+  return pageOf(found, size, { toRow: (row) => row, position: ({ id }) => [id] });
+}
+
 /** The position after which a page in creation order starts, and the number of rows to read. */
 export interface CreationPage {
   createdAt: number;

@@ -13,7 +13,7 @@ import {
   type SkipReason,
 } from '../model/event.ts';
 import type { McpEventArguments } from '../model/mcp.ts';
-import { isPresetShape } from '../model/payload-shape.ts';
+import { isPresetShape, shapeOf } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import type { AccountStore } from '../store/account-store.ts';
 import { bundlesOf, ENDPOINTS_OF_A_REMAINDER } from '../store/changes/event-bundles.ts';
@@ -340,9 +340,32 @@ export async function signalsOfLead(
 export async function listReceivers(
   deps: { store: ReceiverStore; clock: Clock },
   tenantId: string,
-): Promise<Receiver[]> {
-  const { store, clock } = deps;
-  const receivers = await withoutEnded(deps, tenantId, await store.listReceivers(tenantId));
+): Promise<readonly Receiver[]> {
+  return asIncluded(
+    deps,
+    tenantId,
+    await withoutEnded(deps, tenantId, await deps.store.listReceivers(tenantId)),
+  );
+}
+
+/** One of the tenant's own endpoints, as {@link listReceivers} has it. */
+export async function findReceiver(
+  deps: { store: ReceiverStore; clock: Clock },
+  tenantId: string,
+  id: string,
+): Promise<Receiver | undefined> {
+  const endpoint = await deps.store.getEndpoint(tenantId, id);
+  if (endpoint === null) return undefined;
+  const { mode, settings } = endpoint;
+  const shape = settings.payload_format === null ? null : shapeOf(settings.payload_format);
+  return (await asIncluded(deps, tenantId, [{ id, mode, settings, shape }]))[0];
+}
+
+async function asIncluded(
+  { store, clock }: { store: ReceiverStore; clock: Clock },
+  tenantId: string,
+  receivers: readonly Receiver[],
+): Promise<readonly Receiver[]> {
   if (receivers.every(({ shape }) => shape === null)) return receivers;
   const tenant = await store.getTenant(tenantId);
   const plan = tenant === null ? 'starter' : effectivePlan(tenant, clock.now());
@@ -357,8 +380,8 @@ export async function listReceivers(
 async function withoutEnded(
   { store, clock }: { store: ReceiverStore; clock: Clock },
   tenantId: string,
-  receivers: Receiver[],
-): Promise<Receiver[]> {
+  receivers: readonly Receiver[],
+): Promise<readonly Receiver[]> {
   if (receivers.every(({ mode }) => mode !== 'mcp')) return receivers;
   const ended = await store.listEndedSubscriptions(tenantId, clock.now());
   return ended.length === 0 ? receivers : receivers.filter(({ id }) => !ended.includes(id));

@@ -18,7 +18,7 @@ import type { Store } from '../store/store.ts';
 import { type DigestDeps, makeDigests, sendBatches } from './digests.ts';
 import {
   fanOut,
-  listReceivers,
+  findReceiver,
   MOST_DELIVERIES_A_COMMIT,
   type RouteDeps,
   routeChanges,
@@ -226,7 +226,7 @@ export async function backfillEndpoints(
 async function step(deps: BackfillDeps, { position, from, until, ...ids }: Backfill): Promise<boolean> {
   const { store, clock } = deps;
   const { tenantId, endpointId } = ids;
-  const receiver = (await listReceivers(deps, tenantId)).find(({ id }) => id === endpointId);
+  const receiver = await findReceiver(deps, tenantId, endpointId);
   if (receiver === undefined) return false;
   const page = await store.listStoredEvents(tenantId, {
     ...{ types: receiver.settings.event_types, from, to: until + 1, limit: STEP_EVENTS },

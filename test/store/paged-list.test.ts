@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
-import { createProfileList, pageProfilesInParts } from '../../src/store/paged-list.ts';
-import { pageByCreation } from '../../src/store/pages.ts';
-import { T0 } from '../support/store.ts';
+import type { Receiver } from '../../src/store/endpoint-store.ts';
+import { createProfileList, createReceiverList, pageProfilesInParts } from '../../src/store/paged-list.ts';
+import { pageByCreation, pageOf, pageOfUncached } from '../../src/store/pages.ts';
+import { anEndpoint, T0 } from '../support/store.ts';
 
 const PROFILES = Array.from({ length: 25 }, (_, n) => defaultProfile(`icp_${n}`, 'ten_a', T0 + n));
 
@@ -56,6 +57,38 @@ test('concurrent calls share a list, unless a profile changed in between', async
   expect(store.pages).toHaveLength(6);
 });
 
+test('receivers are listed by pages with turns between them, once until their stamp changes', async () => {
+  const all = Array.from({ length: 250 }, (_, n) => aReceiver(`whk_${String(n).padStart(3, '0')}`));
+  const turns: number[] = [];
+  let turn = 0;
+  const next = () => {
+    if (++turn < 50) setImmediate(next);
+  };
+  setImmediate(next);
+  let stamp = '1';
+  const listReceivers = createReceiverList({
+    receiverStamp: async () => stamp,
+    async pageReceivers(_tenantId, { limit, after }) {
+      turns.push(turn);
+      const rest = all.filter(({ id }) => id > String(after?.[0] ?? ''));
+      return pageOf(rest, limit, { toRow: (row) => row, position: ({ id }) => [id] });
+    },
+  });
+  const first = await listReceivers('ten_a');
+  expect(first).toEqual(all);
+  expect(turns).toHaveLength(3);
+  expect(turns[2]).toBeGreaterThan(turns[0] ?? expect.fail());
+  expect(await listReceivers('ten_a')).toBe(first);
+  stamp = '2';
+  expect(await listReceivers('ten_a')).toEqual(all);
+  expect(turns).toHaveLength(6);
+});
+
+function aReceiver(id: string): Receiver {
+  const { mode, settings } = anEndpoint('ten_a');
+  return { id, mode, settings, shape: null };
+}
+
 test('a large page is read in parts, with turns of the event loop between them', async () => {
   await afterTheOthers();
   const store = reads();
@@ -66,4 +99,16 @@ test('a large page is read in parts, with turns of the event loop between them',
   expect(store.pages[2]).toBeGreaterThan(store.pages[0] ?? expect.fail());
   const rest = await read('ten_a', { limit: 22, after: page.last });
   expect(rest).toEqual({ rows: PROFILES.slice(22), last: null });
+});
+
+test('a page ends with the last row that may be read, or when it has five times as many that are cached', () => {
+  const found = Array.from({ length: 31 }, (_, n) => ({ id: `whk_${String(n).padStart(2, '0')}` }));
+  const ids = (isCached: (row: { id: string }) => boolean) => {
+    const { rows, last } = pageOfUncached(found, 3, isCached);
+    return [rows.length, last];
+  };
+  expect(ids(() => false)).toEqual([3, ['whk_02']]);
+  expect(ids(() => true)).toEqual([15, ['whk_14']]);
+  expect(ids(({ id }) => id < 'whk_10')).toEqual([13, ['whk_12']]);
+  expect(pageOfUncached(found.slice(0, 3), 3, () => false).last).toBeNull();
 });

@@ -50,6 +50,14 @@ test('an endpoint gets the events of the days before its creation, in order, eac
   expect(await t.store.listBackfills(10)).toEqual([]);
 });
 
+test('a step reads its own endpoint, not all of the tenant', async () => {
+  await t.addDeliveries(2);
+  const id = await addReader({ backfill_days: 1 });
+  const listReceivers = () => Promise.reject(new Error('all endpoints were listed'));
+  await backfill({ ...t.store, listReceivers });
+  expect(await subjects(id)).toHaveLength(2);
+});
+
 test('its filters and format apply, and deliveries to a URL are due', async () => {
   await t.addDeliveries(2);
   const picky = await addReader({ backfill_days: 1, min_score: 100 });

@@ -5,7 +5,12 @@ import { createDueSources } from '../due-sources.ts';
 import { StoreOpenError } from '../errors.ts';
 import { createMethods } from '../methods.ts';
 import type { MigrationResult } from '../migrations.ts';
-import { createEndpointList, createProfileList, pageProfilesInParts } from '../paged-list.ts';
+import {
+  createEndpointList,
+  createProfileList,
+  createReceiverList,
+  pageProfilesInParts,
+} from '../paged-list.ts';
 import { createPresence } from '../presence.ts';
 import { createStorageWatch, refuseDamage, type StorageChange } from '../storage-watch.ts';
 import type { MadeDue, OpenedStore } from '../store.ts';
@@ -183,6 +188,7 @@ function createPostgresStore(
     listProfiles: createProfileList(reads),
     pageProfiles: pageProfilesInParts(reads.pageProfiles),
     listEndpoints: createEndpointList(reads),
+    listReceivers: createReceiverList(reads),
     dueSources: createDueSources(reads),
     ...methods,
     async pruneAttempts(before, limit) {

@@ -3,7 +3,12 @@ import type { Clock } from '../../lib/clock.ts';
 import { translateFault } from '../commit-batch.ts';
 import { createDueSources } from '../due-sources.ts';
 import { createMethods } from '../methods.ts';
-import { createEndpointList, createProfileList, pageProfilesInParts } from '../paged-list.ts';
+import {
+  createEndpointList,
+  createProfileList,
+  createReceiverList,
+  pageProfilesInParts,
+} from '../paged-list.ts';
 import { ALONE, createPresence } from '../presence.ts';
 import { refuseDamage, type StorageWatch } from '../storage-watch.ts';
 import type { OpenedStore } from '../store.ts';
@@ -94,6 +99,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     listProfiles: createProfileList(reads),
     pageProfiles: pageProfilesInParts(reads.pageProfiles),
     listEndpoints: createEndpointList(reads),
+    listReceivers: createReceiverList(reads),
     dueSources: createDueSources(reads),
     ...methods,
     async probe() {

@@ -11,7 +11,7 @@ import type {
   NoticeStore,
   RemainderStore,
 } from '../../event-store.ts';
-import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
+import { type CreationPage, creationPage, lookedAt, pageByCreation, pageOfUncached } from '../../pages.ts';
 import type { Connection } from '../connection.ts';
 import { rows, value, values } from '../sql/prepared.ts';
 import { ENDPOINTS, LISTED_ENDPOINTS, SUBSCRIPTIONS, Table } from '../tables.ts';
@@ -67,9 +67,10 @@ const MAX_KEPT_BYTES = 32 * 1024 * 1024;
  * other nodes apply at once. The least recently used ones are evicted.
  */
 export function receiverReads(db: Connection, kept = createReceiverCache()) {
-  const selectVersions = rows<[string], { id: string; version: number }>(
+  const selectRevision = value<[string], string>(db, 'SELECT revision::text FROM tenants WHERE id = ?');
+  const selectVersions = rows<[string, string, number], { id: string; version: number }>(
     db,
-    'SELECT id, version FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL ORDER BY id',
+    'SELECT id, version FROM webhook_endpoints WHERE tenant_id = ? AND id > ? AND deleted_at IS NULL ORDER BY id LIMIT ?',
   );
   const selectSome = rows<
     [string[]],
@@ -80,8 +81,12 @@ export function receiverReads(db: Connection, kept = createReceiverCache()) {
   );
 
   return {
-    async listReceivers(tenantId) {
-      const live = await selectVersions(tenantId);
+    receiverStamp: async (tenantId) => (await selectRevision(tenantId)) ?? '',
+    async pageReceivers(tenantId, { limit, after }) {
+      const versions = await selectVersions(tenantId, String(after?.[0] ?? ''), lookedAt(limit) + 1);
+      const isCached = ({ id, version }: { id: string; version: number }) =>
+        kept.get(id)?.version === version;
+      const { rows: live, last } = pageOfUncached(versions, limit, isCached);
       const found = new Map<string, Receiver>();
       const unknown: string[] = [];
       for (const { id, version } of live) {
@@ -97,7 +102,7 @@ export function receiverReads(db: Connection, kept = createReceiverCache()) {
         kept.set(id, { version, receiver, bytes });
         found.set(id, receiver);
       }
-      return live.flatMap(({ id }) => found.get(id) ?? []);
+      return { rows: live.flatMap(({ id }) => found.get(id) ?? []), last };
     },
   } satisfies Partial<EndpointStore>;
 }

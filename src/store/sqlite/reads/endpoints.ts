@@ -1,5 +1,4 @@
 import type { Database } from 'better-sqlite3';
-import { LRUCache } from 'lru-cache';
 import { MCP_EVENT_SCOPES } from '../../../model/constants.ts';
 import type { EndpointNotice } from '../../../model/event.ts';
 import type { McpSubscription } from '../../../model/mcp.ts';
@@ -13,7 +12,7 @@ import type {
   NoticeStore,
   RemainderStore,
 } from '../../event-store.ts';
-import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
+import { type CreationPage, creationPage, lookedAt, pageByCreation, pageOfUncached } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
 
 const LISTED = new Table<ListedEndpoint>('webhook_endpoints', {
@@ -90,21 +89,18 @@ interface CachedReceiver {
  * The least recently used ones are evicted.
  */
 export function receiverReads(db: Database) {
-  const selectVersions = db.prepare<[string], { id: string; version: number }>(
+  const selectVersions = db.prepare<[string, string, number], { id: string; version: number }>(
     `SELECT id, version FROM webhook_endpoints INDEXED BY webhook_endpoints_live
-     WHERE tenant_id = +? AND deleted_at IS NULL ORDER BY id`,
+     WHERE tenant_id = +? AND id > ? AND deleted_at IS NULL ORDER BY id LIMIT ?`,
   );
   const selectOne = db.prepare<[string], { mode: EndpointMode; settings: string }>(
     'SELECT mode, settings FROM webhook_endpoints WHERE id = ?',
   );
-  const selectRevision = db.prepare<[string], number>('SELECT revision FROM tenants WHERE id = ?').pluck();
+  const selectRevision = db
+    .prepare<[string], string>('SELECT CAST(revision AS TEXT) FROM tenants WHERE id = ?')
+    .pluck();
   /** By endpoint, least recently used first. */
   const cache = new Map<string, CachedReceiver>();
-  /** By tenant: looking at the version of each of two thousand endpoints takes 2 ms per event. */
-  const lists = new LRUCache<string, { revision: number; receivers: Receiver[]; bytes: number }>({
-    maxSize: MAX_CACHED_BYTES / 4,
-    sizeCalculation: ({ bytes }) => bytes + 1,
-  });
   let cachedBytes = 0;
 
   function forget(id: string): void {
@@ -119,28 +115,26 @@ export function receiverReads(db: Database) {
     return { version, bytes: text.length, receiver: { id, mode, settings, shape } };
   }
 
+  function current({ id, version }: { id: string; version: number }): Receiver {
+    const known = cache.get(id);
+    const cached = known?.version === version ? known : read(id, version);
+    forget(id);
+    cache.set(id, cached);
+    cachedBytes += cached.bytes;
+    return cached.receiver;
+  }
+
   return {
-    listReceivers(tenantId) {
-      // Before the endpoints: after a commit in between, they are newer than the number, never older.
-      const revision = selectRevision.get(tenantId) ?? -1;
-      const listed = lists.get(tenantId);
-      if (listed?.revision === revision) return listed.receivers;
-      let bytes = 0;
-      const receivers = selectVersions.all(tenantId).map(({ id, version }) => {
-        const known = cache.get(id);
-        const current = known?.version === version ? known : read(id, version);
-        forget(id);
-        cache.set(id, current);
-        cachedBytes += current.bytes;
-        bytes += current.bytes;
-        return current.receiver;
-      });
-      lists.set(tenantId, { revision, receivers, bytes });
+    receiverStamp: (tenantId) => selectRevision.get(tenantId) ?? '',
+    pageReceivers(tenantId, { limit, after }) {
+      const found = selectVersions.all(tenantId, String(after?.[0] ?? ''), lookedAt(limit) + 1);
+      const page = pageOfUncached(found, limit, ({ id, version }) => cache.get(id)?.version === version);
+      const rows = page.rows.map(current);
       for (const id of cache.keys()) {
         if (cachedBytes <= MAX_CACHED_BYTES) break;
         forget(id);
       }
-      return receivers;
+      return { ...page, rows };
     },
   } satisfies Part<EndpointStore>;
 }
