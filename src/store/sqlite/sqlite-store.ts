@@ -18,8 +18,8 @@ import { ownerOf } from '../weights.ts';
 import type { Writer } from '../writer.ts';
 import type { CountsThread } from './counts-thread.ts';
 import { createFileCheck, faultOfSqlite, fileSizes } from './database.ts';
-import { deliveryPageFace, eventPageFace, leadPageFace } from './face/pages.ts';
-import { companySignalFace, personSignalFace } from './face/scans.ts';
+import { companyPageFace, deliveryPageFace, eventPageFace, leadPageFace } from './face/pages.ts';
+import { boardFace, companySignalFace, personSignalFace } from './face/scans.ts';
 import { schemaVersion } from './migrate.ts';
 import { auditReads, keyReads, sessionReads, teamReads, tenantReads } from './reads/accounts.ts';
 import { campaignEventReads, campaignReads } from './reads/campaigns.ts';
@@ -37,7 +37,7 @@ import {
 import { erasureReads } from './reads/erasure.ts';
 import { batchReads, createNewestStored, eventReads, feedReads } from './reads/events.ts';
 import { leadSignalReads } from './reads/lead-signals.ts';
-import { boardReads, leadReads } from './reads/leads.ts';
+import { flowReads, leadReads } from './reads/leads.ts';
 import { digestReads, mailReads } from './reads/mail.ts';
 import { profileReads } from './reads/profiles.ts';
 import { cachedTenantReads, createReadCache } from './reads/read-cache.ts';
@@ -115,6 +115,8 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     ...deliveryPageFace(db, read),
     ...eventPageFace(db, clock, read),
     ...leadPageFace(db, clock, read),
+    ...companyPageFace(db, clock, read),
+    ...boardFace(db, clock, read),
     ...personSignalFace(db, clock, read),
     ...companySignalFace(db, clock, read),
     untilStored,
@@ -168,7 +170,7 @@ export function createReads(db: Database) {
     ...signalReads(db),
     ...leadReads(db),
     ...leadSignalReads(db),
-    ...boardReads(db),
+    ...flowReads(db),
     ...erasureReads(db),
     ...campaignReads(db),
     ...campaignEventReads(db),

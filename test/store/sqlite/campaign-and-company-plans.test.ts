@@ -4,7 +4,11 @@ import type { CompanyQuery } from '../../../src/model/company.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { buildCampaignListSql, WINDOW_SQL } from '../../../src/store/sqlite/reads/campaigns.ts';
-import { buildCompanyListSql, TOP_SIGNALS_SQL } from '../../../src/store/sqlite/reads/companies.ts';
+import {
+  buildCompanyWalkSql,
+  buildDomainsSql,
+  TOP_SIGNALS_SQL,
+} from '../../../src/store/sqlite/reads/companies.ts';
 
 /** SQLite's plan for a statement, as SQLite describes it. */
 function planOf({ sql, values }: { sql: string; values: readonly unknown[] }): string {
@@ -37,15 +41,18 @@ test.each<[string, Partial<CompanyQuery>, string]>([
 ])('a page of companies for %s is an index scan, never a sort', (_, query, index) => {
   const all = { domains: [], industries: [], search: null, sort: '-created_at', limit: 25 } as const;
   for (const after of [null, [1, 'cmp_1']]) {
-    const plan = planOf(buildCompanyListSql('ten_a', { ...all, ...query, after } as CompanyQuery));
-    expect(plan).toContain(`USING INDEX ${index}`);
-    expect(plan).not.toContain('TEMP B-TREE');
+    const { part, edge } = buildCompanyWalkSql('ten_a', { ...all, ...query, after } as CompanyQuery, 100);
+    // Which texts match, is decided by the index alone, unless that is the one of an industry.
+    const covering = index === 'companies_by_industry' ? '' : 'COVERING ';
+    expect(planOf(part)).toContain(`USING ${covering}INDEX ${index}`);
+    expect(planOf(edge)).toContain(`USING COVERING INDEX ${index}`);
+    expect(planOf(part) + planOf(edge)).not.toContain('TEMP B-TREE');
   }
 });
 
 test('looks up companies at given domains instead of scanning', () => {
   const query = { domains: ['a.com', 'b.com'], industries: [], search: null, limit: 25, after: null };
-  const plan = planOf(buildCompanyListSql('ten_a', { ...query, sort: '-created_at' }));
+  const plan = planOf(buildDomainsSql('ten_a', { ...query, sort: '-created_at' }));
   expect(plan).toContain('companies_by_domain (tenant_id=? AND domain=?)');
 });
 

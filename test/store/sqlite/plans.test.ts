@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createDeliveryPages } from '../../../src/store/sqlite/reads/deliveries.ts';
+import { createBoardScans } from '../../../src/store/sqlite/reads/leads.ts';
 import { createRunner, createStatements } from '../../../src/store/sqlite/runner.ts';
 import { createReads } from '../../../src/store/sqlite/sqlite-store.ts';
 import { createWriteAheadLog } from '../../../src/store/sqlite/transaction.ts';
@@ -18,7 +19,6 @@ const LARGE =
 const WALKS = [
   /WHERE (s\.)?tenant_id = \? ORDER BY (s\.)?seq DESC LIMIT/,
   /ORDER BY l\.rowid LIMIT/,
-  /FROM leads INDEXED BY leads_by_worth WHERE tenant_id = \? GROUP BY stage/,
   /FROM audit ORDER BY position LIMIT/,
   // After a clock change, all waiting deliveries are updated at once.
   /^UPDATE deliveries SET next_attempt_at/,
@@ -44,6 +44,7 @@ function allStatements(): string[] {
   createReads(listening);
   createRunner(listening, createStatements(listening, createWriteAheadLog(db)));
   createDeliveryPages(listening);
+  createBoardScans(listening);
   return [...texts].map((text) => text.replace(/\s+/g, ' ').trim());
 }
 

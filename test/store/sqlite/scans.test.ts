@@ -1,8 +1,11 @@
 import type { Database } from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
+import type { Company, CompanyQuery } from '../../../src/model/company.ts';
+import type { Page } from '../../../src/model/filters.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
-import { companySignalFace, personSignalFace } from '../../../src/store/sqlite/face/scans.ts';
+import { companyPageFace } from '../../../src/store/sqlite/face/pages.ts';
+import { boardFace, companySignalFace, personSignalFace } from '../../../src/store/sqlite/face/scans.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { aLead, aNewLead } from '../../support/leads.ts';
@@ -82,4 +85,92 @@ test('the signals of a company with thousands are counted and ranked in parts', 
   const steps = await face.countCompanySignals('ten_a', 'acme.com', { from: T0 + 1, stepMs: 10_000 });
   expect(steps).toEqual([10_000, 10_000, 5_000].map((count, step) => ({ step, count })));
   expect(parts.count).toBeGreaterThan(5);
+});
+
+test('the leads of a pipeline are counted and their deals summed in parts', async () => {
+  const { parts, clock, read } = inParts();
+  const db = openDatabase(':memory:');
+  onTestFinished(() => void db.close());
+  migrate(db);
+  createRunner(db).createTenant(aTenant('ten_a'));
+  // Many without a deal, many deals of one amount, and some of each other one.
+  const deal = 'CASE n % 4 WHEN 0 THEN NULL WHEN 1 THEN';
+  db.prepare(
+    `WITH RECURSIVE n AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM n WHERE n < :most)
+     INSERT INTO leads (id, tenant_id, stage, score, classification, company_domain, source, deal_currency, deal_amount, created_at, version, wire)
+     SELECT 'led_' || n, 'ten_a', iif(n % 100 = 0, 'won', 'new'), 0, '', '', '', ${deal} 'EUR' ELSE 'USD' END, ${deal} 7 ELSE n / 3 END, n, 1, '{}'
+     FROM n`,
+  ).run({ most: 180_000 });
+  const { readBoard, sumOpenDeals } = boardFace(db, clock, read);
+  const wanted = db
+    .prepare<[], { currency: string; amount_minor: number; deals: number }>(
+      `SELECT deal_currency AS currency, sum(deal_amount) AS amount_minor, count(*) AS deals FROM leads
+       WHERE stage = 'new' AND deal_currency IS NOT NULL GROUP BY 1 ORDER BY 1`,
+    )
+    .all();
+  expect(wanted.map(({ deals }) => deals)).toEqual([45_000, 90_000]);
+  const board = await readBoard('ten_a', 2);
+  expect(board.map(({ stage, count }) => [stage, count]).filter(([, count]) => count !== 0)).toEqual([
+    ['new', 178_200],
+    ['won', 1_800],
+  ]);
+  expect(board[0]).toMatchObject({ value: wanted, leads: ['{}', '{}'] });
+  expect(board.find(({ stage }) => stage === 'won')?.value).toEqual([]);
+  expect(parts.count).toBeGreaterThan(10 + 7);
+  parts.count = 0;
+  expect(await sumOpenDeals('ten_a')).toEqual(wanted);
+  expect(parts.count).toBeGreaterThan(6);
+  expect(await sumOpenDeals('ten_none')).toEqual([]);
+});
+
+test('few of many companies are found in parts', async () => {
+  const { parts, clock, read } = inParts();
+  const db = openDatabase(':memory:');
+  onTestFinished(() => void db.close());
+  migrate(db);
+  createRunner(db).createTenant(aTenant('ten_a'));
+  db.prepare(
+    `WITH RECURSIVE n AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM n WHERE n < :most)
+     INSERT INTO companies (id, tenant_id, domain, search, industry, facts, active_at, created_at, updated_at, version)
+     SELECT 'cmp_' || (100000 + n), 'ten_a', n || '.com', n || '.com' || iif(n % 5000 = 0, ' rare', ''),
+       CASE n % 10000 WHEN 0 THEN 'odd' WHEN 1 THEN 'strange' ELSE 'software' END, '{"manual":{},"observed":{}}', n / 7, n, 1, 1 FROM n`,
+  ).run({ most: 20_000 });
+  const { listCompanies } = companyPageFace(db, clock, read);
+  const all = {
+    domains: [],
+    industries: [],
+    search: null,
+    sort: '-created_at',
+    limit: 3,
+    after: null,
+  } as const;
+  const domains = async (query: Partial<CompanyQuery>) => {
+    parts.count = 0;
+    const found: string[] = [];
+    let after: CompanyQuery['after'] = null;
+    do {
+      const page: Page<Company> = await listCompanies('ten_a', {
+        ...all,
+        industries: [],
+        domains: [],
+        ...query,
+        after,
+      });
+      found.push(page.rows.map(({ domain }) => domain.slice(0, -4)).join(' '));
+      after = page.last;
+    } while (after !== null);
+    return found;
+  };
+  for (const sort of ['-created_at', '-last_signal_at'] as const) {
+    expect(await domains({ sort, search: 'rare' })).toEqual(['20000 15000 10000', '5000']);
+    expect(parts.count).toBeGreaterThan(5);
+    expect(await domains({ sort, industries: ['odd', 'strange'] })).toEqual(['20000 10001 10000', '1']);
+    expect(parts.count).toBeGreaterThan(5);
+    expect(await domains({ sort, industries: ['odd'], search: '10000' })).toEqual(['10000']);
+    expect(await domains({ sort, domains: ['5000.com', '7.com', 'none'] })).toEqual(['5000 7']);
+    expect(await domains({ sort, domains: ['5000.com', '7.com'], search: 'rare' })).toEqual(['5000']);
+  }
+  parts.count = 0;
+  expect((await listCompanies('ten_a', { ...all, domains: [], industries: [] })).rows).toHaveLength(3);
+  expect(parts.count).toBe(1);
 });

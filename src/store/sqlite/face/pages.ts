@@ -2,14 +2,17 @@ import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../lib/clock.ts';
 import { addAll } from '../../../lib/lists.ts';
 import { createYielder } from '../../../lib/yielding.ts';
+import type { Company, CompanyQuery } from '../../../model/company.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
 import type { Position } from '../../../model/filters.ts';
 import type { LeadQuery } from '../../../model/lead.ts';
 import type { DeliveryKey, WalkTerms } from '../../changes/deliveries.ts';
+import type { CompanyStore } from '../../company-store.ts';
 import type { DeliveryLogStore, DeliveryQuery } from '../../delivery-log-store.ts';
 import type { EventStore, RecordedEvent } from '../../event-store.ts';
 import type { LeadStore } from '../../lead-store.ts';
 import { pageOf } from '../../pages.ts';
+import { createCompanyPages, type ListedCompany, positionOfCompany } from '../reads/companies.ts';
 import { createDeliveryPages, createDeliveryWalk, isInRange, newestFirst } from '../reads/deliveries.ts';
 import { createEventPages } from '../reads/events.ts';
 import { createLeadPages, type LeadListRow, positionOfLead, soughtWords } from '../reads/leads.ts';
@@ -188,6 +191,47 @@ export function leadPageFace(
       return pageOf(rows, query.limit, {
         toRow: ({ wire }) => wire,
         position: (row) => positionOfLead(row, query),
+      });
+    },
+  };
+}
+
+/** Companies scanned at a time: at most about 5 ms. */
+const FIRST_COMPANIES = 500;
+const MOST_COMPANIES = 4_000;
+
+/** Pages of companies: those with given domains are read at once, others by a scan that yields between its parts. */
+export function companyPageFace(
+  db: Database,
+  clock: Clock,
+  read: <T>(query: () => T) => Promise<T>,
+): Pick<CompanyStore, 'listCompanies'> {
+  const pages = createCompanyPages(db);
+
+  async function walked(tenantId: string, query: CompanyQuery): Promise<ListedCompany[]> {
+    const nextTurn = createYielder(clock);
+    const companies: ListedCompany[] = [];
+    let after = query.after;
+    for (let scan = FIRST_COMPANIES; ; scan = Math.min(scan * 2, MOST_COMPANIES)) {
+      const rest = { ...query, after, limit: query.limit - companies.length };
+      const part = await read(() => pages.walk(tenantId, rest, scan));
+      addAll(companies, part.found);
+      if (part.next === null || companies.length === query.limit) return companies;
+      after = part.next;
+      await nextTurn();
+    }
+  }
+
+  return {
+    async listCompanies(tenantId, query) {
+      const withNext = { ...query, limit: query.limit + 1 };
+      const found =
+        query.domains.length > 0
+          ? await read(() => pages.ofDomains(tenantId, withNext))
+          : await walked(tenantId, withNext);
+      return pageOf(found, query.limit, {
+        toRow: ({ activeAt: _, ...company }): Company => company,
+        position: (company) => positionOfCompany(company, query),
       });
     },
   };

@@ -2,10 +2,12 @@ import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../lib/clock.ts';
 import { addAll } from '../../../lib/lists.ts';
 import { createYielder } from '../../../lib/yielding.ts';
+import { dealStatusIn, STAGES } from '../../../model/constants.ts';
 import type { CompanyStore } from '../../company-store.ts';
-import type { LeadStore } from '../../lead-store.ts';
+import type { BoardColumn, LeadStore } from '../../lead-store.ts';
 import { type CompanySpan, createCompanyScans } from '../reads/companies.ts';
 import { bestFirst, createPersonSignalScans, type RankedSignal } from '../reads/lead-signals.ts';
+import { createBoardScans, type DealSum, type WorthPlace } from '../reads/leads.ts';
 
 type Read = <T>(query: () => T) => Promise<T>;
 
@@ -111,6 +113,68 @@ export function companySignalFace(
         best = bestOf([...best, ...scans.top(part, limit)], limit);
       });
       return read(() => scans.wires(best.map(({ id }) => id)));
+    },
+  };
+}
+
+/** Leads summed at a time: about 3 ms. */
+const SUMMED = 20_000;
+
+/** The pipeline's board: its leads, of which there may be millions, are summed in parts, between which other requests run. */
+export function boardFace(
+  db: Database,
+  clock: Clock,
+  read: Read,
+): Pick<LeadStore, 'readBoard' | 'sumOpenDeals'> {
+  const scans = createBoardScans(db);
+
+  /** The sums of some positions and what follows them in their stages, by stage and currency. */
+  async function sumFrom(tenantId: string, places: readonly WorthPlace[]): Promise<DealSum[]> {
+    const nextTurn = createYielder(clock);
+    const all = new Map<string, DealSum>();
+    for (const first of places) {
+      for (let place: WorthPlace | null = first; place !== null; ) {
+        const from: WorthPlace = place;
+        const { sum, next } = await read(() => scans.next(tenantId, from, SUMMED));
+        const key = `${sum.stage} ${sum.currency}`;
+        const before = all.get(key) ?? { leads: 0, amount: 0 };
+        const [leads, amount] = [before.leads + sum.leads, before.amount + sum.amount];
+        all.set(key, { ...sum, leads, amount });
+        place = next;
+        await nextTurn();
+      }
+    }
+    return [...all.values()];
+  }
+
+  return {
+    async readBoard(tenantId, limit) {
+      const all = await sumFrom(tenantId, STAGES.map(scans.startOf));
+      const columns: BoardColumn[] = [];
+      for (const stage of STAGES) {
+        const own = all.filter((sum) => sum.stage === stage);
+        columns.push({
+          stage,
+          count: own.reduce((count, { leads }) => count + leads, 0),
+          value: own.flatMap(({ currency, amount, leads }) =>
+            currency === null ? [] : [{ currency, amount_minor: amount, deals: leads }],
+          ),
+          leads: limit === 0 ? [] : await read(() => scans.newestOf(tenantId, stage, limit)),
+        });
+      }
+      return columns;
+    },
+    async sumOpenDeals(tenantId) {
+      const open = STAGES.filter((stage) => dealStatusIn(stage) === 'open');
+      const places = await read(() => open.flatMap((stage) => scans.dealsOf(tenantId, stage) ?? []));
+      const byCurrency = Map.groupBy(await sumFrom(tenantId, places), ({ currency }) => currency ?? '');
+      return [...byCurrency]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([currency, own]) => ({
+          currency,
+          amount_minor: own.reduce((sum, { amount }) => sum + amount, 0),
+          deals: own.reduce((sum, { leads }) => sum + leads, 0),
+        }));
     },
   };
 }

@@ -36,3 +36,6 @@ CREATE TABLE erasures_by_row (
 INSERT INTO erasures_by_row (lead_id, tenant_id, texts, mentions) SELECT lead_id, tenant_id, texts, mentions FROM erasures;
 DROP TABLE erasures;
 ALTER TABLE erasures_by_row RENAME TO erasures;
+
+-- The value of open deals is read from leads_by_worth, without the leads that have no deal.
+DROP INDEX leads_with_deals;

@@ -1,11 +1,12 @@
 import type { Database } from 'better-sqlite3';
 import { addAll } from '../../../lib/lists.ts';
 import type { Company, CompanyQuery } from '../../../model/company.ts';
+import type { Position } from '../../../model/filters.ts';
 import type { Lead } from '../../../model/lead.ts';
 import type { Signal } from '../../../model/signal.ts';
 import { contactsOf } from '../../../rules/signals.ts';
 import type { CompanyStore } from '../../company-store.ts';
-import { pageOf } from '../../pages.ts';
+import type { SqlFragment, SqlValue, WhereClause } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
 import type { RankedSignal } from './lead-signals.ts';
 
@@ -29,42 +30,105 @@ export function companyReads(db: Database) {
   return {
     findCompany: (tenantId, key) =>
       'id' in key ? selectById.get(key.id, tenantId) : selectByDomain.get(key.domain, tenantId),
-    listCompanies(tenantId, query) {
-      const { sql, values, key } = buildCompanyListSql(tenantId, query);
-      return pageOf(ACTIVE_COMPANIES.rows(db, sql).all(...values), query.limit, {
-        toRow: ({ activeAt: _, ...company }): Company => company,
-        position: (row) => [row[key], row.id],
-      });
-    },
   } satisfies Part<CompanyStore>;
 }
 
-/** The statement of a page, with its values and its sort column. */
-export function buildCompanyListSql(tenantId: string, query: CompanyQuery) {
-  const [key, column] =
-    query.sort === '-created_at'
-      ? (['createdAt', 'created_at'] as const)
-      : (['activeAt', 'active_at'] as const);
-  const conditions = ['tenant_id = ?'];
-  const values: (string | number)[] = [tenantId];
-  const add = (condition: string, ...more: (string | number)[]) => {
-    conditions.push(condition);
-    addAll(values, more);
+/** A company in a list, with what lists are sorted by. */
+export type ListedCompany = Company & { activeAt: number };
+
+/** A part of a page: matches, and the position of the last company that was scanned; null: there are no others. */
+export interface CompanyPart {
+  found: ListedCompany[];
+  next: Position | null;
+}
+
+/** Pages of companies. A part is limited by the number of companies scanned, not found. */
+export function createCompanyPages(db: Database) {
+  // One transaction, so that both statements see the same companies.
+  const walk = db.transaction((tenantId: string, query: CompanyQuery, scan: number): CompanyPart => {
+    const { part, edge } = buildCompanyWalkSql(tenantId, query, scan);
+    const found = ACTIVE_COMPANIES.rows(db, part.sql).all(...part.values);
+    const last = found.length === query.limit ? found.at(-1) : undefined;
+    if (last !== undefined) return { found, next: positionOfCompany(last, query) };
+    const end = db
+      .prepare<SqlValue[], [number, string]>(edge.sql)
+      .raw()
+      .get(...edge.values);
+    return { found, next: end ?? null };
+  });
+
+  return {
+    /** Scans `scan` companies after a position, and returns up to `limit` matches. */
+    walk: (tenantId: string, query: CompanyQuery, scan: number): CompanyPart => walk(tenantId, query, scan),
+    /** Up to `limit` matches among those with the domains of the query, in order. */
+    ofDomains(tenantId: string, query: CompanyQuery): ListedCompany[] {
+      const { sql, values } = buildDomainsSql(tenantId, query);
+      return ACTIVE_COMPANIES.rows(db, sql).all(...values);
+    },
   };
-  if (query.domains.length > 0)
-    add(`domain IN (${query.domains.map(() => '?').join(', ')})`, ...query.domains);
-  if (query.industries.length > 0) {
-    // With one industry, the order by time is a scan of its own index; otherwise the industry is checked during the
-    // scan.
-    const own = query.industries.length === 1 && key === 'createdAt';
-    if (own) add("industry <> ''"); // the condition of the partial index
-    add(`${own ? '' : '+'}industry IN (${query.industries.map(() => '?').join(', ')})`, ...query.industries);
-  }
-  if (query.search !== null) add('instr(search, ?) > 0', query.search);
-  if (query.after !== null) add(`(${column}, id) < (?, ?)`, ...query.after);
-  const sql = `SELECT ${ACTIVE_COMPANIES.list} FROM companies WHERE ${conditions.join(' AND ')}
-    ORDER BY ${column} DESC, id DESC LIMIT ?`;
-  return { sql, values: [...values, query.limit + 1], key } as const;
+}
+
+const ORDERS = { '-created_at': 'created_at', '-last_signal_at': 'active_at' } as const;
+
+export function positionOfCompany(company: ListedCompany, { sort }: Pick<CompanyQuery, 'sort'>): Position {
+  return [sort === '-created_at' ? company.createdAt : company.activeAt, company.id];
+}
+
+/** The statement of the companies with some domains. */
+export function buildDomainsSql(tenantId: string, query: CompanyQuery): SqlFragment<SqlValue> {
+  const { domains, industries, search, sort, limit, after } = query;
+  const where: WhereClause<SqlValue> = { conditions: ['tenant_id = ?'], values: [tenantId] };
+  add(where, `domain IN (${marks(domains)})`, ...domains);
+  if (industries.length > 0) add(where, `+industry IN (${marks(industries)})`, ...industries);
+  if (search !== null) add(where, 'instr(search, ?) > 0', search);
+  if (after !== null) add(where, `(${ORDERS[sort]}, id) < (?, ?)`, ...after);
+  return {
+    sql: `SELECT ${ACTIVE_COMPANIES.list} FROM companies WHERE ${where.conditions.join(' AND ')}
+      ORDER BY ${ORDERS[sort]} DESC, id DESC LIMIT ?`,
+    values: [...where.values, limit],
+  };
+}
+
+/**
+ * The statements of a part of a page in order: its matches, and the position of the last company scanned. In the order of creation,
+ * one industry has an index of its own; otherwise, industries are checked during the scan. The texts that are searched are in the
+ * indexes. SQLite keeps the order of a subquery with a LIMIT.
+ */
+export function buildCompanyWalkSql(tenantId: string, query: CompanyQuery, scan: number) {
+  const { industries, search, sort, limit, after } = query;
+  const [industry] = industries;
+  const isOwn = industry !== undefined && industries.length === 1 && sort === '-created_at';
+  const index = isOwn
+    ? 'companies_by_industry'
+    : { '-created_at': 'companies_by_time', '-last_signal_at': 'companies_by_activity' }[sort];
+  const scope: WhereClause<SqlValue> = { conditions: ['tenant_id = ?'], values: [tenantId] };
+  if (isOwn) add(scope, "industry <> '' AND industry = ?", industry); // the condition of the partial index
+  if (after !== null) add(scope, `(${ORDERS[sort]}, id) < (?, ?)`, ...after);
+  const scanned = `FROM companies INDEXED BY ${index} WHERE ${scope.conditions.join(' AND ')}
+    ORDER BY ${ORDERS[sort]} DESC, id DESC`;
+  const matches: WhereClause<SqlValue> = { conditions: ['TRUE'], values: [] };
+  if (search !== null) add(matches, 'instr(sought, ?) > 0', search);
+  if (industries.length > 0 && !isOwn) add(matches, `industry IN (${marks(industries)})`, ...industries);
+  return {
+    part: {
+      sql: `SELECT ${ACTIVE_COMPANIES.list} FROM (SELECT rowid AS link, search AS sought ${scanned} LIMIT ?)
+        CROSS JOIN companies c ON c.rowid = link WHERE ${matches.conditions.join(' AND ')} LIMIT ?`,
+      values: [...scope.values, scan, ...matches.values, limit],
+    },
+    edge: {
+      sql: `SELECT ${ORDERS[sort]}, id ${scanned} LIMIT 1 OFFSET ?`,
+      values: [...scope.values, scan - 1],
+    },
+  };
+}
+
+function marks(values: readonly unknown[]): string {
+  return values.map(() => '?').join(', ');
+}
+
+function add(where: WhereClause<SqlValue>, condition: string, ...values: SqlValue[]): void {
+  where.conditions.push(condition);
+  addAll(where.values, values);
 }
 
 /** The newest signals of a company that are read for contacts; each has to be parsed. */

@@ -5,7 +5,7 @@ import { STAGES } from '../../../model/constants.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { Position } from '../../../model/filters.ts';
 import type { Lead, LeadQuery } from '../../../model/lead.ts';
-import type { BoardStage, Stage } from '../../../model/pipeline.ts';
+import type { Stage } from '../../../model/pipeline.ts';
 import { wordsOf } from '../../../rules/words.ts';
 import type { NamedPerson } from '../../campaign-store.ts';
 import type { LeadStore, StageMoveRow } from '../../lead-store.ts';
@@ -322,34 +322,51 @@ function add(where: WhereClause<SqlValue>, condition: string, ...values: SqlValu
   addAll(where.values, values);
 }
 
-interface SumRow {
-  stage: string;
+/** Leads of a stage whose deals have the same currency; null: none. */
+export interface DealSum {
+  stage: Stage;
   currency: string | null;
   leads: number;
   amount: number;
 }
 
-const NEWEST_SQL = `WITH newest AS (
-  SELECT id FROM leads INDEXED BY leads_by_time WHERE tenant_id = :tenantId AND created_at >= :since
-  ORDER BY created_at DESC, id DESC LIMIT :leads)`;
+/** A position in the index `leads_by_worth`: after the lead `row` among those of the same amount. */
+export interface WorthPlace {
+  stage: Stage;
+  currency: string | null;
+  amount: number | null;
+  row: number;
+}
 
-const OPEN_STAGES = STAGES.filter((stage) => stage !== 'won' && stage !== 'lost')
-  .map((stage) => `'${stage}'`)
-  .join(', ');
+const OF_CURRENCY = `FROM leads INDEXED BY leads_by_worth
+  WHERE tenant_id = :tenantId AND stage = :stage AND deal_currency IS :currency`;
+const OF_AMOUNT = `${OF_CURRENCY} AND deal_amount IS :amount AND rowid > :row`;
 
-/** A lead that was lost immediately had been new before. */
-const FURTHEST_SQL = `${NEWEST_SQL}, reached AS (
-  SELECT n.id, max(CASE m.current ${STAGES.map((stage, i) => `WHEN '${stage}' THEN ${stage === 'lost' ? 0 : i}`).join(' ')} END) AS place
-  FROM newest n JOIN stage_moves m ON m.lead_id = n.id GROUP BY n.id)
-SELECT place, count(*) AS leads FROM reached GROUP BY place`;
-
-/** The pipeline's board, counted and summed from the index `leads_by_worth` alone. */
-export function boardReads(db: Database) {
+/** The pipeline's board: its sums are read from the index `leads_by_worth` alone, in parts of a bounded number of leads. */
+export function createBoardScans(db: Database) {
+  // Leads of the same amount, such as those without a deal, are in the order of their rows.
+  const selectRow = db
+    .prepare<Record<string, unknown>[], number>(
+      `SELECT rowid ${OF_AMOUNT} ORDER BY rowid LIMIT 1 OFFSET :scan`,
+    )
+    .pluck();
+  const countRows = db.prepare<Record<string, unknown>[], number>(`SELECT count(*) ${OF_AMOUNT}`).pluck();
+  const selectAmount = db
+    .prepare<Record<string, unknown>[], number>(
+      `SELECT deal_amount ${OF_CURRENCY} AND deal_amount > ifnull(:amount, -1) ORDER BY deal_amount LIMIT 1 OFFSET :scan`,
+    )
+    .pluck();
   // total(), not sum(): large amounts would overflow an integer, and a double represents everything that JSON can.
-  const selectSums = db.prepare<[string], SumRow>(
-    `SELECT stage, deal_currency AS currency, count(*) AS leads, total(deal_amount) AS amount
-     FROM leads INDEXED BY leads_by_worth WHERE tenant_id = ? GROUP BY stage, deal_currency ORDER BY stage, deal_currency`,
+  const selectSum = db.prepare<Record<string, unknown>[], { leads: number; amount: number }>(
+    `SELECT count(*) AS leads, total(deal_amount) AS amount ${OF_CURRENCY} AND deal_amount > ifnull(:amount, -1) AND deal_amount < :end`,
   );
+  const selectCurrency = db
+    .prepare<[string, string, string], string>(
+      `SELECT deal_currency FROM leads INDEXED BY leads_by_worth
+       WHERE tenant_id = ? AND stage = ? AND deal_currency > ? ORDER BY deal_currency LIMIT 1`,
+    )
+    .pluck();
+
   const selectNewest = db
     .prepare<[string, string, number], string>(
       `SELECT wire FROM leads INDEXED BY leads_by_stage WHERE tenant_id = ? AND stage = ?
@@ -357,13 +374,59 @@ export function boardReads(db: Database) {
     )
     .pluck();
 
+  /** The next leads after a position, at most twice `scan`; `end`: where they end, null: with their currency. */
+  function sumSome(tenantId: string, place: WorthPlace, scan: number) {
+    const { currency, amount } = place;
+    const of = { tenantId, ...place, scan: scan - 1 };
+    const row = selectRow.get(of);
+    if (row !== undefined) return { leads: scan, amount: scan * (amount ?? 0), end: { ...place, row } };
+    const leads = countRows.get(of) ?? 0;
+    if (currency === null) return { leads, amount: 0, end: null };
+    const next = selectAmount.get(of);
+    const more = selectSum.get({ ...of, end: next ?? Number.POSITIVE_INFINITY });
+    return {
+      leads: leads + (more?.leads ?? 0),
+      amount: leads * (amount ?? 0) + (more?.amount ?? 0),
+      end: next === undefined ? null : { ...place, amount: next, row: -1 },
+    };
+  }
+
+  function nextCurrency(tenantId: string, { stage, currency }: WorthPlace): WorthPlace | null {
+    const next = selectCurrency.get(tenantId, stage, currency ?? '');
+    return next === undefined ? null : { stage, currency: next, amount: null, row: -1 };
+  }
+
+  return {
+    /** The first position of a stage, before leads without a deal. */
+    startOf: (stage: Stage): WorthPlace => ({ stage, currency: null, amount: null, row: -1 }),
+    newestOf: (tenantId: string, stage: Stage, limit: number): string[] =>
+      selectNewest.all(tenantId, stage, limit),
+    /** The sum of the next leads after a position, at most twice `scan`, and the next position; null: there is none in this stage. */
+    next(tenantId: string, place: WorthPlace, scan: number): { sum: DealSum; next: WorthPlace | null } {
+      const { leads, amount, end } = sumSome(tenantId, place, scan);
+      const { stage, currency } = place;
+      return { sum: { stage, currency, leads, amount }, next: end ?? nextCurrency(tenantId, place) };
+    },
+    /** The first position of a stage's leads with a deal; null if it has none. */
+    dealsOf: (tenantId: string, stage: Stage): WorthPlace | null =>
+      nextCurrency(tenantId, { stage, currency: null, amount: null, row: -1 }),
+  };
+}
+
+const NEWEST_SQL = `WITH newest AS (
+  SELECT id FROM leads INDEXED BY leads_by_time WHERE tenant_id = :tenantId AND created_at >= :since
+  ORDER BY created_at DESC, id DESC LIMIT :leads)`;
+
+/** A lead that was lost immediately had been new before. */
+const FURTHEST_SQL = `${NEWEST_SQL}, reached AS (
+  SELECT n.id, max(CASE m.current ${STAGES.map((stage, i) => `WHEN '${stage}' THEN ${stage === 'lost' ? 0 : i}`).join(' ')} END) AS place
+  FROM newest n JOIN stage_moves m ON m.lead_id = n.id GROUP BY n.id)
+SELECT place, count(*) AS leads FROM reached GROUP BY place`;
+
+/** How leads move through the pipeline. */
+export function flowReads(db: Database) {
   const selectFurthest = db.prepare<Record<string, unknown>[], { place: number; leads: number }>(
     FURTHEST_SQL,
-  );
-  const selectOpenDeals = db.prepare<[string], BoardStage['value'][number]>(
-    `SELECT deal_currency AS currency, total(deal_amount) AS amount_minor, count(*) AS deals
-     FROM leads INDEXED BY leads_with_deals
-     WHERE tenant_id = ? AND stage IN (${OPEN_STAGES}) AND deal_currency IS NOT NULL GROUP BY deal_currency ORDER BY 1`,
   );
   const countNewest = db
     .prepare<Record<string, unknown>[], number>(`${NEWEST_SQL} SELECT count(*) FROM newest`)
@@ -374,7 +437,6 @@ export function boardReads(db: Database) {
   );
 
   return {
-    sumOpenDeals: (tenantId) => selectOpenDeals.all(tenantId),
     countLeads: (tenantId, { since, most }) => countNewest.get({ tenantId, since, leads: most }) ?? 0,
     readStageFlow(tenantId, { since, leads }) {
       const wanted = { tenantId, since, leads };
@@ -384,20 +446,6 @@ export function boardReads(db: Database) {
         furthest: Object.fromEntries(furthest.map((row) => [STAGES[row.place], row.leads])),
         stayed: Object.fromEntries(selectStayed.all(wanted).map(({ stage, ms }) => [stage, ms])),
       };
-    },
-    readBoard(tenantId, limit) {
-      const sums = selectSums.all(tenantId);
-      return STAGES.map((stage) => {
-        const own = sums.filter((row) => row.stage === stage);
-        return {
-          stage,
-          count: own.reduce((count, row) => count + row.leads, 0),
-          value: own.flatMap(({ currency, amount, leads }) =>
-            currency === null ? [] : [{ currency, amount_minor: amount, deals: leads }],
-          ),
-          leads: limit === 0 ? [] : selectNewest.all(tenantId, stage, limit),
-        };
-      });
     },
   } satisfies Part<LeadStore>;
 }
