@@ -88,6 +88,18 @@ test.each<[string, string, object]>([
   expect(read(text)).toEqual([expect.objectContaining(item)]);
 });
 
+test.each([
+  '"constructor":"Acme"',
+  '"constructor":null',
+  '"c\\u006fnstructor":{}',
+  '"__proto__":{"constructor":1}',
+])('reads items of a JSON feed with a member %s', (member) => {
+  const items = [`{"id":"1",${member},"content_text":"one"}`, '{"id":"2","content_text":"two"}'];
+  const version = '"version":"https://jsonfeed.org/version/1.1","title":"t"';
+  expect(read(`{${version},"items":[${items}]}`).map(({ body }) => body)).toEqual(['one', 'two']);
+  expect(read(`{${version},${member},"items":[${items}]}`).map(({ body }) => body)).toEqual(['one', 'two']);
+});
+
 test('skips an item without title and text', () => {
   expect(
     read('<rss version="2.0"><channel><title>t</title><item><guid>1</guid></item></channel></rss>'),

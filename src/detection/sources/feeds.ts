@@ -138,15 +138,30 @@ function parse(text: string): { items: RawItem[]; base: string | undefined } {
 const OPTIONS = { maxItems: MOST_ITEMS };
 
 function parsed(given: string) {
-  const crowd = /^\s*\{/.test(given) ? crowdOf(given) : null;
+  const isJson = /^\s*\{/.test(given);
+  const crowd = isJson ? crowdOf(given) : null;
   if (crowd !== null) throw new SourceFault('invalid_feed', `The feed ${crowd}.`);
-  const text = shortPersons(given);
+  const text = shortPersons(isJson ? withoutClasses(given) : given);
   try {
     return parseFeed(text, OPTIONS);
   } catch (error) {
     const inner = wrappedFeed(text);
     if (inner !== null) return parseInner(inner);
     throw invalid(text, error);
+  }
+}
+
+/** Any spelling of the names, whose letters may be escaped. */
+const MAY_NAME_CLASSES = /constructor|__proto__|\\u00/;
+
+/** Removes members named `constructor` and `__proto__`: the parser omits objects with the former, without an error. */
+function withoutClasses(text: string): string {
+  if (!MAY_NAME_CLASSES.test(text)) return text;
+  const isClass = (name: string) => name === 'constructor' || name === '__proto__';
+  try {
+    return JSON.stringify(JSON.parse(text, (name, value) => (isClass(name) ? undefined : value)));
+  } catch {
+    return text; // not JSON: the parser says so
   }
 }
 
