@@ -1,7 +1,15 @@
 import type { Source, SourcePosition } from '../model/source.ts';
 import type { ClaimedSource } from '../store/source-store.ts';
 import type { Reading } from './reader.ts';
-import { contentOfMark, isEdited, itemMark, keyOfMark, type SourceItem, textOfMark } from './source-item.ts';
+import {
+  contentOfMark,
+  isEdited,
+  itemMark,
+  keyOfMark,
+  linkOfMark,
+  type SourceItem,
+  textOfMark,
+} from './source-item.ts';
 
 /** Minimum number of items to remember; otherwise twice the number that the source shows. */
 const MIN_SEEN = 500;
@@ -48,16 +56,16 @@ export function marksOf({ source, position }: ClaimedSource): Map<string, string
 export function unseen(
   items: readonly MarkedItem[],
   marks: ReadonlyMap<string, string>,
-  kind: Source['kind'],
+  { kind, lastSuccessAt }: Pick<Source, 'kind' | 'lastSuccessAt'>,
 ): MarkedItem[] {
   const met = new Set<string>();
-  const isRenamed = kind === 'rss' ? createRenamedTest(items, marks) : () => false;
+  const isRenamed = kind === 'rss' ? createRenamedTest(items, marks, lastSuccessAt ?? 0) : () => false;
   return items.filter(({ item, mark }) => {
     const key = keyOfMark(mark);
     if (met.has(key)) return false;
     met.add(key);
     const known = marks.get(key);
-    if (known === undefined) return !isRenamed(mark);
+    if (known === undefined) return !isRenamed({ item, mark });
     return item.department === undefined && isEdited(mark, known);
   });
 }
@@ -69,21 +77,39 @@ export function areAllNew(items: readonly MarkedItem[], marks: ReadonlyMap<strin
 
 /**
  * Creates a test for remembered items with new IDs, which some feeds generate for each response. An item with the text and
- * the URL of one that is no longer shown is the same; its text is enough if no ID is known, and the texts of at least half of
- * the items are.
+ * the URL of one that is no longer shown is the same. If no ID is known, one of them is enough, provided that at least half of the
+ * items have it in common with one: the text, or else the URL, because some texts contain the time or a number of views. A URL
+ * identifies no item if it is the only one, if several have it, or if the item is younger than the last reading, such as the newest comment on an article.
  */
 function createRenamedTest(
   items: readonly MarkedItem[],
   marks: ReadonlyMap<string, string>,
-): (mark: string) => boolean {
+  readAt: number,
+): (shown: MarkedItem) => boolean {
   const shown = new Set(items.map(({ mark }) => keyOfMark(mark)));
   const gone = [...marks.values()].filter((mark) => textOfMark(mark) !== '' && !shown.has(keyOfMark(mark)));
-  const texts = new Set(gone.map(textOfMark));
-  const hasText = (mark: string) => texts.has(textOfMark(mark));
-  const recognized = items.filter(({ mark }) => hasText(mark)).length;
-  if (areAllNew(items, marks) && 2 * recognized >= Math.min(items.length, gone.length)) return hasText;
+  if (areAllNew(items, marks)) {
+    const least = Math.min(items.length, gone.length) / 2;
+    const texts = new Set(gone.map(textOfMark));
+    const hasText = ({ mark }: MarkedItem) => texts.has(textOfMark(mark));
+    if (items.filter(hasText).length >= least) return hasText;
+    const links = new Set(gone.map(linkOfMark));
+    const shared = sharedLinks(items);
+    const hasLink = ({ item: { url, postedAt }, mark }: MarkedItem) =>
+      url !== '' &&
+      !shared.has(url) &&
+      (postedAt === null || postedAt <= readAt) &&
+      links.has(linkOfMark(mark));
+    if (items.filter(hasLink).length >= Math.max(least, 2)) return hasLink;
+  }
   const contents = new Set(gone.map(contentOfMark));
-  return (mark) => contents.has(contentOfMark(mark));
+  return ({ mark }) => contents.has(contentOfMark(mark));
+}
+
+/** The URLs that several of these items have. */
+function sharedLinks(items: readonly MarkedItem[]): ReadonlySet<string> {
+  const met = new Set<string>();
+  return new Set(items.flatMap(({ item: { url } }) => (met.has(url) ? [url] : met.add(url) && [])));
 }
 
 /** The first, and thus most recent, mark of each item. */

@@ -166,7 +166,7 @@ async function read(
     const marks = marksOf(claimed);
     const nextTurn = createYielder(clock);
     const shown = await markItems(reading.items, nextTurn);
-    const fresh = unseen(shown, marks, claimed.source.kind).filter(
+    const fresh = unseen(shown, marks, claimed.source).filter(
       ({ item: { postedAt } }) => postedAt === null || postedAt >= oldest,
     );
     const taken = fresh.slice(0, MAX_ITEMS);

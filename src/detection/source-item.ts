@@ -62,6 +62,11 @@ export function textOfMark(mark: string): string {
   return mark.slice(KEY_CHARS, KEY_CHARS + TEXT_CHARS);
 }
 
+/** The digest of the URL in a mark; empty if it has none. */
+export function linkOfMark(mark: string): string {
+  return mark.slice(KEY_CHARS + TEXT_CHARS);
+}
+
 /** The digests of the text and the URL in a mark. */
 export function contentOfMark(mark: string): string {
   return mark.slice(KEY_CHARS);

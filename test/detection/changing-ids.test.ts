@@ -13,7 +13,8 @@ const itemOf = (id: string, text: string, url: string): SourceItem => ({
 async function newAfter(before: SourceItem[], shown: SourceItem[], kind: SourceKind = 'rss') {
   const nextTurn = async () => {};
   const marks = new Map((await markItems(before, nextTurn)).map(({ mark }) => [keyOfMark(mark), mark]));
-  return unseen(await markItems(shown, nextTurn), marks, kind).map(({ item }) => item.body);
+  const source = { kind, lastSuccessAt: READ_AT };
+  return unseen(await markItems(shown, nextTurn), marks, source).map(({ item }) => item.body);
 }
 
 test('items whose IDs change with each reading create each signal once', async () => {
@@ -72,11 +73,41 @@ test('a long feed whose IDs and texts change is not read sooner than asked', asy
   expect((await h.source(id)).nextPollAt).toBe(h.clock.now() + 900_000);
 });
 
+test('a feed whose IDs and texts change creates each signal once', async () => {
+  const h = await createHarness();
+  let reading = 0;
+  let items = ['CRM', 'van'];
+  h.pages['/feed'] = (response, request, socket) => {
+    reading++;
+    const xml = items.map(
+      (name) =>
+        `<item><guid isPermaLink="false">${name}-${reading}</guid><link>https://blog.example.com/${name.replace(' ', '-')}</link>` +
+        `<title>A new ${name}</title><description>${wanting(name)} Read ${reading} times.</description></item>`,
+    );
+    const feed = `<rss version="2.0"><channel><title>t</title>${xml.join('')}</channel></rss>`;
+    status(200, {}, feed)(response, request, socket);
+  };
+  const id = await h.add();
+  await h.poller.start();
+  await h.ended(1);
+  for (let i = 0; i < 3; i++) await h.pass(900_000);
+  items = ['help desk', ...items];
+  for (let i = 0; i < 3; i++) await h.pass(900_000);
+  expect(await h.source(id)).toMatchObject({ signalsMade: 3, itemsSeen: 3 });
+});
+
+const READ_AT = Date.UTC(2026, 0, 1);
 const A = itemOf('1', 'A', 'https://a.example.com/1');
 const B = itemOf('2', 'B', 'https://a.example.com/2');
 const OTHERS = [itemOf('3', 'X', 'https://a.example.com/3'), itemOf('4', 'Y', 'https://a.example.com/4')];
 
-test.each<[string, SourceItem[], string[], SourceKind?]>([
+const SAME_URL = ['S', 'T'].map((text, n) => itemOf(`${n + 5}`, text, 'https://a.example.com/'));
+
+/** As a feed shows them that generates IDs and texts for each response. */
+const changed = (items: SourceItem[], overrides: Partial<SourceItem> = {}) =>
+  items.map((item) => ({ ...item, id: `${item.id}+`, body: `${item.body}.`, ...overrides }));
+
+test.each<[string, SourceItem[], string[], SourceKind?, SourceItem[]?]>([
   ['one of several IDs changes', [B, { ...A, id: '9' }], []],
   ['the IDs and URLs of all items change', [{ ...A, id: '8', url: 'u' }, { ...B, id: '9', url: 'v' }], []], // biome-ignore format: one line
   ['a text is repeated at another URL', [B, { ...A, id: '9', url: 'u' }], ['A']],
@@ -84,6 +115,23 @@ test.each<[string, SourceItem[], string[], SourceKind?]>([
   ['one of several new items repeats a text', [itemOf('7', 'C', ''), itemOf('8', 'D', ''), itemOf('9', 'E', ''), { ...A, id: '6', url: 'u' }], ['C', 'D', 'E', 'A']], // biome-ignore format: one line
   ['the text at a URL is another', [{ ...A, id: '9', body: 'C' }], ['C']],
   ['the service has lasting IDs', [{ ...A, id: '9' }], ['A'], 'mastodon'],
-])('if %s, only new items are new', async (_, shown, expected, kind) => {
-  expect(await newAfter([A, B, ...OTHERS], shown, kind)).toEqual(expected);
+  ['the IDs and texts of all items change', changed([A, B, ...OTHERS]), []],
+  [
+    'the IDs, texts and URLs of all items change',
+    changed([
+      { ...A, url: 'u' },
+      { ...B, url: 'v' },
+    ]),
+    ['A.', 'B.'],
+  ],
+  [
+    'most items are others at other URLs',
+    changed([{ ...A, url: 'u' }, { ...B, url: 'v' }, ...OTHERS].slice(0, 3)),
+    ['A.', 'B.', 'X.'],
+  ],
+  ['items with one URL change', changed(SAME_URL), ['S.', 'T.'], 'rss', SAME_URL],
+  ['items with the same URLs are younger', changed([A, B], { postedAt: READ_AT + 1 }), ['A.', 'B.']],
+  ['items with the same URLs are older', changed([A, B], { postedAt: READ_AT - 1 }), []],
+])('if %s, only new items are new', async (_, shown, expected, kind, before = [A, B, ...OTHERS]) => {
+  expect(await newAfter(before, shown, kind)).toEqual(expected);
 });

@@ -67,7 +67,9 @@ test('an item is unseen if it is new or edited, and only once', async () => {
     [keyOfMark(one), one],
     [keyOfMark(two), `${keyOfMark(two)}another.`],
   ]);
-  expect(unseen(marked, marks, 'rss').map(({ item: { id, body } }) => [id, body])).toEqual([
+  expect(
+    unseen(marked, marks, { kind: 'rss', lastSuccessAt: null }).map(({ item: { id, body } }) => [id, body]),
+  ).toEqual([
     ['2', 'a'],
     ['3', 'a'],
   ]);
