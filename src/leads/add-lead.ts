@@ -1,6 +1,6 @@
 import { requireRoom } from '../accounts/plans.ts';
 import { createYielder } from '../lib/yielding.ts';
-import { DomainError } from '../model/errors.ts';
+import { DomainError, limitBatchTime } from '../model/errors.ts';
 import type { Lead, LeadInput } from '../model/lead.ts';
 import { attachSignals } from '../model/lead-score.ts';
 import { personKeys } from '../model/person-keys.ts';
@@ -233,6 +233,7 @@ const OWN_FAULTS: readonly string[] = ['INVALID_REQUEST', 'CONFLICT', 'PLAN_REQU
  * Runs {@link addLead} for each input, with its own dependencies; an error of an input is its result. Each starts when the
  * previous one is waiting for the store, so that they share commits (100 leads on a busy machine: 0.1 s; one after the other:
  * 0.9 s). If two inputs are about one person, the first creates the lead, as expected of a batch.
+ * @throws DomainError `UNAVAILABLE` if the batch takes too long; what the store already has, it still stores
  */
 export async function addLeads(
   partsOf: (item: string) => LeadDeps,
@@ -245,6 +246,7 @@ export async function addLeads(
   const nextTurn = createYielder(clock);
   // Shared by all, because a hundred leads of one person wait for each other.
   const until = clock.monotonic() + PATIENCE_MS;
+  const checkTime = limitBatchTime(clock);
   for (const [index, input] of inputs.entries()) {
     const keys = keysOf(input);
     const before = keys.flatMap((key) => lastOf.get(key) ?? []);
@@ -258,8 +260,14 @@ export async function addLeads(
     // Read and scored one after the other: all of them in one turn would delay other requests.
     await Promise.race([handedOver.promise, result]).catch(() => {}); // reported below, with the others
     await nextTurn();
+    checkTime();
   }
-  return Promise.all(results);
+  const added: (AddedLead | DomainError)[] = [];
+  for (const result of results) {
+    added.push(await result);
+    if (added.length < results.length) checkTime();
+  }
+  return added;
 }
 
 async function addOne(

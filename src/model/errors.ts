@@ -92,7 +92,7 @@ export function limitBatchTime(clock: Pick<Clock, 'monotonic'>): () => void {
     if (clock.monotonic() < until) return;
     throw new DomainError(
       'UNAVAILABLE',
-      'Only part of the batch was stored within 90 s: send it again to continue. Items that are already stored count as duplicates.',
+      'Only part of the batch was stored within 90 s: send it again to continue. Items that are already stored are not stored twice.',
       { retryAfterSeconds: 1 },
     );
   };

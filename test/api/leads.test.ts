@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { leadDetailSchema } from '../../src/model/lead.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 
@@ -352,6 +352,43 @@ test('a batch has 1 to 100 people', async () => {
   expect((await post({ leads: [] }, '/v1/leads/batch')).statusCode).toBe(400);
   expect((await post({ leads: full.slice(1) }, '/v1/leads/batch')).json().data.created).toBe(100);
 });
+
+test.each([{}, { 'idempotency-key': 'k' }])(
+  'a batch that takes too long ends with an error, and continues when it is sent again (%j)',
+  async (headers) => {
+    const slow = await buildTestApp({ env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' } });
+    onTestFinished(() => slow.app.close());
+    const webhook = { url: 'http://127.0.0.1:9/hook', event_types: ['lead.created'] };
+    await slow.app.inject({ method: 'POST', url: '/v1/webhooks', headers: slow.auth, payload: webhook });
+    let commitMs = 0;
+    slow.store.onCommitted(() => slow.clock.advance(commitMs));
+    const leads = Array.from({ length: 9 }, (_, i) => ({
+      email: `p${i}@acme.com`,
+      signal: aPost({ external_id: `x${i}` }),
+    }));
+    const send = () =>
+      slow.app.inject({
+        method: 'POST',
+        url: '/v1/leads/batch',
+        headers: { ...slow.auth, ...headers },
+        payload: { leads },
+      });
+    commitMs = 91_000;
+    const late = await send();
+    commitMs = 0;
+    expect(late.statusCode).toBe(503);
+    expect(late.json().detail).toContain('send it again to continue');
+    expect(late.headers['retry-after']).toBe('1');
+    const { created, merged, results } = (await send()).json().data;
+    expect(created + merged).toBe(9);
+    expect(new Set(results.map(({ lead_id }: { lead_id: string }) => lead_id)).size).toBe(9);
+    const count = async (url: string) =>
+      (await slow.app.inject({ url, headers: slow.auth })).json().data.length;
+    expect(await count('/v1/leads?limit=100')).toBe(9);
+    expect(await count('/v1/signals?limit=100')).toBe(9);
+    expect(await count('/v1/events?type=lead.created&limit=100')).toBe(9);
+  },
+);
 
 test('a lead at its limits accepts no more tags or fields', async () => {
   const many = (from: number) => Array.from({ length: 60 }, (_, i) => `t${from + i}`);
