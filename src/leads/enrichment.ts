@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import { type Clock, DAY_MS, HOUR_MS, readRetryAfter, toIso } from '../lib/clock.ts';
+import { createFairQueue } from '../lib/queues.ts';
 import { excerpt } from '../lib/text.ts';
 import { DEPARTMENTS, FACT_FIELDS, type FactField, type Lead, SENIORITIES } from '../model/lead.ts';
 import { linkedinProfile, personKeys } from '../model/person-keys.ts';
@@ -40,7 +41,7 @@ export function createEnrichment(deps: EnrichmentDeps): Enrichment {
         async enrich({ tenantId }, lead) {
           const query = queryOf(lead);
           if (query === null) return lead;
-          const asking = provider.ask(query);
+          const asking = provider.ask(tenantId, query);
           const answer = await within(clock, asking, until - clock.monotonic());
           late = answer === 'late' ? asking : null;
           return answer === 'late' || answer === null ? lead : withAnswer(deps, tenantId, { lead, answer });
@@ -132,8 +133,11 @@ interface ProviderAnswer {
 
 /** A provider of facts about people and companies, over HTTP. */
 interface Provider {
-  /** Null if it cannot be asked or does not answer; never rejects. Identical concurrent queries are asked once. */
-  ask(query: ProviderQuery): Promise<ProviderAnswer | null>;
+  /**
+   * Null if it cannot be asked or does not answer; never rejects. Identical concurrent queries are asked once. Tenants take turns,
+   * and none has all places.
+   */
+  ask(tenantId: string, query: ProviderQuery): Promise<ProviderAnswer | null>;
   /** Forgets every answer, because a person was erased. */
   forget(): void;
   /** Aborts requests in progress. */
@@ -151,6 +155,8 @@ export interface ProviderDeps {
 }
 
 const MOST_AT_ONCE = 8;
+/** Of one tenant: the others do not wait for its queries, each of which may take ten seconds. */
+const MOST_OF_TENANT = 6;
 /** Answers are cached for a day, including those without facts. */
 const KEPT_MS = DAY_MS;
 const MOST_KEPT = 5_000;
@@ -169,7 +175,7 @@ export function createProvider(deps: ProviderDeps): Provider {
   /** By query. */
   const kept = new LRUCache<string, ProviderAnswer>({ max: MOST_KEPT });
   const underWay = new Map<string, Promise<ProviderAnswer | null>>();
-  const turns = pLimit(MOST_AT_ONCE);
+  const inTurn = createTenantTurns();
   let failures = 0;
   let openUntil = 0;
   /** The day on which reaching the daily limit was logged. */
@@ -217,13 +223,13 @@ export function createProvider(deps: ProviderDeps): Provider {
   }
 
   return {
-    ask(query) {
+    ask(tenantId, query) {
       const key = JSON.stringify(query);
       const known = kept.get(key);
       if (known !== undefined && clock.now() - known.at < KEPT_MS) return Promise.resolve(known);
       const before = underWay.get(key);
       if (before !== undefined) return before;
-      const asking = turns(() => askNow(key, query)).finally(() => underWay.delete(key));
+      const asking = inTurn(tenantId, () => askNow(key, query)).finally(() => underWay.delete(key));
       underWay.set(key, asking);
       return asking;
     },
@@ -236,6 +242,39 @@ export function createProvider(deps: ProviderDeps): Provider {
       await Promise.allSettled(underWay.values());
       await dispatcher.destroy();
     },
+  };
+}
+
+/** Runs up to {@link MOST_AT_ONCE} tasks at once, of tenants that take turns. */
+function createTenantTurns(): <T>(tenantId: string, work: () => Promise<T>) => Promise<T> {
+  const waiting = createFairQueue<() => void>();
+  /** Tenants with tasks, running or waiting. */
+  const tenants = new Map<string, { limit: LimitFunction; tasks: number }>();
+  let running = 0;
+
+  async function run<T>(tenantId: string, work: () => Promise<T>): Promise<T> {
+    if (running < MOST_AT_ONCE) running++;
+    else await new Promise<void>((resolve) => waiting.push(tenantId, resolve));
+    try {
+      return await work();
+    } finally {
+      // The next one takes its place.
+      const next = waiting.next();
+      if (next === undefined) running--;
+      else next();
+    }
+  }
+
+  return async (tenantId, work) => {
+    const tenant = tenants.get(tenantId) ?? { limit: pLimit(MOST_OF_TENANT), tasks: 0 };
+    tenants.set(tenantId, tenant);
+    tenant.tasks++;
+    try {
+      return await tenant.limit(() => run(tenantId, work));
+    } finally {
+      tenant.tasks--;
+      if (tenant.tasks === 0) tenants.delete(tenantId);
+    }
   };
 }
 

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
@@ -28,7 +29,7 @@ test.each([
   onTestFinished(() => provider.close());
   let isDone = false;
   const asking = Promise.all(
-    Array.from({ length: 8 }, (_, n) => provider.ask({ email: `jane${n}@example.com` })),
+    Array.from({ length: 8 }, (_, n) => provider.ask(`ten_${n}`, { email: `jane${n}@example.com` })),
   ).then(() => {
     isDone = true;
   });
@@ -41,4 +42,41 @@ test.each([
   }
   await asking;
   expect(longest).toBeLessThan(35);
+});
+
+test('queries of one tenant, however many, leave places for those of others, who take turns', async () => {
+  const asked: { email: string; answer(): void }[] = [];
+  let isHeld = true;
+  const server = createHttpServer(async (request, reply) => {
+    const { email } = JSON.parse((await request.setEncoding('utf8').toArray()).join(''));
+    const answer = () => void reply.writeHead(204).end();
+    asked.push({ email, answer });
+    if (!isHeld) answer();
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const provider = createProvider({
+    ...{ url: `http://127.0.0.1:${port}/`, dailyLimit: 100, clock: systemClock },
+    store: { countEnrichment: async () => true },
+    log: { warn: () => {} },
+  });
+  onTestFinished(() => provider.close());
+  const ask = (tenant: string, count: number) =>
+    Array.from({ length: count }, (_, n) => provider.ask(tenant, { email: `${tenant}${n}@example.com` }));
+  const emails = () => asked.map(({ email }) => email.slice(0, 2)).join(' ');
+  const many = ask('a', 20);
+  await expect.poll(() => asked.length).toBe(6);
+  const few = [...ask('b', 3), ...ask('c', 1)];
+  await expect.poll(() => asked.length).toBe(8);
+  expect(emails().split(' ').slice(6).sort()).toEqual(['b0', 'b1']);
+  for (const n of [0, 1]) {
+    asked[n]?.answer();
+    await expect.poll(() => asked.length).toBe(9 + n);
+  }
+  expect(emails().split(' ').slice(8)).toEqual(['b2', 'c0']);
+  isHeld = false;
+  for (const { answer } of asked.slice(2)) answer();
+  await Promise.all([...many, ...few]);
+  expect(asked).toHaveLength(24);
 });
