@@ -98,6 +98,26 @@ test('no telemetry is written to the temporary folder', () => {
   expect(readdirSync(folder.path)).toEqual([]);
 });
 
+test.each([
+  ['a text hangs', 'asked', 'KILL'],
+  ['a thread that hung was given up', 'asked; clock.advance(30_000)', 'KILL'],
+  ['it is idle', 'await asked', null],
+])('closed while %s, the encoder does not keep the process from ending', (_, first, signal) => {
+  const script = `
+    const { createEncoder } = await import('./src/signals/encoder/encoder.ts');
+    const { createManualClock } = await import('./test/support/manual-clock.ts');
+    const clock = createManualClock(0);
+    const encoder = createEncoder({ clock, threads: 1 });
+    const asked = encoder.encode(['x']).catch(() => null);
+    ${first};
+    const closed = encoder.close();
+    clock.advance(${signal === null ? 0 : 2_000});
+    await closed;
+    process.exit(0);`;
+  const ended = spawnSync(process.execPath, ['--input-type=module', '-e', script]);
+  expect([ended.signal, ended.stderr.toString()]).toEqual([signal && `SIG${signal}`, '']);
+});
+
 test('a repeated text is encoded once', async () => {
   const own = createEncoder();
   const work = own.begin({ owner: 'ten_a', kind: 'batch' });

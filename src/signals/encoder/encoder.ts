@@ -74,6 +74,8 @@ const SILENT_PERIODS = 3;
  * aborts the process. With so many, texts fail until one of them replies.
  */
 const MOST_GIVEN_UP = 2;
+/** How long a closing encoder waits for the texts in progress; a text takes a tenth of a second, loading its model up to two. */
+const CLOSING_MS = 2_000;
 const SILENT = `its thread has not replied for ${(SILENT_PERIODS * LONGEST_TEXT_MS) / 1_000} s`;
 
 /** Messages to and from a thread. */
@@ -203,14 +205,20 @@ export function createEncoder({
 
   function giveUp(thread: EncoderThread): void {
     const { worker } = thread;
-    givenUp.add(worker);
     noteFault(SILENT);
     end(thread, SILENT);
     worker.unref();
-    void untilIdle(worker).then(async () => {
-      await worker.terminate();
-      givenUp.delete(worker);
-    });
+    void leave(worker);
+  }
+
+  /** Terminates a thread once it has no text in progress: if it ends while its native code is running, the process is aborted. */
+  async function leave(worker: Worker): Promise<void> {
+    if (givenUp.size === 0) process.on('exit', endNow);
+    givenUp.add(worker);
+    await untilIdle(worker);
+    await worker.terminate();
+    givenUp.delete(worker);
+    if (givenUp.size === 0) process.off('exit', endNow);
   }
 
   function start(): EncoderThread {
@@ -315,22 +323,19 @@ export function createEncoder({
     async close() {
       const ending = [...threads];
       for (const thread of ending) end(thread, 'the server is stopping');
-      await Promise.all(ending.map(({ worker }) => endWorker(worker)));
+      const { promise: isLate, resolve } = Promise.withResolvers<void>();
+      const timer = clock.after(CLOSING_MS, resolve);
+      for (const { worker } of ending) worker.ref(); // an idle one does not keep the process alive until it has replied
+      await Promise.race([Promise.all(ending.map(({ worker }) => leave(worker))), isLate]);
+      timer.cancel();
+      for (const { worker } of ending) worker.unref();
     },
   };
 }
 
-/**
- * Terminates a thread between two texts: if a thread ends while its native code is running, the whole process is
- * aborted.
- */
-async function endWorker(worker: Worker): Promise<void> {
-  const { promise: isLate, resolve } = Promise.withResolvers<void>();
-  const timer = systemClock.after(LONGEST_TEXT_MS, resolve);
-  worker.ref(); // an idle one does not keep the process alive until it has replied
-  await Promise.race([untilIdle(worker), isLate]);
-  timer.cancel();
-  await worker.terminate();
+/** Node's exit waits for the native code of every thread, and a text that hangs never ends. Everything else is stored by now. */
+function endNow(): void {
+  process.kill(process.pid, 'SIGKILL');
 }
 
 /** Tells a thread to begin no further text; resolves when it has completed the one in progress, or has ended. */
