@@ -55,14 +55,18 @@ export const jobSchema = z
   })
   .meta({ id: 'Job', description: 'A batch that is processed in the background.' });
 
-/** A job as stored. Times are Unix milliseconds. */
-export interface Job {
+/** The progress of a job. */
+export interface JobProgress {
   id: string;
   tenantId: string;
-  kind: 'signals.batch';
-  status: 'pending' | 'running' | 'done' | 'failed';
   total: number;
   processed: number;
+}
+
+/** A job as stored. Times are Unix milliseconds. */
+export interface Job extends JobProgress {
+  kind: 'signals.batch';
+  status: 'pending' | 'running' | 'done' | 'failed';
   createdAt: number;
   finishedAt: number | null;
   error: { code: string; detail: string } | null;

@@ -6,7 +6,7 @@ import { addAll } from '../lib/lists.ts';
 import type { SeededRandom } from '../lib/secret-box.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { DomainError, type Fault, limitBatchTime, storageFaultOf } from '../model/errors.ts';
-import { JOB_MS, type Job, type JobResult } from '../model/job.ts';
+import { JOB_MS, type Job, type JobProgress, type JobResult } from '../model/job.ts';
 import type { Explanation, ObservedPost, Signal } from '../model/signal.ts';
 import { editedSignal } from '../rules/signals.ts';
 import {
@@ -432,7 +432,10 @@ export async function runJobs(
 }
 
 /** Runs one step of a job; false if it cannot run now. */
-async function step(deps: ResumableIntakeDeps, { id, tenantId, processed, total }: Job): Promise<boolean> {
+async function step(
+  deps: ResumableIntakeDeps,
+  { id, tenantId, processed, total }: JobProgress,
+): Promise<boolean> {
   const text = await deps.store.readJobItems(id);
   if (text === null) return false;
   const items = (JSON.parse(text) as JobItem[]).slice(processed, processed + STEP_ITEMS);

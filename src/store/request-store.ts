@@ -1,5 +1,5 @@
 import type { Json } from '../lib/json.ts';
-import type { Job, JobResult } from '../model/job.ts';
+import type { Job, JobProgress, JobResult } from '../model/job.ts';
 
 /** A request with an `Idempotency-Key`. Equal requests have the same `fingerprint`. */
 export interface KeyedRequest {
@@ -79,8 +79,8 @@ export interface JobStore {
   /** False if the tenant already has `mostOpen` unfinished jobs. */
   createJob(job: Job, items: string, mostOpen: number): Promise<boolean>;
   getJob(tenantId: string, id: string): Promise<Job | null>;
-  /** The oldest unfinished job of each tenant, longest waiting first. */
-  listOpenJobs(limit: number): Promise<Job[]>;
+  /** The oldest unfinished job of each tenant, longest waiting first; without its results, which may have 16 MB. */
+  listOpenJobs(limit: number): Promise<JobProgress[]>;
   /** The items of a job; null once it is finished. */
   readJobItems(id: string): Promise<string | null>;
   /** False if another process has already advanced it. */

@@ -81,6 +81,7 @@ const REFERRED: Record<string, string> = {
   source_id: 'SELECT id FROM sources',
   endpoint_id: 'SELECT id FROM webhook_endpoints',
   event_id: 'SELECT id FROM events',
+  job_id: 'SELECT id FROM jobs',
   seq: 'SELECT CAST(seq AS TEXT) FROM signals',
 };
 

@@ -197,8 +197,9 @@ export function toldName(name: string): string {
 export interface JobStatements {
   jobs: {
     countOpen(tenantId: string): number | undefined;
-    selectResults(id: string, processed: number): string | undefined;
-    advance(status: string, processed: number, results: string, id: string): void;
+    /** False if the job is not at `processed`. */
+    advance(row: { id: string; processed: number; status: string; count: number }): boolean;
+    insertResults(id: string, processed: number, results: string): void;
     finish(at: number, error: string | null, id: string): void;
     insert(job: Job & { items: string }): boolean;
     /** Fewer than `limit` if their results are long. */
@@ -214,10 +215,9 @@ export function jobChanges(ask: Asks<JobStatements>) {
       return true;
     },
     *advanceJob({ id, processed, results, end }) {
-      const before = yield* ask.jobs.selectResults(id, processed);
-      if (before === undefined) return false;
-      const all = [...(JSON.parse(before) as Job['results']), ...results];
-      yield* ask.jobs.advance(end?.status ?? 'running', all.length, JSON.stringify(all), id);
+      const step = { id, processed, status: end?.status ?? 'running', count: results.length };
+      if (!(yield* ask.jobs.advance(step))) return false;
+      if (results.length > 0) yield* ask.jobs.insertResults(id, processed, JSON.stringify(results));
       if (end !== null)
         yield* ask.jobs.finish(end.at, end.error === null ? null : JSON.stringify(end.error), id);
       return true;

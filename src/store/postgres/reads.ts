@@ -1,3 +1,4 @@
+import type { Job } from '../../model/job.ts';
 import type { Backlog, FiguresStore } from '../figures.ts';
 import type { JobStore } from '../request-store.ts';
 import type { Connection } from './connection.ts';
@@ -24,8 +25,8 @@ import { signalListReads } from './reads/signal-list.ts';
 import { signalReads, storedSignalReads } from './reads/signals.ts';
 import { sourceReads } from './reads/sources.ts';
 import { WAITING } from './sql/claims.ts';
-import { row, rows, value } from './sql/prepared.ts';
-import { JOBS } from './tables.ts';
+import { row, rows, value, values } from './sql/prepared.ts';
+import { JOBS, OPEN_JOBS } from './tables.ts';
 
 /** Every query by name. `receivers` is the cache shared by several connections. */
 export function createReads(db: Connection, receivers = createReceiverCache()) {
@@ -71,7 +72,7 @@ export function createReads(db: Connection, receivers = createReceiverCache()) {
 function jobReads(db: Connection) {
   const selectOne = JOBS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
   // The oldest of each tenant.
-  const selectOpen = JOBS.select<[number]>(
+  const selectOpen = OPEN_JOBS.select<[number]>(
     db,
     `WHERE id IN (
        SELECT id FROM (SELECT DISTINCT ON (tenant_id) id, created_at FROM jobs WHERE finished_at IS NULL
@@ -80,9 +81,19 @@ function jobReads(db: Connection) {
      ORDER BY created_at, id`,
   );
   const selectItems = value<[string], string | null>(db, 'SELECT items FROM jobs WHERE id = ?');
+  const selectResults = values<[string], string>(
+    db,
+    'SELECT results::text FROM job_results WHERE job_id = ? ORDER BY processed',
+  );
 
   return {
-    getJob: (tenantId, id) => selectOne.get(id, tenantId),
+    async getJob(tenantId, id) {
+      const job = await selectOne.get(id, tenantId);
+      if (job === null) return null;
+      const results = (await selectResults(id)).flatMap((step): Job['results'] => JSON.parse(step));
+      // Read after the job itself, to which a step may have been added in between.
+      return { ...job, results: [...job.results, ...results].slice(0, job.processed) };
+    },
     listOpenJobs: selectOpen.all,
     readJobItems: async (id) => (await selectItems(id)) ?? null,
   } satisfies Partial<JobStore>;

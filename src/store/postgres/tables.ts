@@ -1,7 +1,7 @@
 import type { Campaign } from '../../model/campaign.ts';
 import type { Company } from '../../model/company.ts';
 import type { IcpProfile } from '../../model/icp.ts';
-import type { Job } from '../../model/job.ts';
+import type { Job, JobProgress } from '../../model/job.ts';
 import type { ApiKey } from '../../model/key.ts';
 import type { McpSubscription } from '../../model/mcp.ts';
 import type { SignalView } from '../../model/signal.ts';
@@ -175,6 +175,10 @@ export const SOURCES = new Table<Source>('sources', {
   ...{ failures: 'plain', failingSince: 'plain', quota: 'json', itemsSeen: 'plain', itemsMatched: 'plain' },
   ...{ itemsRelevant: 'plain', signalsMade: 'plain', createdAt: 'plain', updatedAt: 'plain' },
   version: 'plain',
+});
+
+export const OPEN_JOBS = new Table<JobProgress>('jobs', {
+  ...{ id: 'plain', tenantId: 'plain', total: 'plain', processed: 'plain' },
 });
 
 export const JOBS = new Table<Job>('jobs', {

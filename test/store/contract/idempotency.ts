@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { HeldKey, KeyedRequest, Reservation, Reserved } from '../../../src/store/request-store.ts';
+import type { Job } from '../../../src/model/job.ts';
+import type {
+  HeldKey,
+  JobStep,
+  KeyedRequest,
+  Reservation,
+  Reserved,
+} from '../../../src/store/request-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { aKey, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
@@ -111,6 +118,46 @@ export function describeIdempotency(open: OpenStore): void {
       expect(await keeping.createKey(aKey('ten_a', { id: 'key_1' }), 0)).toBe(false);
       await store.releaseKey(aRequest(), 't1');
       expect((await hold(store, 't2')).steps).toEqual([]);
+    });
+
+    test('a job has the results of its steps in order, each of which is stored once', async () => {
+      const { store } = await openWithTenants(open);
+      const job: Job = {
+        ...{
+          id: 'job_1',
+          tenantId: 'ten_a',
+          kind: 'signals.batch',
+          status: 'pending',
+          total: 5,
+          processed: 0,
+        },
+        ...{ createdAt: T0, finishedAt: null, error: null, results: [] },
+      };
+      const results = (from: number, count: number) =>
+        Array.from({ length: count }, (_, i) => {
+          const result = { index: from + i, status: 'created' as const, signal_ids: [`sig_${from + i}`] };
+          return { ...result, errors: [] };
+        });
+      const advance = (processed: number, count: number, end: JobStep['end'] = null) =>
+        store.advanceJob({ id: 'job_1', processed, results: results(processed, count), end });
+      expect(await store.createJob(job, '[1]', 1)).toBe(true);
+      expect(await store.createJob({ ...job, id: 'job_2' }, '[]', 1)).toBe(false);
+      expect(await advance(0, 2)).toBe(true);
+      expect(await advance(0, 2)).toBe(false);
+      expect(await advance(2, 2)).toBe(true);
+      const running = { ...job, status: 'running', processed: 4, results: results(0, 4) };
+      expect(await store.getJob('ten_a', 'job_1')).toEqual(running);
+      expect(await store.getJob('ten_b', 'job_1')).toBeNull();
+      const progress = { id: 'job_1', tenantId: 'ten_a', total: 5, processed: 4 };
+      expect(await store.listOpenJobs(9)).toEqual([progress]);
+      const error = { code: 'NOT_FOUND', detail: 'Gone.' };
+      expect(await advance(4, 0, { status: 'failed', error, at: T0 + 1 })).toBe(true);
+      expect(await advance(4, 1)).toBe(false);
+      const failed = { ...running, status: 'failed', error, finishedAt: T0 + 1 };
+      expect(await store.getJob('ten_a', 'job_1')).toEqual(failed);
+      expect(await store.listOpenJobs(9)).toEqual([]);
+      expect([await store.pruneJobs(T0, 9), await store.pruneJobs(T0 + 1, 9)]).toEqual([0, 1]);
+      expect(await store.getJob('ten_a', 'job_1')).toBeNull();
     });
 
     test('reads and other changes through a recording store are those of the store', async () => {

@@ -246,7 +246,7 @@ test('deliveries that wait in lists are still stored after the lists were rename
   await store.close();
 });
 
-test('the signals of leads keep their scores when these are copied to where leads read them', async () => {
+test('signals of leads, erasures and jobs in progress continue with the tables of smaller changes', async () => {
   const { file, before } = atVersion(65);
   before.exec(`
     INSERT INTO tenants (id, name, plan, created_at) VALUES ('ten_a', 'A', 'pro', 1);
@@ -255,6 +255,8 @@ test('the signals of leads keep their scores when these are copied to where lead
       SELECT (value << 21) + value, 'sig_' || value, 'ten_a', 'icp_a', 'x', 'review', iif(value > 5, 'hot', 'cold'), value, value, '', NULL,
         NULL, json_object('signal_id', 'sig_' || value), '{}', ''
       FROM json_each('[8, 1, 7]');
+    INSERT INTO jobs (id, tenant_id, kind, status, total, processed, created_at, results, items)
+      VALUES ('job_1', 'ten_a', 'signals.batch', 'running', 2, 1, 1, '[{"index":0,"status":"created","signal_ids":[],"errors":[]}]', '[1,2]');
     INSERT INTO erasures VALUES ('led_0', 'ten_a', '[]', '{"texts":[],"names":[]}');
     INSERT INTO erasure_steps (lead_id, kind, subject) VALUES ('led_0', 'attached', 'sig_1');
   `);
@@ -270,5 +272,12 @@ test('the signals of leads keep their scores when these are copied to where lead
   const { rows } = await store.pageSignalsOfLead('led_1', { limit: 2, after: null });
   expect(rows.map(({ id }) => id)).toEqual(['sig_1', 'sig_7']);
   expect(await store.continueErasure({ tenantId: 'ten_a', leadId: 'led_0' })).toMatchObject({ isDone: true });
+  const result = { index: 1, status: 'rejected' as const, signal_ids: [], errors: [] };
+  const step = { id: 'job_1', processed: 1, results: [result], end: null };
+  expect(await store.advanceJob(step)).toBe(true);
+  expect((await store.getJob('ten_a', 'job_1'))?.results).toEqual([
+    { ...result, index: 0, status: 'created' },
+    result,
+  ]);
   await store.close();
 });

@@ -167,6 +167,15 @@ CREATE TABLE jobs (
   -- JSON: the remaining input; null once it is done.
   items text COLLATE "C"
 );
+-- The results of a job's steps, in order: those of all steps may have 16 MB, which each step would write again. `jobs` has those of
+-- earlier releases, copied from SQLite.
+CREATE TABLE job_results (
+  job_id text COLLATE "C" NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+  -- The number of items processed before.
+  processed bigint NOT NULL,
+  results json NOT NULL,
+  PRIMARY KEY (job_id, processed)
+);
 CREATE INDEX jobs_open ON jobs (created_at, id) WHERE finished_at IS NULL;
 CREATE INDEX jobs_open_of_tenant ON jobs (tenant_id) WHERE finished_at IS NULL;
 CREATE INDEX jobs_finished ON jobs (created_at) WHERE finished_at IS NOT NULL;

@@ -65,11 +65,12 @@ export function requestsSql(db: Connection): Async<RequestStatements['requests']
 export function jobsSql(db: Connection): Async<JobStatements['jobs']> {
   return {
     countOpen: value(db, 'SELECT count(*) FROM jobs WHERE tenant_id = ? AND finished_at IS NULL'),
-    selectResults: value(
+    advance: changed(
       db,
-      'SELECT results::text FROM jobs WHERE id = ? AND processed = ? AND finished_at IS NULL FOR UPDATE',
+      `UPDATE jobs SET status = :status, processed = processed + :count::bigint
+       WHERE id = :id AND processed = :processed::bigint AND finished_at IS NULL`,
     ),
-    advance: run(db, 'UPDATE jobs SET status = ?, processed = ?, results = ? WHERE id = ?'),
+    insertResults: run(db, 'INSERT INTO job_results (job_id, processed, results) VALUES (?, ?, ?)'),
     finish: run(db, 'UPDATE jobs SET finished_at = ?, error = ?, items = NULL WHERE id = ?'),
     prune: count(
       db,

@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { Job } from '../../../model/job.ts';
+import type { Job, JobProgress } from '../../../model/job.ts';
 import type { SignalTriage, SignalView } from '../../../model/signal.ts';
 import { holdsPhrases, phrasesOf, searchedFacts } from '../../../rules/words.ts';
 import { createKnownSignalSearch } from '../../changes/known-signals.ts';
@@ -339,6 +339,10 @@ function isFiltered(query: StoredSignalQuery): boolean {
 }
 
 /** Batches of signals that are scored after the response. */
+const OPEN_JOBS = new Table<JobProgress>('jobs', {
+  ...{ id: 'plain', tenantId: 'plain', total: 'plain', processed: 'plain' },
+});
+
 export const JOBS = new Table<Job>('jobs', {
   ...{ id: 'plain', tenantId: 'plain', kind: 'plain', status: 'plain', total: 'plain', processed: 'plain' },
   ...{ createdAt: 'plain', finishedAt: 'plain', error: 'json', results: 'json' },
@@ -346,7 +350,7 @@ export const JOBS = new Table<Job>('jobs', {
 
 export function jobReads(db: Database) {
   const selectOne = JOBS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
-  const selectOpen = JOBS.select<[number]>(
+  const selectOpen = OPEN_JOBS.select<[number]>(
     db,
     `WHERE id IN (
        SELECT id FROM (SELECT id, min(created_at) AS since FROM jobs WHERE finished_at IS NULL GROUP BY tenant_id)
@@ -354,9 +358,18 @@ export function jobReads(db: Database) {
      ORDER BY created_at, id`,
   );
   const selectItems = db.prepare<[string], string | null>('SELECT items FROM jobs WHERE id = ?').pluck();
+  const selectResults = db
+    .prepare<[string], string>('SELECT results FROM job_results WHERE job_id = ? ORDER BY processed')
+    .pluck();
 
   return {
-    getJob: (tenantId, id) => selectOne.get(id, tenantId),
+    getJob(tenantId, id) {
+      const job = selectOne.get(id, tenantId);
+      if (job === null) return null;
+      const results = selectResults.all(id).flatMap((step): Job['results'] => JSON.parse(step));
+      // Read after the job itself, to which a step may have been added in between.
+      return { ...job, results: [...job.results, ...results].slice(0, job.processed) };
+    },
     listOpenJobs: (limit) => selectOpen.all(limit),
     readJobItems: (id) => selectItems.get(id) ?? null,
   } satisfies Part<JobStore>;

@@ -69,18 +69,20 @@ export function requestsSql(db: Database): RequestStatements['requests'] {
 export function jobsSql(db: Database): JobStatements['jobs'] {
   return {
     countOpen: value(db, 'SELECT count(*) FROM jobs WHERE tenant_id = ? AND finished_at IS NULL'),
-    selectResults: value(
+    advance: changed(
       db,
-      'SELECT results FROM jobs WHERE id = ? AND processed = ? AND finished_at IS NULL',
+      `UPDATE jobs SET status = :status, processed = processed + CAST(:count AS INTEGER)
+       WHERE id = :id AND processed = :processed AND finished_at IS NULL`,
     ),
-    advance: run(db, 'UPDATE jobs SET status = ?, processed = ?, results = ? WHERE id = ?'),
+    insertResults: run(db, 'INSERT INTO job_results (job_id, processed, results) VALUES (?, ?, ?)'),
     finish: run(db, 'UPDATE jobs SET finished_at = ?, error = ?, items = NULL WHERE id = ?'),
     prune: count(
       db,
       `DELETE FROM jobs WHERE id IN (
        SELECT id FROM (
          SELECT id, sum(bytes) OVER (ORDER BY created_at, id) - bytes AS freed FROM (
-           SELECT id, created_at, octet_length(results) AS bytes
+           SELECT id, created_at, octet_length(results)
+             + (SELECT total(octet_length(r.results)) FROM job_results r WHERE r.job_id = jobs.id) AS bytes
            FROM jobs WHERE finished_at IS NOT NULL AND created_at < ? ORDER BY created_at LIMIT ?))
        WHERE freed < ${MOST_FREED_BYTES})`,
     ),

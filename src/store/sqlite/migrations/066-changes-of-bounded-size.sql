@@ -39,3 +39,13 @@ ALTER TABLE erasures_by_row RENAME TO erasures;
 
 -- The value of open deals is read from leads_by_worth, without the leads that have no deal.
 DROP INDEX leads_with_deals;
+
+-- The results of a job's steps, in order: JSON arrays. Those of all steps may have 16 MB, which each step would write again. Earlier
+-- releases stored them in `jobs`.
+CREATE TABLE job_results (
+  job_id    TEXT    NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+  -- The number of items processed before.
+  processed INTEGER NOT NULL,
+  results   TEXT    NOT NULL,
+  PRIMARY KEY (job_id, processed)
+) STRICT;
