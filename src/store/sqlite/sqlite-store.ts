@@ -19,7 +19,7 @@ import type { Writer } from '../writer.ts';
 import type { CountsThread } from './counts-thread.ts';
 import { createFileCheck, faultOfSqlite, fileSizes } from './database.ts';
 import { companyPageFace, deliveryPageFace, eventPageFace, leadPageFace } from './face/pages.ts';
-import { boardFace, companySignalFace, personSignalFace } from './face/scans.ts';
+import { boardFace, companySignalFace, personSignalFace, postFace } from './face/scans.ts';
 import { schemaVersion } from './migrate.ts';
 import { auditReads, keyReads, sessionReads, teamReads, tenantReads } from './reads/accounts.ts';
 import { campaignEventReads, campaignReads } from './reads/campaigns.ts';
@@ -117,6 +117,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     ...leadPageFace(db, clock, read),
     ...companyPageFace(db, clock, read),
     ...boardFace(db, clock, read),
+    ...postFace(db, clock, read),
     ...personSignalFace(db, clock, read),
     ...companySignalFace(db, clock, read),
     untilStored,

@@ -5,7 +5,12 @@ import type { Company, CompanyQuery } from '../../../src/model/company.ts';
 import type { Page } from '../../../src/model/filters.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { companyPageFace } from '../../../src/store/sqlite/face/pages.ts';
-import { boardFace, companySignalFace, personSignalFace } from '../../../src/store/sqlite/face/scans.ts';
+import {
+  boardFace,
+  companySignalFace,
+  personSignalFace,
+  postFace,
+} from '../../../src/store/sqlite/face/scans.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { aLead, aNewLead } from '../../support/leads.ts';
@@ -173,4 +178,15 @@ test('few of many companies are found in parts', async () => {
   parts.count = 0;
   expect((await listCompanies('ten_a', { ...all, domains: [], industries: [] })).rows).toHaveLength(3);
   expect(parts.count).toBe(1);
+});
+
+test('the newest posts are read with turns of the event loop in between', async () => {
+  const { parts, clock, read } = inParts();
+  const { listPosts } = postFace(manySignals(), clock, read);
+  const posts = await listPosts('ten_a', 20);
+  expect(posts.map(({ id }) => id)).toEqual(
+    Array.from({ length: 20 }, (_, i) => `sig_${100_000 + SIGNALS - i}`),
+  );
+  expect(parts.count).toBe(21);
+  expect(await listPosts('ten_none', 20)).toEqual([]);
 });

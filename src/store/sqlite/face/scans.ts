@@ -5,9 +5,11 @@ import { createYielder } from '../../../lib/yielding.ts';
 import { dealStatusIn, STAGES } from '../../../model/constants.ts';
 import type { CompanyStore } from '../../company-store.ts';
 import type { BoardColumn, LeadStore } from '../../lead-store.ts';
+import type { SignalStore, StoredPost } from '../../signal-store.ts';
 import { type CompanySpan, createCompanyScans } from '../reads/companies.ts';
 import { bestFirst, createPersonSignalScans, type RankedSignal } from '../reads/lead-signals.ts';
 import { createBoardScans, type DealSum, type WorthPlace } from '../reads/leads.ts';
+import { createPostReads } from '../reads/signals.ts';
 
 type Read = <T>(query: () => T) => Promise<T>;
 
@@ -113,6 +115,23 @@ export function companySignalFace(
         best = bestOf([...best, ...scans.top(part, limit)], limit);
       });
       return read(() => scans.wires(best.map(({ id }) => id)));
+    },
+  };
+}
+
+/** The newest posts of a tenant, between which other requests run: six hundred long ones of emoji took 0.15 s. */
+export function postFace(db: Database, clock: Clock, read: Read): Pick<SignalStore, 'listPosts'> {
+  const reads = createPostReads(db);
+  return {
+    async listPosts(tenantId, limit) {
+      const nextTurn = createYielder(clock);
+      const posts: StoredPost[] = [];
+      for (const id of await read(() => reads.newest(tenantId, limit))) {
+        const post = await read(() => reads.get(id));
+        if (post !== null) posts.push(post); // null: deleted in the meantime
+        await nextTurn();
+      }
+      return posts;
     },
   };
 }

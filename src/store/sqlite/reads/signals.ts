@@ -87,7 +87,6 @@ export function signalReads(db: Database) {
     'SELECT wire, explanation, text FROM signals WHERE id = ? AND tenant_id = ?',
   );
   const selectFeedback = FEEDBACK.select<[string, string]>(db, 'WHERE f.signal_id = ? AND s.tenant_id = ?');
-  const selectPosts = POSTS.select<[string, number]>(db, 'WHERE s.tenant_id = ? ORDER BY s.seq DESC LIMIT ?');
   const selectJudged = JUDGEMENTS.select<[string, string, number]>(
     db,
     'WHERE f.profile_id = ? AND s.tenant_id = ? ORDER BY f.seq DESC LIMIT ?',
@@ -174,8 +173,20 @@ export function signalReads(db: Database) {
     hasSignalsOf: (tenantId, platform) => selectOfPlatform.get(tenantId, platform) !== undefined,
     getFeedback: (tenantId, signalId) => selectFeedback.get(signalId, tenantId),
     listJudgements: (tenantId, profileId, limit) => selectJudged.all(profileId, tenantId, limit),
-    listPosts: (tenantId, limit) => selectPosts.all(tenantId, limit),
   } satisfies Part<SignalStore & LeadStore & DeliveryLogStore>;
+}
+
+/** Stored posts, each of which may have 80 KB of text. */
+export function createPostReads(db: Database) {
+  const selectNewest = db
+    .prepare<[string, number], string>('SELECT id FROM signals WHERE tenant_id = ? ORDER BY seq DESC LIMIT ?')
+    .pluck();
+  const selectPost = POSTS.select<[string]>(db, 'WHERE s.id = ?');
+  return {
+    /** The ids of a tenant's newest signals. */
+    newest: (tenantId: string, limit: number): string[] => selectNewest.all(tenantId, limit),
+    get: (id: string): StoredPost | null => selectPost.get(id),
+  };
 }
 
 /**
