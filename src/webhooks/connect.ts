@@ -112,6 +112,7 @@ export function createConnect(deps: ConnectDeps): Connect {
         const stream = handshakeOf(attempt, owner);
         // Without SNI, the certificate is checked against `host`.
         const secured = connectTls({ socket: stream, host, ...tlsOptions(hostname, deps) });
+        secured.on('keylog', stream.learn.bind(stream));
         secured.on('error', (error) => giveUp(dialError(error, true)));
         secured.once('close', () => attempt.destroy());
         secured.once('secureConnect', () => {

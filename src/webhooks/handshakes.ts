@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
 import { networkOf } from '../lib/network.ts';
 import { createFairQueue, createFifo } from '../lib/queues.ts';
+import { createHandshakeRecords } from './handshake-records.ts';
 
 /**
  * Maximum number of bytes received before a connection is secure. Common chains of certificates are under 8 KB; OpenSSL
@@ -23,6 +24,8 @@ const [MOST_COSTLY, MOST_PROVEN] = [1_000, 10_000];
 
 /** The stream between a TCP connection and its TLS client. */
 export interface HandshakeStream extends Duplex {
+  /** Takes a line of the client's key log, before which its encrypted records wait. */
+  learn(line: Buffer): void;
   /** The handshake is complete: further bytes are neither counted nor held. */
   secured(): void;
 }
@@ -140,6 +143,8 @@ class Handshake extends Duplex implements HandshakeStream {
   #isSecured = false;
   /** What waits for its turn: received bytes, and null for their end. */
   readonly #held: (Buffer | null)[] = [];
+  readonly #records = createHandshakeRecords();
+  #isPassing = false;
 
   constructor(tcp: Socket, line: (advance: Step['advance']) => void, onSecured: () => void) {
     super();
@@ -156,7 +161,7 @@ class Handshake extends Duplex implements HandshakeStream {
       // What is held after that is a response, which may be longer.
       if (!this.#isSecured) this.#receivedBytes += bytes.length;
       if (this.#receivedBytes > MAX_HANDSHAKE_BYTES) {
-        this.destroy(new HandshakeError());
+        this.destroy(new HandshakeError('ERR_TLS_HANDSHAKE_SIZE'));
         return;
       }
       this.#hold(bytes);
@@ -186,14 +191,39 @@ class Handshake extends Duplex implements HandshakeStream {
   #hold(bytes: Buffer | null): void {
     if (this.#held.push(bytes) > 1) return;
     this.#line(() => {
-      for (const one of this.#held.splice(0)) if (!this.destroyed) this.push(one);
+      for (const one of this.#held.splice(0)) this.#pass(one);
       return this.#isSecured;
     });
+  }
+
+  /** Passes on received bytes, or null for their end; during the handshake, in records that OpenSSL may read. */
+  #pass(bytes: Buffer | null): void {
+    if (bytes !== null) this.#records.add(bytes);
+    this.#isPassing = true;
+    while (!this.destroyed && !this.#isSecured) {
+      const record = this.#records.next();
+      if (record === null) break;
+      if (this.#records.isHostile) this.destroy(new HandshakeError('ERR_TLS_OWN_CURVE'));
+      else this.push(record);
+    }
+    this.#isPassing = false;
+    if (this.#isSecured) this.#passRest();
+    if (bytes === null && !this.destroyed) this.push(null);
+  }
+
+  #passRest(): void {
+    const rest = this.#records.rest();
+    if (rest.length > 0 && !this.destroyed) this.push(rest);
+  }
+
+  learn(line: Buffer): void {
+    this.#records.learn(line);
   }
 
   secured(): void {
     this.#isSecured = true;
     this.#onSecured();
+    if (!this.#isPassing) this.#passRest();
   }
 
   override _read(): void {
@@ -214,10 +244,16 @@ class Handshake extends Duplex implements HandshakeStream {
   }
 }
 
+const MESSAGES = {
+  ERR_TLS_HANDSHAKE_SIZE: `The TLS handshake is longer than ${MAX_HANDSHAKE_BYTES} bytes.`,
+  ERR_TLS_OWN_CURVE: 'A key of the TLS handshake is on a curve without a name.',
+};
+
 class HandshakeError extends Error {
   override readonly name = 'HandshakeError';
-  readonly code = 'ERR_TLS_HANDSHAKE_SIZE';
-  constructor() {
-    super(`The TLS handshake is longer than ${MAX_HANDSHAKE_BYTES} bytes.`);
+  readonly code: string;
+  constructor(code: 'ERR_TLS_HANDSHAKE_SIZE' | 'ERR_TLS_OWN_CURVE') {
+    super(MESSAGES[code]);
+    this.code = code;
   }
 }

@@ -10,7 +10,11 @@ import { type ConnectDeps, createConnect } from '../../src/webhooks/connect.ts';
 import { createHandshakes } from '../../src/webhooks/handshakes.ts';
 import { addresses } from '../dispatcher/harness.ts';
 import { RECEIVERS, TEST_CA } from '../dispatcher/tls-fixture.ts';
-import { costlyCertificates, costlyParameters } from '../support/costly-certificates.ts';
+import {
+  costlyCertificates,
+  costlyParameters,
+  ownCurveCertificates,
+} from '../support/costly-certificates.ts';
 import type { FloodOptions } from '../support/ticket-flood.ts';
 
 const closers: (() => void)[] = [];
@@ -111,6 +115,24 @@ describe('a TLS handshake', () => {
       ...{ maxVersion: 'TLSv1.2', ciphers: 'DHE-RSA-AES128-GCM-SHA256', dhparam: costlyParameters() },
     });
     expect(await dial(connector({ lenient: true }), port)).toContain('HANDSHAKE_FAILURE');
+  });
+
+  const WAYS = [
+    ['TLS 1.2', { maxVersion: 'TLSv1.2' }],
+    ['AES 256', { ciphers: 'TLS_AES_256_GCM_SHA384' }],
+    ['AES 128', { ciphers: 'TLS_AES_128_GCM_SHA256' }],
+    ['ChaCha20', { ciphers: 'TLS_CHACHA20_POLY1305_SHA256' }],
+    ['a second hello', { ecdhCurve: 'P-521' }],
+  ] satisfies [string, TlsOptions][];
+
+  it.each(WAYS)('with %s ends before OpenSSL reads a key on a curve of its own', async (_, options) => {
+    const port = await serve({ ...ownCurveCertificates(1), ...options });
+    expect(await dial(connector({ lenient: true }), port)).toContain('ERR_TLS_OWN_CURVE');
+  });
+
+  it.each(WAYS)('with %s succeeds if its keys are on curves with a name', async (_, options) => {
+    const port = await serve({ ...RECEIVERS.valid, ...options });
+    expect(await dial(connector({ lenient: true }), port)).toBe('connected');
   });
 
   it('of TLS 1.2 succeeds where it is allowed', async () => {
