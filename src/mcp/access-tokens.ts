@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createLocalJWKSet, decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
+import { createLocalJWKSet, decodeJwt, errors, type JWK, type JWTPayload, jwtVerify } from 'jose';
 import { z } from 'zod';
 import type { Caller } from '../http/request-context.ts';
 import { type Clock, DAY_MS } from '../lib/clock.ts';
@@ -44,8 +44,44 @@ const LOOK_AGAIN_MS = 30_000;
 /** How long the last keys stay valid while the issuer is unreachable. */
 const KEYS_OUTLIVE_MS = DAY_MS;
 const MAX_NAME = 100;
+/** An issuer has a few keys; with each token, `jose` goes through all of them. */
+const MAX_KEYS = 100;
+/** OpenSSL verifies with moduli of up to 16,384 bits, 2,731 characters. */
+const MAX_MODULUS_CHARS = 2_731;
+/** Enough for P-521; an RSA exponent has four. */
+const MAX_COORDINATE_CHARS = 100;
+const MAX_KEY_NAME_CHARS = 1_000;
+/** There are eight (RFC 7517, section 4.3). */
+const MAX_KEY_USES = 8;
+/** How much of a foreign text is logged. */
+const MAX_LOGGED_CHARS = 200;
 
 const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.string().max(2_048) });
+const keySetSchema = z.object({ keys: z.array(z.unknown()).max(MAX_KEYS) });
+const coordinate = z.string().max(MAX_COORDINATE_CHARS).optional();
+/**
+ * A public key for signatures, reduced to the members that `jose` needs: it compares each of a key's `key_ops` with
+ * all others for every token, which took 4 s for 40,000. A private key is not accepted: everyone could sign with it.
+ */
+const keySchema = z
+  .object({
+    kty: z.enum(['RSA', 'EC', 'OKP']),
+    kid: z.string().max(MAX_KEY_NAME_CHARS).optional(),
+    alg: coordinate,
+    use: z.literal('sig').optional(),
+    key_ops: z
+      .array(z.unknown())
+      .max(MAX_KEY_USES)
+      .refine((uses) => uses.includes('verify'))
+      .optional(),
+    crv: coordinate,
+    x: coordinate,
+    y: coordinate,
+    n: z.string().max(MAX_MODULUS_CHARS).optional(),
+    e: coordinate,
+    d: z.undefined().optional(),
+  })
+  .transform(({ key_ops: _uses, d: _private, ...key }) => key);
 const scopeClaim = z.union([z.string(), z.array(z.string())]).optional();
 const claimsSchema = z.object({
   iss: z.string(),
@@ -99,7 +135,8 @@ export function createAccessTokens(deps: AccessTokenDeps): (token: string) => Pr
     if (error instanceof errors.JWTClaimValidationFailed) {
       return refused(`The claim "${error.claim}" of the access token is missing or invalid.`);
     }
-    if (error instanceof errors.JOSEError || error instanceof TypeError) {
+    // A DOMException: the issuer's key is not one.
+    if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException) {
       return refused('The access token is not valid.');
     }
     return error;
@@ -175,8 +212,11 @@ function createIssuer(issuer: string, deps: AccessTokenDeps): (maxAgeMs: number)
       (await read(`${origin}/.well-known/oauth-authorization-server${path}`)) ??
         (await read(`${origin}${path}/.well-known/openid-configuration`)),
     );
-    if (metadata.issuer !== issuer) throw new Error(`its metadata names the issuer ${metadata.issuer}`);
-    return createLocalJWKSet((await read(metadata.jwks_uri)) as Parameters<typeof createLocalJWKSet>[0]);
+    if (metadata.issuer !== issuer)
+      throw new Error(`its metadata names the issuer ${metadata.issuer.slice(0, MAX_LOGGED_CHARS)}`);
+    const { keys } = keySetSchema.parse(await read(metadata.jwks_uri));
+    const usable = keys.map((key) => keySchema.safeParse(key)).filter(({ success }) => success);
+    return createLocalJWKSet({ keys: usable.map(({ data }) => data as JWK) });
   }
 
   async function renew(): Promise<Keys> {
@@ -186,7 +226,8 @@ function createIssuer(issuer: string, deps: AccessTokenDeps): (maxAgeMs: number)
       return keys;
     } catch (error) {
       failedAt = clock.monotonic();
-      const reason = error instanceof z.ZodError ? 'its metadata is invalid' : (error as Error).message;
+      const reason =
+        error instanceof z.ZodError ? 'its metadata or set of keys is invalid' : (error as Error).message;
       logger.warn({ issuer, reason }, 'the keys of an authorization server could not be read');
       return lastKeys();
     } finally {

@@ -237,6 +237,40 @@ describe('keys of an authorization server', () => {
     expect(issuer.asked.filter((path) => path.endsWith('openid-configuration'))).toHaveLength(1);
   });
 
+  test.each<[string, object, number]>([
+    ['all members that a key may have', { use: 'sig', key_ops: ['verify'], ext: true, x5c: ['MII'] }, 200],
+    ['uses other than verification', { key_ops: ['encrypt'] }, 401],
+    // Each is compared with all others for every token: 4 s for 40,000.
+    [
+      'more uses than there are',
+      { key_ops: ['verify', ...Array.from({ length: 8 }, (_, n) => `use${n}`)] },
+      401,
+    ],
+    ['a private part', { d: 'AAAA' }, 401],
+    ['a point that is not on its curve', { x: 'AAAA' }, 401],
+    ['a coordinate that is no text', { x: 5 }, 401],
+    ['a coordinate of any length', { x: 'A'.repeat(101) }, 401],
+  ])('with %s', async (_, members, status) => {
+    issuer.documents['/keys'] = () => ({ keys: [null, {}, { ...issuer.keys[0]?.jwk, ...members }] });
+    expect((await list(await aToken())).statusCode).toBe(status);
+    expect(t.logLines.join('')).not.toContain('"level":50');
+  });
+
+  test('are at most a hundred: all are looked at for every token', async () => {
+    const keys = Array.from({ length: 101 }, () => ({}));
+    issuer.documents['/keys'] = () => ({ keys });
+    expect((await list(await aToken())).statusCode).toBe(503);
+  });
+
+  test('whose metadata names a very long issuer: a part of it is logged', async () => {
+    issuer.documents['/.well-known/openid-configuration'] = () => ({
+      issuer: 'x'.repeat(9_000),
+      jwks_uri: '',
+    });
+    expect((await list(await aToken())).statusCode).toBe(503);
+    expect(t.logLines.join('')).not.toContain('x'.repeat(201));
+  });
+
   test('are not read from a private address unless it is allowed', async () => {
     const own = await openApp(issuer.url, '10.0.0.0/8');
     expect((await list(await aToken(), own.app)).statusCode).toBe(503);
