@@ -11,6 +11,7 @@ import { createReindexings, createSignalRemover, type Reindexing } from './signa
 
 export interface ErasureStatements extends MentionStatements, CampaignStatements {
   erasure: {
+    /** With one of the keys; some repeatedly. */
     selectSignalIds(tenantId: string, keys: string): string[];
     /** Removes the key from up to `limit` signals, up to the one with id `last`; returns their number. */
     forgetAuthor(tenantId: string, key: string, last: string, limit: number): number;
@@ -122,7 +123,7 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
     yield* addSteps(leadId, [
       ['author', authors.slice(FIRST_KEYS)],
       ['signal', signals],
-      ['event', [...(yield* events.about([leadId])), ...eventIds]],
+      ['event', [...new Set([...(yield* events.about([leadId])), ...eventIds])]],
       ['naming_signal', mentioning.signals],
       ['naming_lead', mentioning.leads],
       ['naming_event', mentioning.events],
@@ -140,8 +141,7 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
   }
 
   function* addSteps(leadId: string, steps: [StepKind, readonly string[]][]): Script<void> {
-    for (const [kind, subjects] of steps) {
-      const all = [...new Set(subjects)];
+    for (const [kind, all] of steps) {
       if (all.length === 1) yield* ask.erasure.addStep(leadId, kind, all[0] ?? '');
       else
         for (let at = 0; at < all.length; at += STEPS_A_LIST)

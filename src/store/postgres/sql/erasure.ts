@@ -7,7 +7,7 @@ import { type Async, count, row, rows, run, value, values } from './prepared.ts'
 export function erasureSql(db: Connection): Async<ErasureStatements['erasure']> {
   const selectSignalIds = values<[string, string[]], string>(
     db,
-    'SELECT DISTINCT signal_id FROM signal_people WHERE tenant_id = ? AND key = ANY (?)',
+    'SELECT signal_id FROM signal_people WHERE tenant_id = ? AND key = ANY (?)',
   );
   return {
     selectSignalIds: (tenantId, keys) => selectSignalIds(tenantId, JSON.parse(keys)),

@@ -9,7 +9,7 @@ export function erasureSql(db: Database, log: WriteAheadLog): ErasureStatements[
   return {
     selectSignalIds: values(
       db,
-      `SELECT DISTINCT signal_id FROM signal_people
+      `SELECT signal_id FROM signal_people
        WHERE tenant_id = ? AND key IN (SELECT value FROM json_each(?))`,
     ),
     forgetAuthor: count(
