@@ -397,6 +397,37 @@ test('SEC Form D: who raised how much, and who runs it', async () => {
   expect((await read(true, 'robots')).items).toEqual([expect.objectContaining({ title: '', body: '' })]);
 });
 
+test('SEC Form D: notices that take long to compare with a query are compared in turns', async () => {
+  const text = `a${'\u0301'.repeat(29)}`.repeat(600);
+  const filings = Array.from({ length: 60 }, (_, n) => ({
+    ...{ id: `${n}`, url: `https://www.sec.gov/${n}/x`, postedAt: T0, platform: 'sec_form_d' },
+    ...{ title: `D - ${n}`, body: '', author: '' },
+  }));
+  let turns = 0;
+  let isOver = false;
+  const turn = () => {
+    turns++;
+    if (!isOver) setImmediate(turn);
+  };
+  const page = { status: 200, headers: {}, url: '', body: Buffer.alloc(0) };
+  const { items } = await readFormD({
+    source: aSource({ kind: 'sec_form_d', settings: settings({ query: 'construction' }) }),
+    ...{ position: START_POSITION, now: T0, oldest: 0, sites: sitesWith({}), secrets: {} },
+    web: { read: async () => page, hold: async () => {}, listen: async () => {} },
+    parse: (async ({ name }, _, args) => {
+      if (name === 'feed') return { items: filings };
+      const { filing } = args as { filing: (typeof filings)[number] };
+      if (filing === filings[0]) turn(); // the last one, because the oldest goes first
+      return { ...filing, title: text, body: text };
+    }) as typeof parse,
+    isNew: () => true,
+    isOver: () => false,
+  });
+  isOver = true;
+  expect(items).toHaveLength(60);
+  expect(turns).toBeGreaterThan(3);
+});
+
 test('SmartRecruiters: after a short page, the next offset counts the jobs received', async () => {
   const h = await createHarness();
   const all = Array.from({ length: 100 }, (_, i) => ({ id: `${i}`, name: `Job ${i}`, releasedDate: OLD }));

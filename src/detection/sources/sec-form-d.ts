@@ -1,3 +1,5 @@
+import { systemClock } from '../../lib/clock.ts';
+import { createYielder } from '../../lib/yielding.ts';
 import { readDetails } from '../details.ts';
 import { boundedItem, type Parser } from '../documents/parser.ts';
 import { decodeEntities } from '../html-text.ts';
@@ -27,9 +29,13 @@ export const readFormD: Reader = async (task) => {
     detailed(task, filing),
   );
   // Notices that do not match the query are remembered without text, so they are not read again.
-  const read = items.map((item) =>
-    holds(`${item.title} ${item.body}`) ? item : { ...item, title: '', body: '' },
-  );
+  const read: SourceItem[] = [];
+  // Sixty of the longest take up to 0.7 s.
+  const nextTurn = createYielder(systemClock);
+  for (const item of items) {
+    read.push(holds(`${item.title} ${item.body}`) ? item : { ...item, title: '', body: '' });
+    await nextTurn();
+  }
   const known = filings.filter(({ id }) => !task.isNew(id));
   return { items: [...read, ...known], position: {}, fault, more };
 };
