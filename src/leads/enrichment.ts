@@ -1,6 +1,7 @@
+import { lookup as systemLookup } from 'node:dns/promises';
 import { LRUCache } from 'lru-cache';
 import pLimit, { type LimitFunction } from 'p-limit';
-import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import { type Clock, DAY_MS, HOUR_MS, readRetryAfter, toIso } from '../lib/clock.ts';
 import { createFairQueue } from '../lib/queues.ts';
@@ -11,8 +12,8 @@ import { domainSchema, emailInput } from '../model/text.ts';
 import type { IntakeDeps } from '../signals/plan-posts.ts';
 import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
 import type { LeadStore } from '../store/lead-store.ts';
+import { createConnect } from '../webhooks/connect.ts';
 import { routeChanges } from '../webhooks/fan-out.ts';
-import { createReplyTurns } from '../webhooks/replies-in-turns.ts';
 import { type Enrichment, type LeadCaller, updateOf } from './changes.ts';
 import { conclude } from './enrich.ts';
 import { type Fact, fillFacts, identityKeys, readFact, vouchFor } from './facts.ts';
@@ -278,19 +279,22 @@ function createTenantTurns(): <T>(tenantId: string, work: () => Promise<T>) => P
   };
 }
 
-/** Its connections are read in turns: responses of nothing but headers held up other requests for a second. */
+/**
+ * Its connections are read in turns, and their TLS handshakes are limited, as those of receivers: responses of nothing but
+ * headers held up other requests for a second, and certificates may take as long to read.
+ */
 function createDispatcher(clock: Clock): Dispatcher {
-  const open = buildConnector({});
-  const readInTurns = createReplyTurns(clock);
+  const connect = createConnect({
+    ...{ clock, localAddress: null, lenient: true, allow: { has: () => true } },
+    lookup: async (host) => (await systemLookup(host, { all: true })).map(({ address }) => address),
+  });
   return new Agent({
     connections: MOST_AT_ONCE,
     pipelining: 1,
-    connect: (options, callback) =>
-      open(options, (...made) => {
-        const [, socket] = made;
-        if (socket !== null) readInTurns(socket);
-        callback(...made);
-      }),
+    connect(options, callback) {
+      const dial = connect(options, callback);
+      clock.after(TIME_LIMIT_MS, () => dial.cancel(new ProviderFault('timeout')));
+    },
   });
 }
 

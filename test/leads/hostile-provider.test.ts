@@ -2,9 +2,11 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createServer as createTlsServer } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { createProvider } from '../../src/leads/enrichment.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { ownCurveCertificates } from '../support/costly-certificates.ts';
 
 test.each([
   ['headers', 'HTTP/1.1 200 OK\r\n'],
@@ -79,4 +81,22 @@ test('queries of one tenant, however many, leave places for those of others, who
   for (const { answer } of asked.slice(2)) answer();
   await Promise.all([...many, ...few]);
   expect(asked).toHaveLength(24);
+});
+
+test('certificates of a provider with keys that take long to read are not read', async () => {
+  const server = createTlsServer(ownCurveCertificates(1), (socket) => socket.on('error', () => {}));
+  server.on('tlsClientError', () => {}).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const reasons: unknown[] = [];
+  const provider = createProvider({
+    ...{ url: `https://127.0.0.1:${port}/`, dailyLimit: 100, clock: systemClock },
+    store: { countEnrichment: async () => true },
+    log: { warn: (fields) => void reasons.push(Reflect.get(fields, 'reason')) },
+  });
+  onTestFinished(() => provider.close());
+  for (let n = 0; n < 5; n++)
+    expect(await provider.ask('ten_a', { email: `jane${n}@example.com` })).toBeNull();
+  expect(reasons).toEqual(['tls']);
 });
