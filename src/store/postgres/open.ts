@@ -140,7 +140,7 @@ function createPostgresStore(
   /** Joins the other nodes with the first listener: commands have none, and do not join. */
   const joined = () => {
     nodes ??= createNodes({
-      config,
+      config: limited(config, READ_LIMIT_MS),
       clock,
       db: connectLater(limited(config, READ_LIMIT_MS)),
       onDue: tellAll,
@@ -173,7 +173,7 @@ function createPostgresStore(
   /** On a connection for the purpose, as it is once an hour. */
   async function keepAttemptDays(before: number): Promise<void> {
     if (clock.monotonic() < daysKeptUntil) return;
-    const own = await connect(config);
+    const own = await connect(limited(config, CHANGE_LIMIT_MS));
     try {
       await makeAttemptDays(own);
       await dropAttemptDays(own, before);

@@ -45,6 +45,36 @@ describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
     expect(await first.countOthers()).toBe(0);
   });
 
+  test('every connection has a time limit for statements, except the one that migrates', async () => {
+    const config = await server.createDatabase();
+    const folder = mkdtempSync(join(tmpdir(), 'signalpost-starts-'));
+    const starts: string[] = [];
+    const proxy = createServer((client) => {
+      const upstream = dial(join(config.host, '.s.PGSQL.5432'));
+      client.once('data', (chunk) => starts.push(chunk.toString('latin1')));
+      for (const socket of [client, upstream]) socket.on('error', () => {});
+      client.pipe(upstream).pipe(client);
+    });
+    await new Promise<void>((resolve) => proxy.listen(join(folder, '.s.PGSQL.5432'), resolve));
+    onTestFinished(() => {
+      proxy.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    const store = await open({ ...config, host: folder });
+    await store.createTenant(aTenant('ten_a'));
+    const made: unknown[] = [];
+    store.onCommitted((due) => made.push(due));
+    await expect.poll(() => made).toHaveLength(1);
+    await store.isOnDuty();
+    await store.pruneAttempts(0, 10);
+    // For migrations, changes, reads, two for nodes, and attempts of a day.
+    expect(starts.length).toBeGreaterThan(5);
+    expect(starts.map((start) => start.includes('statement_timeout'))).toEqual([
+      false,
+      ...Array.from({ length: starts.length - 1 }, () => true),
+    ]);
+  });
+
   test('announces what a commit makes due, and responds to a probe', async () => {
     const store = await open(await server.createDatabase());
     await store.createTenant(aTenant('ten_a'));
