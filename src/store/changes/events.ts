@@ -66,8 +66,8 @@ export interface EventStatements {
     selectDead(deliveryId: string): DeadRow | undefined;
     countNotices(ids: string, tenantId: string): number | undefined;
     removeNotices(ids: string): void;
-    nextPosition(now: number, tenantId: string): number | undefined;
-    insertLateDelivery(tenantId: string, position: number, deliveryId: string): void;
+    /** With consecutive positions in commit order, in this order. */
+    insertLateDeliveries(tenantId: string, now: number, deliveryIds: readonly string[]): void;
     selectAbout(subjectIds: string): string[];
     emptyEvent(data: string, id: string, tenantId: string): boolean;
     selectDeliveries(
@@ -191,7 +191,7 @@ type StoredBundle = Omit<DeliveryBundle, 'body' | 'tail'> & { bodyId: number };
 export function createRemainderWriter(
   ask: Asks<EventStatements>,
 ): (remainder: EventRemainder) => Script<StoredRemainder | null> {
-  const addPlace = createLatePlace(ask);
+  const addPlaces = createLatePlaces(ask);
 
   return function* ({ tenantId, eventId, part }) {
     const text = yield* ask.events.takeRemainder(eventId, part);
@@ -214,7 +214,11 @@ export function createRemainderWriter(
         ...{ dueAt: dueAtOf(delivery, event), inHand: false, urgent },
       }));
     if (placed.length > 0) yield* ask.events.insertDeliveries(event, placed);
-    for (const { id } of placed) yield* addPlace(tenantId, id, event.createdAt);
+    yield* addPlaces(
+      tenantId,
+      placed.map(({ id }) => id),
+      event.createdAt,
+    );
     for (const endpointId of batched) yield* ask.events.insertBatched(eventId, endpointId);
     return {
       due: placed.filter(({ status }) => status === 'pending').map(({ endpointId }) => endpointId),
@@ -329,16 +333,15 @@ export function noticeChanges(ask: Asks<EventStatements>) {
   } satisfies Scripts<NoticeStore>;
 }
 
-/** Gives a delivery stored after its event its own position in commit order: part of the change that stores it. */
-function createLatePlace(
+/**
+ * Gives deliveries stored after their event their own positions in commit order: part of the change that stores them. One statement for
+ * all: on PostgreSQL, each with a result is a round trip, during which other nodes wait for what the transaction locks.
+ */
+function createLatePlaces(
   ask: Asks<EventStatements>,
-): (tenantId: string, deliveryId: string, now: number) => Script<void> {
-  return function* (tenantId, deliveryId, now) {
-    yield* ask.events.insertLateDelivery(
-      tenantId,
-      (yield* ask.events.nextPosition(now, tenantId)) ?? 0,
-      deliveryId,
-    );
+): (tenantId: string, deliveryIds: readonly string[], now: number) => Script<void> {
+  return function* (tenantId, deliveryIds, now) {
+    if (deliveryIds.length > 0) yield* ask.events.insertLateDeliveries(tenantId, now, deliveryIds);
   };
 }
 
@@ -391,7 +394,7 @@ export function createEventEraser(ask: Asks<EventStatements>) {
 export function backfillChanges(ask: Asks<EventStatements>) {
   const bodies = createBodies(ask);
   const insertDelivery = createDeliveryWriter(ask);
-  const addPlace = createLatePlace(ask);
+  const addPlaces = createLatePlaces(ask);
 
   return {
     *commitBackfill({ tenantId, endpointId, position, next, isLast, items, now }) {
@@ -400,6 +403,7 @@ export function backfillChanges(ask: Asks<EventStatements>) {
       for (const { event } of items)
         if ((yield* ask.events.selectRemaining(event.id)) !== undefined) return false;
       if (!(yield* ask.events.advanceBackfill(step))) return false;
+      const stored: string[] = [];
       for (const { event, delivery } of items) {
         // Stored after the event was read.
         const { id, createdAt } = event;
@@ -407,10 +411,9 @@ export function backfillChanges(ask: Asks<EventStatements>) {
           continue;
         // Created now: it is due now, and its log is kept from now on.
         const placeOf = bodies.createPlaces(tenantId);
-        if (yield* insertDelivery({ ...event, createdAt: now }, delivery, placeOf)) {
-          yield* addPlace(tenantId, delivery.id, now);
-        }
+        if (yield* insertDelivery({ ...event, createdAt: now }, delivery, placeOf)) stored.push(delivery.id);
       }
+      yield* addPlaces(tenantId, stored, now);
       return true;
     },
   } satisfies Scripts<BackfillStore>;
@@ -420,7 +423,7 @@ export function backfillChanges(ask: Asks<EventStatements>) {
 export function batchChanges(ask: Asks<EventStatements>) {
   const bodies = createBodies(ask);
   const insertDelivery = createDeliveryWriter(ask);
-  const addPlace = createLatePlace(ask);
+  const addPlaces = createLatePlaces(ask);
 
   return {
     *commitBatch({ endpointId, tenantId, read, delivery, now }) {
@@ -433,7 +436,7 @@ export function batchChanges(ask: Asks<EventStatements>) {
       if (!isAsRead) return false;
       const event = { ...last, tenantId, createdAt: now };
       if (!(yield* insertDelivery(event, delivery, bodies.createPlaces(tenantId)))) return false;
-      yield* addPlace(tenantId, delivery.id, now);
+      yield* addPlaces(tenantId, [delivery.id], now);
       yield* ask.events.takeBatched(delivery.id, endpointId, last.id);
       return true;
     },

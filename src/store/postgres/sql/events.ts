@@ -55,6 +55,14 @@ export function eventsSql(db: Connection): Async<EventStatements['events']> {
      FROM unnest(:ids::text[], :endpointIds::text[], :statuses::text[], :due::bigint[], :bodyIds::bigint[],
        :held::boolean[], :urgent::boolean[]) d (id, endpoint_id, status, due_at, body_id, in_hand, urgent)`,
   );
+  const insertLate = run<[{ tenantId: string; now: number; ids: readonly string[] }]>(
+    db,
+    `WITH moved AS (
+       UPDATE stored_rows SET position = greatest(position + 1, :now::bigint << 10) + cardinality(:ids::text[]) - 1
+       WHERE tenant_id = :tenantId RETURNING position - cardinality(:ids::text[]) AS before)
+     INSERT INTO late_deliveries (tenant_id, position, delivery_id)
+     SELECT :tenantId, moved.before + d.n, d.id FROM moved, unnest(:ids::text[]) WITH ORDINALITY d (id, n)`,
+  );
   const selectDetails = rows<[string], { id: string; detail: string }>(
     db,
     'SELECT id, detail FROM attempts WHERE delivery_id = ?',
@@ -135,11 +143,7 @@ export function eventsSql(db: Connection): Async<EventStatements['events']> {
     ),
     countNotices: (ids, tenantId) => countNotices(JSON.parse(ids), tenantId),
     removeNotices: (ids) => removeNotices(JSON.parse(ids)),
-    nextPosition: value(db, 'SELECT next_position(at => ?, tenant => ?)'),
-    insertLateDelivery: run(
-      db,
-      'INSERT INTO late_deliveries (tenant_id, position, delivery_id) VALUES (?, ?, ?)',
-    ),
+    insertLateDeliveries: (tenantId, now, ids) => insertLate({ tenantId, now, ids }),
     selectAbout: (subjectIds) => selectAbout(JSON.parse(subjectIds)),
     emptyEvent: changed(db, 'UPDATE events SET data = ? WHERE id = ? AND tenant_id = ?'),
     selectDeliveries: (eventId, batches, after, limit) =>

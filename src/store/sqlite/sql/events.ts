@@ -25,9 +25,10 @@ export function eventsSql(db: Database): EventStatements['events'] {
   );
   // The order by commit (migration 032). Without RETURNING, which would make SQLite copy each page that the statement changes.
   // The cast is needed because numbers are bound as floating point.
-  const movePosition = run<[now: number, tenantId: string]>(
+  const movePosition = run<[now: number, more: number, tenantId: string]>(
     db,
-    'UPDATE stored_rows SET position = max(position + 1, CAST(? AS INTEGER) << 10) WHERE tenant_id = ?',
+    `UPDATE stored_rows SET position = max(position + 1, CAST(? AS INTEGER) << 10) + CAST(? AS INTEGER)
+     WHERE tenant_id = ?`,
   );
   const selectPosition = value<[tenantId: string], number>(
     db,
@@ -37,8 +38,13 @@ export function eventsSql(db: Database): EventStatements['events'] {
     db,
     'INSERT INTO event_positions (tenant_id, position, event_id) VALUES (?, ?, ?)',
   );
-  function nextPosition(now: number, tenantId: string): number | undefined {
-    movePosition(now, tenantId);
+  const insertLate = run<[tenantId: string, position: number, deliveryId: string]>(
+    db,
+    'INSERT INTO late_deliveries (tenant_id, position, delivery_id) VALUES (?, ?, ?)',
+  );
+  /** The last of so many new positions. */
+  function nextPosition(now: number, tenantId: string, count = 1): number | undefined {
+    movePosition(now, count - 1, tenantId);
     return selectPosition(tenantId);
   }
   return {
@@ -137,11 +143,10 @@ export function eventsSql(db: Database): EventStatements['events'] {
       'SELECT count(*) FROM endpoint_notices WHERE id IN (SELECT value FROM json_each(?)) AND tenant_id = ?',
     ),
     removeNotices: run(db, 'DELETE FROM endpoint_notices WHERE id IN (SELECT value FROM json_each(?))'),
-    nextPosition,
-    insertLateDelivery: run(
-      db,
-      'INSERT INTO late_deliveries (tenant_id, position, delivery_id) VALUES (?, ?, ?)',
-    ),
+    insertLateDeliveries(tenantId, now, ids) {
+      const first = (nextPosition(now, tenantId, ids.length) ?? 0) - ids.length + 1;
+      for (const [n, id] of ids.entries()) insertLate(tenantId, first + n, id);
+    },
     selectAbout: values(db, 'SELECT id FROM events WHERE subject_id IN (SELECT value FROM json_each(?))'),
     emptyEvent: changed(db, 'UPDATE events SET data = ? WHERE id = ? AND tenant_id = ?'),
     // Includes messages in which the event was batched with others.
