@@ -46,7 +46,7 @@ export function createLaneClaims(
   db: Connection,
   oneByOne: (claim: StoredClaim) => Promise<StoredLaneClaim[]>,
 ): (claim: StoredClaim) => Promise<StoredLaneClaim[]> {
-  // A free lease is inserted at once: of two nodes that insert it, one learns that it was too late.
+  // A free lease is inserted at once, under a lock: an insert of the same row would wait for the other node's whole transaction.
   const lock = rows<[Record<string, unknown>], LaneRow>(
     db,
     `WITH live AS MATERIALIZED (
@@ -58,13 +58,15 @@ export function createLaneClaims(
        ORDER BY endpoint_id FOR UPDATE SKIP LOCKED
      ), free AS (
        SELECT id FROM live WHERE NOT EXISTS (SELECT 1 FROM lane_leases l WHERE l.endpoint_id = live.id)
-     ), share AS (
+     ), share AS MATERIALIZED (
        SELECT id FROM free ORDER BY random() LIMIT (
          SELECT ceil((SELECT count(*) FROM free)::numeric / (1 + count(*))) FROM processes
          WHERE name <> :process AND seen_at BETWEEN :heardFrom AND :heardUntil)
+     ), gained AS MATERIALIZED (
+       SELECT id FROM share WHERE pg_try_advisory_xact_lock(hashtextextended(id, 1))
      ), added AS (
        INSERT INTO lane_leases (endpoint_id, token, until, held, process)
-       SELECT id, :leaseToken, :leaseUntil, '{}', :process FROM share ORDER BY id
+       SELECT id, :leaseToken, :leaseUntil, '{}', :process FROM gained ORDER BY id
        ON CONFLICT (endpoint_id) DO NOTHING
        RETURNING endpoint_id
      )

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { StoredOutcome } from '../../../src/store/changes/deliveries.ts';
 import type { Changes } from '../../../src/store/changes.ts';
+import { createLaneClaims } from '../../../src/store/postgres/claim-lanes.ts';
 import { createCommitter } from '../../../src/store/postgres/commit.ts';
 import { type Connection, connect } from '../../../src/store/postgres/connection.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
@@ -164,6 +165,55 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     expect(await second(claim('b', now, ['whk_a']))).toMatchObject({
       values: [[{ takenFrom: '{"dlv_whk_a":1}' }]],
     });
+  });
+
+  test('a claim does not wait for the transaction in which another node takes a free lease', async () => {
+    const lanes = [{ endpointId: 'whk_a', limit: 9, knownVersion: 1, held: '{}' }];
+    const claim = (node: string) => ({
+      ...{ lanes, now: T0, leaseUntil: T0 + 60_000, leaseToken: `lease_${node}`, process: node },
+    });
+    const events = [aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_1'], createdAt: T0 })];
+    await first(['commitSignals', [[aSignal('ten_a', { id: 'sig_1', events })]]]);
+    const other = await connect(config);
+    connections.push(other);
+    const claimLanes = createLaneClaims(other, () => Promise.reject(new Error('not in order')));
+    await other.transact(async () => {
+      expect(await claimLanes(claim('a'))).toMatchObject([{ deliveries: { list: expect.any(String) } }]);
+      expect(await second(['claimLanes', [claim('b')]])).toMatchObject({
+        values: [[{ endpointId: 'whk_a', deliveries: null, nextDueAt: T0 + 20 }]],
+      });
+    });
+    expect(await second(['claimLanes', [claim('b')]])).toMatchObject({
+      values: [[{ deliveries: null, nextDueAt: T0 + 60_000 }]],
+    });
+  });
+
+  test('the later deliveries of an event take as many round trips, whatever their number', async () => {
+    const [db] = connections;
+    if (db === undefined) throw new Error('no connection');
+    let asks = 0;
+    const ask: Connection['ask'] = (...asked) => {
+      asks++;
+      return db.ask(...asked);
+    };
+    const commit = createCommitter({ ...db, ask });
+    const takenBy = async (count: number) => {
+      const ids = Array.from({ length: count }, (_, n) => [`dlv_${count}_${n}`, 'whk_a']).flat();
+      const bundle = { body: '{}', status: 'pending' as const, deliveries: JSON.stringify(ids) };
+      const remainders = [{ bundles: [bundle], batched: [] }];
+      const event = { ...aRoutedEvent('ten_a', []), remainders };
+      await first(['commitNotices', [{ tenantId: 'ten_a', ids: [], events: [event] }]]);
+      asks = 0;
+      const part = { tenantId: 'ten_a', eventId: event.event.id, part: 0 };
+      expect(await commit([['storeRemainder', [part]]])).toMatchObject({ failed: [] });
+      return asks;
+    };
+    expect(await takenBy(100)).toBe(await takenBy(1));
+    const places = 'SELECT delivery_id FROM late_deliveries ORDER BY position';
+    expect(await select(places)).toEqual([
+      ...Array.from({ length: 100 }, (_, n) => `dlv_100_${n}`),
+      'dlv_1_0',
+    ]);
   });
 
   test('share endpoints without a lease, so that no node is left with the whole backlog', async () => {

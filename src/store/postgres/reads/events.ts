@@ -339,7 +339,8 @@ export function batchReads(db: Connection) {
        FROM waiting w WHERE w.id IS NOT NULL)
      SELECT w.id AS "endpointId", e.tenant_id AS "tenantId", e.created_at AS since
      FROM waiting w JOIN events e ON e.id =
-       (SELECT min(b.event_id) FROM batched_events b WHERE b.endpoint_id = w.id AND b.delivery_id IS NULL)`,
+       (SELECT min(b.event_id) FROM batched_events b WHERE b.endpoint_id = w.id AND b.delivery_id IS NULL)
+     ORDER BY w.id`,
   );
   const selectLast = rows<[NamedParameters], BatchedSignals['last'] & { events: number }>(
     db,
