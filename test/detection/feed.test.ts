@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { decodeText } from '../../src/detection/documents/decode-text.ts';
 import { SourceFault, toPost } from '../../src/detection/source-item.ts';
-import { decodeText, feedLinkIn, readFeed } from '../../src/detection/sources/feeds.ts';
+import { feedLinkIn, readFeed } from '../../src/detection/sources/feeds.ts';
 
 const URL = 'https://blog.example.com/feeds/all.xml';
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { decodeText } from '../../src/detection/documents/decode-text.ts';
 import { SourceFault } from '../../src/detection/source-item.ts';
-import { decodeText, feedLinkIn, readFeed, unwrapLink } from '../../src/detection/sources/feeds.ts';
+import { feedLinkIn, readFeed, unwrapLink } from '../../src/detection/sources/feeds.ts';
 import { createRefusals } from '../../src/detection/web.ts';
 import { status } from '../support/receiver.ts';
 import { T0 } from '../support/store.ts';
