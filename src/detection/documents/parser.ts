@@ -78,6 +78,20 @@ export function crowdOf(text: string): string | null {
   return values > MAX_VALUES ? `has more than ${MAX_VALUES.toLocaleString('en-US')} values` : null;
 }
 
+/** Any spelling of the names, whose letters may be escaped. */
+const MAY_NAME_CLASSES = /constructor|__proto__|\\u00/;
+
+/** A JSON text without members named `constructor` and `__proto__`: parsers of feeds omit objects with the former, without an error. */
+export function withoutClasses(text: string): string {
+  if (!MAY_NAME_CLASSES.test(text)) return text;
+  const isClass = (name: string) => name === 'constructor' || name === '__proto__';
+  try {
+    return JSON.stringify(JSON.parse(text, (name, value) => (isClass(name) ? undefined : value)));
+  } catch {
+    return text; // not JSON: its parser says so
+  }
+}
+
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,6 +1,6 @@
 import { type AtomFeed, type JsonFeed, parseFeed, type RdfFeed, type RssFeed } from 'feedsmith';
 import { decodeText } from '../documents/decode-text.ts';
-import { boundedItems, crowdOf, type Parser } from '../documents/parser.ts';
+import { boundedItems, crowdOf, type Parser, withoutClasses } from '../documents/parser.ts';
 import { decodeEntities, htmlToText } from '../html-text.ts';
 import { demandSuccess, type Reader, type Reading, type ReadingTask, validatorsOf } from '../reader.ts';
 import { readTime, SourceFault, type SourceItem } from '../source-item.ts';
@@ -9,10 +9,7 @@ import type { FetchedPage } from '../web.ts';
 const ACCEPT =
   'application/atom+xml, application/rss+xml, application/rdf+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1';
 
-/**
- * Parses a feed into items. With `orLink`, if the document is a web page, returns the URL of the feed that it
- * links to.
- */
+/** Parses a feed into items. With `orLink`, if the document is a web page, returns the URL of the feed that it links to. */
 export const feedDocument: Parser<{ orLink: boolean }, { items: SourceItem[]; link: string | null }> = {
   name: 'feed',
   parse({ body, contentType, url }, { orLink }) {
@@ -140,8 +137,8 @@ const OPTIONS = { maxItems: MOST_ITEMS };
 
 function parsed(given: string) {
   const isJson = /^\s*\{/.test(given);
-  const crowd = isJson ? crowdOf(given) : null;
-  if (crowd !== null) throw new SourceFault('invalid_feed', `The feed ${crowd}.`);
+  const crowd = isJson && crowdOf(given);
+  if (crowd) throw new SourceFault('invalid_feed', `The feed ${crowd}.`);
   const text = shortPersons(isJson ? withoutClasses(given) : given);
   try {
     return parseFeed(text, OPTIONS);
@@ -149,20 +146,6 @@ function parsed(given: string) {
     const inner = wrappedFeed(text);
     if (inner !== null) return parseInner(inner);
     throw invalid(text, error);
-  }
-}
-
-/** Any spelling of the names, whose letters may be escaped. */
-const MAY_NAME_CLASSES = /constructor|__proto__|\\u00/;
-
-/** Removes members named `constructor` and `__proto__`: the parser omits objects with the former, without an error. */
-function withoutClasses(text: string): string {
-  if (!MAY_NAME_CLASSES.test(text)) return text;
-  const isClass = (name: string) => name === 'constructor' || name === '__proto__';
-  try {
-    return JSON.stringify(JSON.parse(text, (name, value) => (isClass(name) ? undefined : value)));
-  } catch {
-    return text; // not JSON: the parser says so
   }
 }
 
