@@ -2,7 +2,7 @@ import csrfProtection from '@fastify/csrf-protection';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { SESSION_LIFE, type SessionLife } from '../accounts/sign-in.ts';
 import { isHttps } from '../http/request-context.ts';
-import { percentDecoded } from '../lib/text.ts';
+import { parseUrl, percentDecoded } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
 import type { DashboardDeps } from './deps.ts';
 
@@ -89,5 +89,5 @@ function isOwnOrigin(request: FastifyRequest, ownOrigin: string): boolean {
   const { origin, host } = request.headers;
   if (request.headers['sec-fetch-site'] === 'cross-site') return false;
   if (origin === undefined || origin === ownOrigin) return true;
-  return URL.canParse(origin) && new URL(origin).host === host;
+  return parseUrl(origin)?.host === host;
 }

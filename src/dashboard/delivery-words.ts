@@ -1,4 +1,5 @@
 import { DAY_MS } from '../lib/clock.ts';
+import { parseUrl } from '../lib/text.ts';
 import type { AttemptErrorCode, DeliveryStatus } from '../model/delivery.ts';
 import type { AttemptResource } from '../model/delivery-resource.ts';
 import { EVENT_TYPES, type EventType } from '../model/event.ts';
@@ -175,5 +176,5 @@ export function attemptWords({ successRate, p95 }: AttemptSummary): string {
 
 /** The host of an endpoint's URL. */
 function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : url;
+  return parseUrl(url)?.host ?? url;
 }

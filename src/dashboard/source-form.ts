@@ -1,3 +1,4 @@
+import { parseUrl } from '../lib/text.ts';
 import {
   SECRET_NAMES,
   SETTINGS_OF,
@@ -221,7 +222,7 @@ function formOfTag(url: URL): Form | null {
 /** An address, with or without a scheme; null if the text is not an address. */
 function addressOf(given: string): URL | null {
   if (/\s/.test(given)) return null;
-  if (/^https?:\/\//i.test(given)) return URL.parse(given);
+  if (/^https?:\/\//i.test(given)) return parseUrl(given);
   return /^[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:[/?].*)?$/i.test(given) ? URL.parse(`https://${given}`) : null;
 }
 

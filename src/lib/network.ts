@@ -61,6 +61,8 @@ export function networkOf(address: string): string {
 }
 
 const MAX_LENGTH = 253; // RFC 1035, section 2.3.4, without the dot of the root
+/** Each character has at most two units, and Punycode makes a name no shorter. */
+const MAX_WRITTEN_UNITS = 2 * MAX_LENGTH;
 /** Labels of RFC 1123, section 2.1; the last one starts with a letter, so an IPv4 address is not a domain. */
 const HOST_NAME = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 
@@ -73,7 +75,7 @@ export function normaliseDomain(text: string): string | null {
   const written = text.trim().replace(/^(?:https?:)?\/\//i, '');
   const host = (/^[^/?#]*/.exec(written)?.[0] ?? '').replace(/:\d{1,5}$/, '').replace(/\.$/, '');
   // domainToASCII would decode these characters, or truncate the name at them.
-  if (/[\s%@\\]/.test(host)) return null;
+  if (host.length > MAX_WRITTEN_UNITS || /[\s%@\\]/.test(host)) return null;
   const ascii = domainToASCII(host);
   if (ascii.length > MAX_LENGTH || !HOST_NAME.test(ascii)) return null;
   return withoutWww(ascii);

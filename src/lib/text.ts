@@ -77,6 +77,23 @@ export function withoutTrailingSlashes(path: string): string {
 }
 
 /**
+ * The part of an absolute URL that may name a host, as the URL parser finds it: after the first colon and any slashes,
+ * which may be backslashes, missing, or between tabs and line breaks.
+ */
+const AUTHORITY = /^[^:]*:[\\/\t\n\r]*([^\\/?#]*)/;
+/** Names have 253 characters; there may be credentials and a port. */
+const MAX_AUTHORITY_CHARS = 512;
+
+/**
+ * Parses an absolute URL from outside; null if it is none, or if its host is too long for a name. `URL.parse` takes
+ * time proportional to the square of a host's length: 10 ms for 2,000 different characters that are not ASCII.
+ */
+export function parseUrl(text: string): URL | null {
+  const [, authority = ''] = AUTHORITY.exec(text) ?? [];
+  return authority.length > MAX_AUTHORITY_CHARS ? null : URL.parse(text);
+}
+
+/**
  * Decodes `%20` and the like; invalid UTF-8 becomes U+FFFD. `decodeURIComponent` throws instead, which takes 4 us: half a
  * second for a form of 500 KB of `%ff&`.
  */

@@ -10,6 +10,7 @@ import { recordActors, setApiHeaders } from '../http/request-context.ts';
 import { tracedDeps } from '../http/request-log.ts';
 import { addOneATurn } from '../http/turns.ts';
 import { PACKAGE } from '../lib/package.ts';
+import { parseUrl } from '../lib/text.ts';
 import { presetScopes } from '../model/key.ts';
 import { MCP_METADATA_PATH } from '../model/mcp.ts';
 import { limitChallenges } from '../webhooks/subscriptions.ts';
@@ -203,5 +204,5 @@ function refuseForeignCallers(
 }
 
 function hostnameOf(address: string): string | null {
-  return URL.canParse(address) ? new URL(address).hostname : null;
+  return parseUrl(address)?.hostname ?? null;
 }

@@ -1,6 +1,6 @@
 import { getDomain } from 'tldts';
 import { normaliseDomain } from '../lib/network.ts';
-import { fold, normalised } from '../lib/text.ts';
+import { fold, normalised, parseUrl } from '../lib/text.ts';
 import type { Signal } from './signal.ts';
 
 /** LinkedIn allows a hundred. PostgreSQL's indexes cannot contain keys of more than 2,704 bytes. */
@@ -38,8 +38,9 @@ export function normaliseEmail(email: string): string {
 export function linkedinProfile(text: string): string | null {
   const written = text.trim();
   const url = /^https?:\/\//i.test(written) ? written : `https://${written}`;
-  if (!URL.canParse(url)) return null;
-  const { hostname, pathname } = new URL(url);
+  const parsed = parseUrl(url);
+  if (parsed === null) return null;
+  const { hostname, pathname } = parsed;
   if (hostname !== 'linkedin.com' && !hostname.endsWith('.linkedin.com')) return null;
   const path = /^\/(?:mwlite\/)?(in|pub)\/([^/]+)((?:\/[^/]+){0,3})/i.exec(pathname);
   if (path === null) return null;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { fromIso } from '../lib/clock.ts';
 import { normaliseDomain } from '../lib/network.ts';
+import { parseUrl } from '../lib/text.ts';
 
 /** Longer than any id. */
 export const MAX_ID_CHARS = 64;
@@ -58,8 +59,14 @@ export const emailInput = z
 
 /** A URL on the web. */
 export const webUrl = z
-  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-  .max(MAX_URL_CHARS);
+  .string()
+  .trim()
+  // The URL parser ignores them.
+  .overwrite((text) => text.replace(/[\t\n\r]/g, ''))
+  .max(MAX_URL_CHARS)
+  // Not `z.url()`, which parses texts of any length.
+  .refine((text) => /^https?:\/\//i.test(text) && parseUrl(text) !== null, 'must be an http or https URL')
+  .meta({ format: 'uri' });
 
 /** An ID of one of our objects. */
 export const idInput = z.string().min(1).max(MAX_ID_CHARS);

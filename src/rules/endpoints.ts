@@ -1,4 +1,5 @@
 import { MINUTE_MS } from '../lib/clock.ts';
+import { parseUrl } from '../lib/text.ts';
 import type { Outcome } from '../model/delivery.ts';
 import type { NewMail } from '../model/mail.ts';
 import type { Plan } from '../model/tenant.ts';
@@ -93,7 +94,7 @@ export function pauseMail(endpoint: PausedEndpoint, reason: PausedReason, now: n
   return {
     id: `mal_${id.slice(4)}_${version}`,
     tenantId,
-    facts: { kind: 'endpoint_paused', endpointId: id, label, host: URL.parse(url)?.host ?? '', reason },
+    facts: { kind: 'endpoint_paused', endpointId: id, label, host: parseUrl(url)?.host ?? '', reason },
     createdAt: now,
   };
 }
@@ -109,7 +110,7 @@ export function failingMail(endpoint: PausedEndpoint, facts: FailingFacts, now: 
       kind: 'endpoint_failing',
       endpointId: id,
       label,
-      host: URL.parse(url)?.host ?? '',
+      host: parseUrl(url)?.host ?? '',
       failures,
       pausesAt,
     },

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { withoutTrailingSlashes } from '../lib/text.ts';
+import { parseUrl, withoutTrailingSlashes } from '../lib/text.ts';
 import { personKeys } from '../model/person-keys.ts';
 
 /** The origin of a post, in the form in which profiles mute it. */
@@ -29,8 +29,7 @@ export function originOf(
 }
 
 function siteOf(url: string): string | null {
-  if (!URL.canParse(url)) return null;
-  return new URL(url).hostname.replace(/^www\./, '') || null;
+  return parseUrl(url)?.hostname.replace(/^www\./, '') || null;
 }
 
 const TRACKING =
@@ -42,8 +41,8 @@ const TRACKING =
  * Null if it is not a URL.
  */
 export function canonicalUrl(text: string): string | null {
-  if (!URL.canParse(text)) return null;
-  const url = new URL(text);
+  const url = parseUrl(text);
+  if (url === null) return null;
   const host = url.host.replace(/^(www|old|new|m|mobile)\./, '');
   const kept = [...url.searchParams].filter(([name]) => !TRACKING.test(name.toLowerCase()));
   kept.sort(([a, x], [b, y]) => (a === b ? compare(x, y) : compare(a, b)));

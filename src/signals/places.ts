@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { inPackage } from '../lib/package.ts';
-import { excerpt } from '../lib/text.ts';
+import { excerpt, parseUrl } from '../lib/text.ts';
 import { NO_SETTINGS } from '../model/constants.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import {
@@ -136,7 +136,7 @@ function leaversOf(competitor: string): Place {
 function keyOf({ kind, settings }: Pick<Source, 'kind' | 'settings'>): string {
   const { url, query, site, tagged, tag, subreddit } = settings;
   const asked = kind === 'stackexchange' ? null : query;
-  const host = url === null ? null : URL.parse(url)?.host;
+  const host = url === null ? null : parseUrl(url)?.host;
   return JSON.stringify([kind, host, asked, site, tagged, tag, subreddit]).toLowerCase();
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { AddressSet } from '../lib/network.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
+import { parseUrl } from '../lib/text.ts';
 import { NO_SETTINGS } from '../model/constants.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 import {
@@ -330,7 +331,7 @@ const CLOSED: [host: RegExp, name: string][] = [
 
 /** The name of the site at a URL if programs may not read it; otherwise null. */
 export function closedPlaceAt(address: string): string | null {
-  const host = URL.parse(address)?.hostname ?? '';
+  const host = parseUrl(address)?.hostname ?? '';
   return CLOSED.find(([pattern]) => pattern.test(host))?.[1] ?? null;
 }
 

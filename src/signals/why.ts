@@ -1,5 +1,5 @@
 import { plainText } from '../lib/markdown-text.ts';
-import { excerpt } from '../lib/text.ts';
+import { excerpt, parseUrl } from '../lib/text.ts';
 import type { Factor, Signal } from '../model/signal.ts';
 import type { Sentence } from './reading/sentences.ts';
 import {
@@ -97,7 +97,7 @@ export function platformName(name: string): string {
 
 /** The display name of a post's place: "r/SaaS on Reddit", otherwise its platform, otherwise its site. */
 export function whereOf({ name, post_url }: Pick<Signal['platform'], 'name' | 'post_url'>): string {
-  const url = URL.canParse(post_url) ? new URL(post_url) : null;
+  const url = parseUrl(post_url);
   const path = url?.pathname ?? '';
   const platform = PLATFORMS[name];
   const group = /^\/([rc]\/[\w.@-]{1,80})/.exec(path)?.[1];

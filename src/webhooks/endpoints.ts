@@ -4,7 +4,7 @@ import type { NewId } from '../lib/ids.ts';
 import type { AddressSet } from '../lib/network.ts';
 import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import { withoutTrailingSlashes } from '../lib/text.ts';
+import { parseUrl, withoutTrailingSlashes } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
 import { formatBytes, isPreset, type PayloadFormat, PRESETS } from '../model/payload-shape.ts';
 import type { Plan, Tenant } from '../model/tenant.ts';
@@ -355,7 +355,7 @@ const OPENS_LOOPBACK =
 
 /** Most rejected URLs are those of local test receivers, so the hint says how to allow them. */
 function badTarget(text: string, detail: string, allowTargets: AddressSet): DomainError {
-  const url = URL.parse(text);
+  const url = parseUrl(text);
   const isLocalTry = url !== null && (url.protocol === 'http:' || LOOPBACK.has(hostOf(url)));
   const errors = [{ pointer: '/url', detail }];
   const hint = isLocalTry && !allowTargets.has('127.0.0.1') ? { hint: OPENS_LOOPBACK } : {};

@@ -4,6 +4,7 @@ import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/clock.
 import type { NewId } from '../lib/ids.ts';
 import { addAll } from '../lib/lists.ts';
 import type { IsStopping, PeriodicJob } from '../lib/periodic.ts';
+import { parseUrl } from '../lib/text.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { ERASED_DATA } from '../model/constants.ts';
 import type { EndpointNotice } from '../model/event.ts';
@@ -192,7 +193,7 @@ async function announceSome(deps: NoticeDeps, tenantId: string): Promise<void> {
 /** `endpoint` is undefined if it was deleted meanwhile. */
 function changeOf({ type, endpointId, facts }: EndpointNotice, endpoint: Receiver | undefined): StateChange {
   const { label = '', url = '' } = endpoint?.settings ?? {};
-  const about = { endpoint_id: endpointId, label, host: URL.parse(url)?.host ?? '' };
+  const about = { endpoint_id: endpointId, label, host: parseUrl(url)?.host ?? '' };
   const subjectId = type === 'delivery.dead' ? String(facts.delivery_id) : endpointId;
   return { type, subjectId, data: { ...about, ...facts }, notTo: endpointId };
 }

@@ -1,4 +1,4 @@
-import { excerpt } from '../lib/text.ts';
+import { excerpt, parseUrl } from '../lib/text.ts';
 import type { PresetFormat } from '../model/payload-shape.ts';
 import { listed, moreText, type Notice, type NoticeEntry } from './notice.ts';
 
@@ -359,5 +359,5 @@ function cutTo(
 
 /** Whether a service would accept it as a link. */
 function isWebUrl(url: string): boolean {
-  return url !== '' && /^https?:\/\//i.test(url) && URL.canParse(url);
+  return url !== '' && /^https?:\/\//i.test(url) && parseUrl(url) !== null;
 }

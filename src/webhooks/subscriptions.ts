@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Clock, DAY_MS, MINUTE_MS, toIso } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import { canonicalJson } from '../lib/json.ts';
+import { parseUrl } from '../lib/text.ts';
 import { createWindows } from '../lib/windows.ts';
 import { ERASED_DATA } from '../model/constants.ts';
 import type { AttemptErrorCode } from '../model/delivery.ts';
@@ -159,7 +160,7 @@ function subscriptionId(
 }
 
 function normalUrl(url: string): string {
-  return URL.canParse(url) ? new URL(url).href : url;
+  return parseUrl(url)?.href ?? url;
 }
 
 /** The endpoint's settings, checked like those of every endpoint. */

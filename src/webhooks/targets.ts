@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import type { AddressSet } from '../lib/network.ts';
+import { parseUrl } from '../lib/text.ts';
 
 /** Returns all addresses of a name, as IP literals; rejects or returns none if it does not resolve. */
 export type Lookup = (hostname: string) => Promise<readonly string[]>;
@@ -34,7 +35,7 @@ const NOT_PUBLIC = 'must point to the public internet, not to a private, local o
  * `localhost` if `allow` contains 127.0.0.1, may use `http:` and any port.
  */
 export function checkTarget(urlText: string, allow: AddressSet): { url: URL } | { fault: string } {
-  const url = URL.parse(urlText);
+  const url = parseUrl(urlText);
   if (url === null) return { fault: 'must be an absolute URL, like https://example.com/webhooks' };
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return { fault: 'must start with https://' };
   if (url.username !== '' || url.password !== '')
@@ -53,7 +54,7 @@ export function checkTarget(urlText: string, allow: AddressSet): { url: URL } | 
  * no credentials. Addresses inside `allow` may be read on any port.
  */
 export function checkSite(urlText: string, allow: AddressSet): { url: URL } | { fault: string } {
-  const url = URL.parse(urlText);
+  const url = parseUrl(urlText);
   if (url === null) return { fault: 'must be an absolute URL, like https://example.com/feed.xml' };
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     return { fault: 'must start with https:// or http://' };

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { codePointLength, excerpt, fold, normalised, withoutTrailingSlashes } from '../../src/lib/text.ts';
+import { describe, expect, test } from 'vitest';
+import {
+  codePointLength,
+  excerpt,
+  fold,
+  normalised,
+  parseUrl,
+  withoutTrailingSlashes,
+} from '../../src/lib/text.ts';
 import { cpuMsOf } from '../support/cpu-time.ts';
 
 test('a short text is its own excerpt', () => {
@@ -95,4 +102,38 @@ test('text consisting of ligatures grows at most fourfold, and Korean text is no
   const korean = '한'.repeat(20_000);
   expect(normalised(korean, 'NFKD')).toBe(korean.normalize('NFKD'));
   expect(normalised('\ufdfa', 'NFKD')).toBe('\ufdfa'.normalize('NFKD'));
+});
+
+describe('a URL from outside', () => {
+  // Different characters beyond ASCII, which take time proportional to the square of their number.
+  const host = Array.from({ length: 2_000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('');
+
+  test.each([
+    ['https://user:word@example.com:8443/a?b#c', 'example.com'],
+    [' https://example.com', 'example.com'],
+    ['https:example.com', 'example.com'],
+    ['https:\\\\example.com', 'example.com'],
+    ['https://bücher.example', 'xn--bcher-kva.example'],
+    [`https://example.com/${host}?${host}#${host}`, 'example.com'],
+    ['mailto:someone@example.com', ''],
+  ])('is parsed: %s', (text, hostname) => {
+    expect(parseUrl(text)?.hostname).toBe(hostname);
+  });
+
+  test.each([
+    ['after two slashes', `https://${host}`],
+    ['without slashes', `https:${host}`],
+    ['after backslashes', `https:\\\\${host}`],
+    ['after a tab', `https:/\t/${host}`],
+    ['before a port', `https://${host}:443/`],
+    ['after credentials', `https://a:b@${host}`],
+    ['with escapes', `https://${encodeURIComponent(host)}`],
+  ])('is none with a host of any length %s', (_, text) => {
+    expect(URL.canParse(text)).toBe(true);
+    expect(parseUrl(text)).toBeNull();
+  });
+
+  test('is none if it is relative', () => {
+    expect(parseUrl('/path')).toBeNull();
+  });
 });
