@@ -28,6 +28,8 @@ export function createLogDestination(clock: Clock): LogDestination {
   let timer: Timer | null = null;
   /** When stdout last accepted bytes, or was given some while idle; null: it has none to write. */
   let writingSince: number | null = null;
+  /** The last write failed, such as for want of room. The lines are kept, and tried again with the next ones. */
+  let hasFailed = false;
   const isStuck = () => writingSince !== null && clock.monotonic() - writingSince >= STUCK_MS;
 
   const pass = () => {
@@ -41,9 +43,11 @@ export function createLogDestination(clock: Clock): LogDestination {
   };
   stdout.on('write', () => {
     writingSince = clock.monotonic();
+    hasFailed = false;
   });
   stdout.on('error', () => {
     writingSince = null;
+    hasFailed = true;
   });
   stdout.on('drop', (text: string) => {
     for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) dropped++;
@@ -66,7 +70,9 @@ export function createLogDestination(clock: Clock): LogDestination {
   process.prependOnceListener('exit', () => {
     // A synchronous write would never return, nor would Node's exit, which waits for the thread with the write in progress.
     if (isStuck()) process.kill(process.pid, 'SIGKILL');
-    attempt(() => stdout.flushSync());
+    // It tries again after every error, and the process would never end.
+    if (hasFailed) stdout.destroy();
+    else attempt(() => stdout.flushSync());
     attempt(() => writeSync(1, lines));
   });
 

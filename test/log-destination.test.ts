@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 const ARGS = ['--input-type=module-typescript', '--eval'];
@@ -35,6 +36,22 @@ test('a flush completes once the lines before it are written', () => {
   `;
   expect(outputOf(script)).toEqual(['before', 'flushed']);
 });
+
+test.skipIf(!existsSync('/dev/full'))(
+  'a process whose lines cannot be written ends',
+  () => {
+    const script = `log.write('lost\\n'); log.flush(() => process.exit(3));`;
+    const full = openSync('/dev/full', 'w');
+    const { status, signal } = spawnSync(process.execPath, [...ARGS, HEAD + script], {
+      stdio: ['ignore', full, 'ignore'],
+      timeout: 20_000,
+      killSignal: 'SIGKILL',
+    });
+    closeSync(full);
+    expect({ status, signal }).toEqual({ status: 3, signal: null });
+  },
+  30_000,
+);
 
 test('a line does not wait for others', async () => {
   const child = spawn(process.execPath, [
