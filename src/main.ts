@@ -41,6 +41,7 @@ async function open({
   takesPosts = false,
 }: OpenOptions): Promise<Opened> {
   const serving = log === 'requests'; // only the server uses its own log
+  isServer = serving;
   const config = loadConfig(env, serving ? ownAddresses() : null);
   if (existing) requireDatabase(config);
   const [content, { openRuntime, startServer }, { pino }] = await Promise.all([
@@ -191,11 +192,15 @@ const ports: Ports = {
   onStop,
 };
 
-// A reader such as `head` may close the pipe early, which is not an error.
+let isServer = false;
+// A reader such as `head` may close the pipe early, which is not an error. The disk of a server's log may be full, or fail: a
+// server does without it, like its log, while the output of a command would be incomplete.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit();
+  if (error.code === 'EPIPE') process.exit();
+  if (!isServer) throw error;
 });
+// It may have the same fate, and there is no other place to say so.
+process.stderr.on('error', () => {});
 process.on('uncaughtException', fail);
 prepareEngine();
 await runCommand(process.argv.slice(2), ports).catch(fail);

@@ -1,11 +1,13 @@
-import { writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { start } from '../cli/process.ts';
 import { tempFolder } from '../store/sqlite/temp-folder.ts';
-import { freePort } from '../support/server-process.ts';
+import { freePort, serverEnv } from '../support/server-process.ts';
 
 test('a server logs its start in one line, and in another one why it stopped and how long that took', async () => {
   const env = {
@@ -69,3 +71,29 @@ test('an unexpected error that ends the server is in its log, with a stack trace
   });
   expect([code, stderr]).toEqual([70, expect.stringContaining('Unexpected error: made up')]);
 }, 60_000);
+
+test.skipIf(!existsSync('/dev/full'))(
+  'a server whose log has no room starts, serves and stops',
+  async () => {
+    const port = await freePort();
+    const full = openSync('/dev/full', 'w');
+    const child = spawn(process.execPath, ['src/main.ts', 'serve'], {
+      env: { ...serverEnv(tempFolder(), port), LOG_LEVEL: 'info' },
+      stdio: ['ignore', full, full],
+    });
+    closeSync(full);
+    const ended = once(child, 'exit');
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const answers = async () => {
+      if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}.`);
+      return (await fetch(`http://127.0.0.1:${port}/api/health`).catch(() => null))?.status;
+    };
+    await expect.poll(answers, { timeout: 50_000 }).toBe(200);
+    // What is written at the start, which follows the first responses.
+    await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status).toBe(200);
+    expect(await answers()).toBe(200);
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+  },
+  60_000,
+);
