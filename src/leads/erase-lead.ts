@@ -44,10 +44,11 @@ export async function eraseLead(
 ): Promise<void> {
   enrichment?.forget();
   let swept: Swept | null = null;
+  const findPerson = createPersonSearch(store, tenantId);
   await changeUntilItHolds('lead', async () => {
     const stored = await requireLead(store, tenantId, id);
     when(versionOf(stored));
-    const person = await findPerson(store, tenantId, stored);
+    const person = await findPerson(stored);
     // Scanned once, as it takes long: anything created in the meantime is found through its lead and signals.
     const mentions = mentionsOf(stored.lead, person);
     const signals = [...person.authors.keys()];
@@ -109,41 +110,60 @@ interface Person {
   authors: Map<string, Author>;
 }
 
+/** A search that continues misses a signal whose ID sorts before the last one found: after so many, everything is searched again. */
+const SEARCHES_CONTINUED = 9;
+
 /**
- * A person's keys and signals: the lead's own, and those found through them, since a post found by its author's email address
- * may name a profile with further posts. Posts by others are only detached.
+ * Finds a person's keys and signals: the lead's own, and those found through them, since a post found by its author's email address
+ * may name a profile with further posts. Posts by others are only detached. A repeated search continues where the last one
+ * ended: one of a hundred thousand signals takes so long that meanwhile a person who posts often would always post again.
  */
-async function findPerson(store: Store, tenantId: string, { lead }: StoredLead): Promise<Person> {
-  const authors = new Map<string, Author>();
-  const keys = new Set(personKeys(lead));
+function createPersonSearch(store: Store, tenantId: string): (of: StoredLead) => Promise<Person> {
+  let authors = new Map<string, Author>();
+  let keys = new Set<string>();
+  /** Where the last page of the lead's signals, and of each key's, begins. */
+  let ends = new Map<string, Position | null>();
+  let begunWith = '';
+  let continued = 0;
+
   const add = (signal: PersonalSignal, author: Author) => {
     authors.set(signal.id, author);
     // Keys of the author, under every URL of the post.
     for (const key of [...personKeys(author), ...signal.keys]) keys.add(key);
   };
-  for await (const signal of allOf((page) => store.pageSignalsOfLead(lead.id, page))) {
-    const author = authorOf(signal);
-    if (!areDifferent(lead, author)) add(signal, author);
-  }
-  // A set's iterator also returns what is added meanwhile, so that each key is looked up once.
-  for (const key of keys) {
-    for await (const signal of allOf((page) => store.pageSignalsOfPerson(tenantId, key, page)))
-      if (!authors.has(signal.id)) add(signal, authorOf(signal));
-  }
-  return { keys: [...keys], authors };
-}
 
-/** All signals, page by page, with turns of the event loop in between: a person may have a hundred thousand. */
-async function* allOf(
-  read: (page: PageRequest) => Promise<Page<PersonalSignal>>,
-): AsyncGenerator<PersonalSignal> {
-  let after: Position | null = null;
-  do {
-    const page: Page<PersonalSignal> = await read({ limit: ROWS_AT_ONCE, after });
-    yield* page.rows;
-    after = page.last;
-    await letOthers();
-  } while (after !== null);
+  /** All signals from that page on, page by page, with turns of the event loop in between: a person may have a hundred thousand. */
+  async function* allOf(
+    place: string,
+    read: (page: PageRequest) => Promise<Page<PersonalSignal>>,
+  ): AsyncGenerator<PersonalSignal> {
+    let after = ends.get(place) ?? null;
+    do {
+      ends.set(place, after);
+      const page: Page<PersonalSignal> = await read({ limit: ROWS_AT_ONCE, after });
+      yield* page.rows;
+      after = page.last;
+      await letOthers();
+    } while (after !== null);
+  }
+
+  return async ({ lead }) => {
+    const own = personKeys(lead);
+    if (begunWith !== own.join() || ++continued > SEARCHES_CONTINUED) {
+      [authors, keys, ends] = [new Map(), new Set(own), new Map()];
+      [begunWith, continued] = [own.join(), 0];
+    }
+    for await (const signal of allOf('', (page) => store.pageSignalsOfLead(lead.id, page))) {
+      const author = authorOf(signal);
+      if (!areDifferent(lead, author)) add(signal, author);
+    }
+    // A set's iterator also returns what is added meanwhile, so that each key is looked up once.
+    for (const key of keys) {
+      for await (const signal of allOf(key, (page) => store.pageSignalsOfPerson(tenantId, key, page)))
+        if (!authors.has(signal.id)) add(signal, authorOf(signal));
+    }
+    return { keys: [...keys], authors };
+  };
 }
 
 function authorOf({ wire }: PersonalSignal): Author {

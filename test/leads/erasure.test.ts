@@ -312,6 +312,36 @@ test('each address and profile of a person is looked up once, and few of them ar
   ).toBe(true);
 });
 
+test('a person who keeps posting is erased: a repeated search continues where the last one ended', async () => {
+  const post = (n: number) =>
+    personalPost({ external_id: `often-${n}`, text: `We need a xylophonic CRM, number ${n * 7_919}` });
+  const signals = Array.from({ length: 300 }, (_, n) => post(n));
+  await call('POST', '/v1/signals/batch', { signals });
+  const { id } = await call('POST', '/v1/leads', PERSON);
+  let pages = 0;
+  let tries = 0;
+  const store: Store = {
+    ...t.store,
+    pageSignalsOfLead(leadId, page) {
+      pages++;
+      return t.store.pageSignalsOfLead(leadId, page);
+    },
+    pageSignalsOfPerson(tenantId, key, page) {
+      pages++;
+      return t.store.pageSignalsOfPerson(tenantId, key, page);
+    },
+    async eraseLead(erasure) {
+      if (++tries <= 5) await call('POST', '/v1/signals', post(tries + 1_000));
+      return t.store.eraseLead(erasure);
+    },
+  };
+  await eraseLead({ store }, t.tenant.id, id);
+  expect(tries).toBe(6);
+  // The lead, the address and the profile: seven pages each, and a last page or two with each further try.
+  expect(pages).toBeLessThanOrEqual(3 * 7 + 5 * 3 * 2);
+  expect(traces()).toEqual([]);
+});
+
 test("other people's posts, leads and events are unchanged", async () => {
   const { lead } = await makePerson();
   const other = await call('POST', '/v1/leads', {
