@@ -6,7 +6,7 @@ import type { StorageFault } from '../commit-batch.ts';
  */
 const OUTAGES = [
   ...['08', '53', '57P', '58'], // connection, resources, shutdown and start, files
-  ...['25006', '25P03', '55P03', '57014'], // a standby, a transaction, a lock, a statement that took too long
+  ...['25006', '25P03', '25P04', '55P03', '57014'], // a standby, a transaction, a lock, a statement that took too long
   ...['28', '3D000'], // a server that no longer accepts connections
 ];
 const OUT_OF_SPACE = '53100';
@@ -15,7 +15,7 @@ const DAMAGES = ['XX001', 'XX002'];
 /** Conflicts with another transaction: a retry succeeds. */
 const CONFLICTS = ['40001', '40P01'];
 /** Shut down or ended by the server, as reported by Node and `pg`: a new connection may succeed at once. */
-const LOST = ['57P01', '57P02', '25P03', 'ECONNRESET', 'EPIPE'];
+const LOST = ['57P01', '57P02', '57P05', '25P03', '25P04', 'ECONNRESET', 'EPIPE'];
 const NO_ANSWER = ['timeout expired', 'Query read timeout'];
 const LOST_MESSAGE = /^Connection terminated|^Client has encountered/;
 

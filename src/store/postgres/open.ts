@@ -303,6 +303,17 @@ const REFUSALS: Record<string, (address: string) => string> = {
   '42501': () => 'does not let this user create tables. Make the user the owner of the database.',
 };
 
+const TOO_SLOW =
+  'ended a statement or its wait for a lock. Set statement_timeout and lock_timeout to 0 for this user and database, or find out who holds it up.';
+/** States of the server that may pass, and the solution, by PostgreSQL's code. */
+const STATES: Record<string, (address: string) => string> = {
+  '25006': (address) => `takes no changes: it is a standby, or read-only. Name the primary in ${address}.`,
+  '53300': () =>
+    'has no connection left. Close some, or raise max_connections there or the connection limit of this user or database.',
+  '55P03': () => TOO_SLOW,
+  '57014': () => TOO_SLOW,
+};
+
 function explained(error: unknown, address = 'DATABASE_URL'): unknown {
   if (error instanceof StoreOpenError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
@@ -319,6 +330,9 @@ function explained(error: unknown, address = 'DATABASE_URL'): unknown {
     return new StoreOpenError('unfit_server', `The PostgreSQL server ${refusal}`, error);
   }
   if (faultOfPostgres(error) === null) return error;
+  const state = STATES[code]?.(address);
+  if (state !== undefined)
+    return new StoreOpenError('unreachable', `The PostgreSQL server ${state} (${code})`, error);
   return new StoreOpenError(
     'unreachable',
     `The PostgreSQL server cannot be reached${code === '' ? '' : ` (${code})`}. Start it, or correct host and port in ${address}.`,

@@ -138,6 +138,10 @@ describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
       { port: 1 },
       'The PostgreSQL server cannot be reached (ENOENT). Start it, or correct host and port in DATABASE_URL.',
     ],
+    [
+      { options: '-c default_transaction_read_only=on' },
+      'The PostgreSQL server takes no changes: it is a standby, or read-only. Name the primary in DATABASE_URL. (25006)',
+    ],
   ])('reports why it cannot be opened: %o', async (wrong, message) => {
     const config = { ...(await server.createDatabase()), ...wrong };
     await expect(openPostgresStore({ config, clock: systemClock })).rejects.toThrow(message);
