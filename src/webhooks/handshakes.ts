@@ -153,6 +153,7 @@ class Handshake extends Duplex implements HandshakeStream {
     this.#onSecured = onSecured;
     tcp.on('data', (bytes: Buffer) => {
       if (this.#isSecured && this.#held.length === 0) {
+        if (this.#endsAnother(bytes)) return;
         // As `push` would do, which takes several times as long.
         if (this.readableFlowing === true && this.readableLength === 0) this.emit('data', bytes);
         else if (!this.push(bytes)) tcp.pause();
@@ -213,7 +214,13 @@ class Handshake extends Duplex implements HandshakeStream {
 
   #passRest(): void {
     const rest = this.#records.rest();
-    if (rest.length > 0 && !this.destroyed) this.push(rest);
+    if (rest.length > 0 && !this.destroyed && !this.#endsAnother(rest)) this.push(rest);
+  }
+
+  #endsAnother(bytes: Buffer): boolean {
+    const isAnother = this.#records.isAnother(bytes);
+    if (isAnother) this.destroy(new HandshakeError('ERR_TLS_ANOTHER_HANDSHAKE'));
+    return isAnother;
   }
 
   learn(line: Buffer): void {
@@ -246,13 +253,14 @@ class Handshake extends Duplex implements HandshakeStream {
 
 const MESSAGES = {
   ERR_TLS_HANDSHAKE_SIZE: `The TLS handshake is longer than ${MAX_HANDSHAKE_BYTES} bytes.`,
+  ERR_TLS_ANOTHER_HANDSHAKE: 'The server requested another TLS handshake.',
   ERR_TLS_OWN_CURVE: 'A key of the TLS handshake is on a curve without a name.',
 };
 
 class HandshakeError extends Error {
   override readonly name = 'HandshakeError';
   readonly code: string;
-  constructor(code: 'ERR_TLS_HANDSHAKE_SIZE' | 'ERR_TLS_OWN_CURVE') {
+  constructor(code: keyof typeof MESSAGES) {
     super(MESSAGES[code]);
     this.code = code;
   }

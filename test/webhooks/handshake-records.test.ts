@@ -50,4 +50,24 @@ describe('records of a handshake', () => {
     const answer = Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n');
     expect(read(createHandshakeRecords(), answer, 1_000)).toEqual([answer]);
   });
+
+  it.each([1, 4, 1_000])('of another handshake are found, in pieces of %d bytes, in TLS 1.2', (size) => {
+    const data = Buffer.concat([
+      record(23, Buffer.alloc(30, 22)),
+      record(23, Buffer.alloc(0)),
+      record(21, OWN_CURVE),
+    ]);
+    const isFound = (bytes: Buffer, label: string) => {
+      const records = createHandshakeRecords();
+      records.learn(Buffer.from(`${label} 00 ${'11'.repeat(32)}\n`));
+      let isAnother = false;
+      for (let at = 0; at < bytes.length; at += size)
+        isAnother = records.isAnother(bytes.subarray(at, at + size)) || isAnother;
+      return isAnother;
+    };
+    const other = Buffer.concat([data, record(22, Buffer.alloc(4))]);
+    expect(isFound(data, 'CLIENT_RANDOM')).toBe(false);
+    expect(isFound(other, 'CLIENT_RANDOM')).toBe(true);
+    expect(isFound(other, 'SERVER_HANDSHAKE_TRAFFIC_SECRET')).toBe(false);
+  });
 });

@@ -135,6 +135,26 @@ describe('a TLS handshake', () => {
     expect(await dial(connector({ lenient: true }), port)).toBe('connected');
   });
 
+  it('of TLS 1.2 is the only one of its connection', async () => {
+    const server = createServer({ ...RECEIVERS.valid, maxVersion: 'TLSv1.2' }, (socket) => {
+      socket.on('error', () => {}).once('data', () => socket.renegotiate({}, () => {}));
+    });
+    server.listen(0, '127.0.0.1');
+    closers.push(() => server.close());
+    await once(server, 'listening');
+    const hostname = 'receiver.example.com';
+    const port = String((server.address() as AddressInfo).port);
+    const error = await new Promise((resolve, reject) => {
+      const target = { hostname, host: hostname, protocol: 'https:', port };
+      connector({ lenient: true })(target, (fault, socket: Socket | null) => {
+        if (socket === null) return reject(fault);
+        socket.on('error', resolve).resume().write('request');
+        setTimeout(resolve, 3_000, 'the connection goes on').unref();
+      });
+    });
+    expect(error).toMatchObject({ code: 'ERR_TLS_ANOTHER_HANDSHAKE' });
+  });
+
   it('of TLS 1.2 succeeds where it is allowed', async () => {
     const port = await serve({ ...RECEIVERS.valid, maxVersion: 'TLSv1.2' });
     expect(await dial(connector({ lenient: true }), port)).toBe('connected');
