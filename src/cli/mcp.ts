@@ -89,7 +89,8 @@ function encodeHeader(value: string): string {
 
 /** The JSON-RPC message of a response, as one line; null if there is none. */
 function messageIn(text: string): string | null {
-  const data = /^data: ?(\{.*)$/m.exec(text)?.[1] ?? text;
+  // JSON may contain U+2028 and U+2029, where `.` and `$` would end.
+  const data = /(?:^|\n)data: ?(\{[^\r\n]*)/.exec(text)?.[1] ?? text;
   try {
     const value: unknown = JSON.parse(data);
     const isMessage = typeof value === 'object' && value !== null && 'jsonrpc' in value;

@@ -19,6 +19,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route checks the strings of each item itself, so that one invalid item does not affect the others. */
     itemwise?: true;
+    /** The maximum number of values in all lists and objects of the body, if lower than usual. */
+    maxValues?: number;
   }
 }
 
@@ -50,9 +52,10 @@ export function addJsonBody(app: FastifyInstance): void {
       done(invalidAt('', `The body is nested deeper than ${MAX_DEPTH} levels.`));
       return;
     }
+    const { maxValues = MAX_VALUES } = request.routeOptions.config;
     const thin = thinOut(text, members, new Set(namesOf(request.routeOptions.schema?.body)));
-    if ((thin === text ? values : measureJson(thin, MAX_DEPTH).values) > MAX_VALUES) {
-      done(invalidAt('', `The body has more than ${MAX_VALUES} values. Split it into several requests.`));
+    if ((thin === text ? values : measureJson(thin, MAX_DEPTH).values) > maxValues) {
+      done(invalidAt('', `The body has more than ${maxValues} values. Split it into several requests.`));
       return;
     }
     const escapes = text.includes('\\u');

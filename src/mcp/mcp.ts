@@ -22,6 +22,12 @@ import type { McpCall } from './tool.ts';
 /** An acknowledgement arrives in one chunk. */
 const MAX_CHUNKS = 16;
 
+/**
+ * The SDK describes each invalid value of a message in its response: 48,000 took 0.3 s, and made 11 MB. Arguments of tools
+ * have a few hundred.
+ */
+const MAX_VALUES = 2_000;
+
 /** The SDK would run a hundred messages of an older client as one request towards the key's rate limit. */
 const NO_BATCH = {
   jsonrpc: '2.0',
@@ -86,7 +92,9 @@ export async function mcp(app: FastifyInstance, deps: McpDeps): Promise<void> {
     { keepAliveMs: 0 },
   );
   app.addHook('onClose', () => handler.close());
-  app.post('', { config: { scope: 'any' } }, (request, reply) => answer(handler, calls, request, reply));
+  app.post('', { config: { scope: 'any', maxValues: MAX_VALUES } }, (request, reply) =>
+    answer(handler, calls, request, reply),
+  );
 }
 
 function callOf(deps: McpDeps, request: FastifyRequest): McpCall {
@@ -122,7 +130,8 @@ async function answer(
   }
   // A response of the 2025 revision is a stream of one message, which ends immediately.
   const body = listens(request.body) ? await firstFrame(answered) : await answered.text();
-  const message = /^data: (\{.*)$/m.exec(body)?.[1];
+  // JSON may contain U+2028 and U+2029, where `.` and `$` would end.
+  const message = /(?:^|\n)data: (\{[^\n]*)/.exec(body)?.[1];
   const isJson = message !== undefined && !request.headers.accept?.includes('text/event-stream');
   return isJson ? sendAsIs(reply, 'application/json', message) : reply.serializer(asText).send(body);
 }

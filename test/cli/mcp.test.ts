@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildTestApp, type TestApp } from '../support/app.ts';
+import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { ERAS } from '../support/mcp.ts';
 import { run } from './process.ts';
@@ -38,6 +38,10 @@ test.each(ERAS)('signalpost mcp serves a client of %s over stdio like /mcp', asy
     expect((await client.listTools()).tools).toHaveLength(14);
     const found = await client.callTool({ name: 'list_profiles', arguments: {} });
     expect(found.structuredContent).toMatchObject({ profiles: [{ name: 'Default' }] });
+    const text = 'Which CRM do you recommend?\u2028We need one this month.';
+    await t.app.inject({ method: 'POST', url: '/v1/signals', headers: t.auth, payload: aPost({ text }) });
+    const signals = await client.callTool({ name: 'search_signals', arguments: {} });
+    expect(signals.structuredContent).toMatchObject({ signals: [{ untrusted_text: text }] });
     const missing = client.readResource({ uri: 'signalpost://lead/ä' });
     await expect(missing).rejects.toThrow();
   } finally {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { SCOPES } from '../../src/model/key.ts';
-import { BASE_URL, buildTestApp, type TestApp } from '../support/app.ts';
+import { aPost, BASE_URL, buildTestApp, type TestApp } from '../support/app.ts';
 import { callTool, connectMcp } from '../support/mcp.ts';
 
 let t: TestApp;
@@ -53,6 +53,28 @@ test.each([
   ['an address of the network', { host: '10.0.0.7:3000' }, 200],
 ])('%s', async (_, headers, status) => {
   expect((await post({ ...t.auth, ...headers })).statusCode).toBe(status);
+});
+
+test('a response as JSON contains the line separators of a post', async () => {
+  const text = 'Looking for plumber scheduling software.\u2028Any recommendations?\u2029Thanks!';
+  await t.app.inject({ method: 'POST', url: '/v1/signals', headers: t.auth, payload: aPost({ text }) });
+  const call = { ...LIST, method: 'tools/call', params: { name: 'search_signals', arguments: {} } };
+  const answer = await post({ ...t.auth, accept: 'application/json' }, call);
+  expect(answer.headers['content-type']).toMatch(/^application\/json/);
+  expect(answer.json().result.structuredContent.signals).toMatchObject([{ untrusted_text: text }]);
+});
+
+test('a message has at most 2,000 values: the SDK describes each invalid one', async () => {
+  const hello = (icons: unknown[]) => ({
+    ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+    params: {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'a', version: '1', icons },
+    },
+  });
+  expect((await post(t.auth, hello(Array(2_000).fill(1)))).statusCode).toBe(400);
+  expect((await post(t.auth, hello(Array(1_900).fill(1)))).statusCode).toBe(200);
 });
 
 test('a batch, a body that is not JSON-RPC and an unknown method are rejected without failures', async () => {
