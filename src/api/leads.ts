@@ -66,7 +66,8 @@ export function addLeads(routesOf: RoutesOf): void {
     summary: 'Erase a person',
     description:
       'Deletes the lead and erases the person from all stored data: author, text and URL of their signals (company and score remain), ' +
-      'the data of events about them, and the payloads of deliveries. Pending deliveries are discarded. This cannot be undone.',
+      'the data of events about them, and the payloads of deliveries. Pending deliveries are discarded. If it takes longer than 90 s, ' +
+      'the response comes before the last of them is erased. This cannot be undone.',
     scope: 'leads:write',
     versioned: true,
     gone: 'Erased',

@@ -24,6 +24,8 @@ import { areDifferent } from './facts.ts';
 /** Events, signals and leads scanned at a time, fewer if they are long, between which other requests get their turn. */
 const ROWS_AT_ONCE = 50;
 const ERASURES_AT_ONCE = 20;
+/** An erasure that takes longer is continued in the background: a connection without a response for 120 s is closed. */
+const ANSWERED_WITHIN_MS = 90_000;
 /**
  * Maximum number of a person's addresses and profiles, and of their names, that are searched for in the data of others: every
  * word of it is compared with each of them. Accounts of more are not those of one person.
@@ -33,16 +35,17 @@ const MOST_MENTIONS = 20;
 /**
  * Erases a person: the lead, and all their data in signals, events, deliveries and stored responses. Pending deliveries are
  * discarded: a receiver has no use for a body without its person. The lead is deleted in one commit, the rest in pieces that
- * follow; if the process ends in between, the next one continues ({@link continueErasures}).
+ * follow; if it takes too long, or the process ends in between, a job continues ({@link continueErasures}).
  * @throws DomainError `NOT_FOUND`
  */
 export async function eraseLead(
-  { store, enrichment }: Pick<LeadDeps, 'store'> & { enrichment?: LeadDeps['enrichment'] },
+  { store, clock, enrichment }: Pick<LeadDeps, 'store' | 'clock' | 'enrichment'>,
   tenantId: string,
   id: string,
   when: Precondition = UNCONDITIONAL,
 ): Promise<void> {
   enrichment?.forget();
+  const until = clock.monotonic() + ANSWERED_WITHIN_MS;
   let swept: Swept | null = null;
   const findPerson = createPersonSearch(store, tenantId);
   await changeUntilItHolds('lead', async () => {
@@ -71,7 +74,7 @@ export async function eraseLead(
     } satisfies LeadErasure);
     return hasBegun || null;
   });
-  await finish(store, { tenantId, leadId: id }, () => false);
+  await finish(store, { tenantId, leadId: id }, () => clock.monotonic() >= until);
 }
 
 /**

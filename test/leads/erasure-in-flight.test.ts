@@ -29,7 +29,7 @@ test('after an erasure, deliveries that were claimed but not sent are not sent',
   await receiver.received(ANSWERED + IN_FLIGHT);
   await settle();
   store.onCommitted(({ endpoints }) => endpoints.forEach(dispatcher.endpointChanged));
-  await eraseLead({ store }, TENANT, 'led_1');
+  await eraseLead({ store, clock }, TENANT, 'led_1');
   for (const response of open) response.end();
   await committed(ANSWERED + IN_FLIGHT);
   await settle(200);

@@ -165,7 +165,9 @@ test('an erasure interrupted by the end of its process is completed by the next 
   };
   const changed: string[] = [];
   const deps = { endpointChanged: (id: string) => void changed.push(id) };
-  await expect(eraseLead({ store: dying, ...deps }, t.tenant.id, lead.id)).rejects.toThrow('ends here');
+  await expect(eraseLead({ store: dying, clock: t.clock, ...deps }, t.tenant.id, lead.id)).rejects.toThrow(
+    'ends here',
+  );
   expect(traces()).not.toEqual([]);
   expect((await t.app.inject({ url: `/v1/leads/${lead.id}`, headers: t.auth })).statusCode).toBe(404);
 
@@ -173,6 +175,26 @@ test('an erasure interrupted by the end of its process is completed by the next 
   expect(traces()).toEqual([]);
   expect(await t.store.listDueLanes()).toEqual([]);
   expect(await t.store.listErasures(10)).toEqual([]);
+});
+
+test('an erasure that takes longer than 90 s is answered, and continued by the job', async () => {
+  await call('POST', '/v1/signals', personalPost());
+  const { id } = await call('POST', '/v1/leads', PERSON);
+  let now = 0;
+  const clock = { ...t.clock, monotonic: () => now };
+  let pieces = 0;
+  const store: Store = {
+    ...t.store,
+    async continueErasure(erasure) {
+      if (++pieces > 3) throw new Error('still not answered');
+      now += 90_000;
+      return { ...(await t.store.continueErasure(erasure)), isDone: false };
+    },
+  };
+  await eraseLead({ store, clock }, t.tenant.id, id);
+  expect(pieces).toBe(1);
+  await continueErasures(t, () => false);
+  expect(traces()).toEqual([]);
 });
 
 test('the signal keeps what was counted: company, score and its points', async () => {
@@ -301,7 +323,7 @@ test('each address and profile of a person is looked up once, and few of them ar
       return t.store.eraseLead(erasure);
     },
   };
-  await eraseLead({ store }, t.tenant.id, id);
+  await eraseLead({ store, clock: t.clock }, t.tenant.id, id);
   expect(asked.length).toBeGreaterThan(60);
   expect(asked.length).toBe(new Set(asked).size);
   expect(erased).toMatchObject({ signals: { length: 60 }, mentions: { texts: { length: 20 } } });
@@ -335,7 +357,7 @@ test('a person who keeps posting is erased: a repeated search continues where th
       return t.store.eraseLead(erasure);
     },
   };
-  await eraseLead({ store }, t.tenant.id, id);
+  await eraseLead({ store, clock: t.clock }, t.tenant.id, id);
   expect(tries).toBe(6);
   // The lead, the address and the profile: seven pages each, and a last page or two with each further try.
   expect(pages).toBeLessThanOrEqual(3 * 7 + 5 * 3 * 2);
