@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { parse } from 'csv-parse';
 import { check } from '../http/faults.ts';
 import { canonicalJson, measureJson } from '../lib/json.ts';
-import { printableLine } from '../lib/text.ts';
+import { linesOf, printableLine } from '../lib/text.ts';
 import type { Fault } from '../model/errors.ts';
 import { type ObservedPost, observedPostSchema } from '../model/signal.ts';
 import { CommandError, EXIT, type Opened, type Ports, withStorage } from './ports.ts';
@@ -246,26 +246,11 @@ function readRows(file: string): AsyncIterable<ImportRow> {
 async function* jsonLines(file: string): AsyncIterable<ImportRow> {
   const stream = createReadStream(file, 'utf8');
   let line = 0;
-  for await (const text of linesOf(stream)) {
+  for await (const text of linesOf(stream, MAX_LINE_CHARACTERS)) {
     line++;
     const trimmed = text.replace(/^\uFEFF/, '').trim();
     if (trimmed !== '') yield { line, bytes: stream.bytesRead, value: parseLine(trimmed) };
   }
-}
-
-/** The lines of a text, truncated beyond the maximum length: a line may be as long as the file. */
-async function* linesOf(chunks: AsyncIterable<string>): AsyncIterable<string> {
-  let line = '';
-  for await (const chunk of chunks) {
-    let from = 0;
-    for (let end = chunk.indexOf('\n'); end !== -1; end = chunk.indexOf('\n', from)) {
-      yield line + chunk.slice(from, Math.min(end, from + MAX_LINE_CHARACTERS + 1));
-      line = '';
-      from = end + 1;
-    }
-    if (line.length <= MAX_LINE_CHARACTERS) line += chunk.slice(from);
-  }
-  if (line !== '') yield line;
 }
 
 function parseLine(text: string): ImportRow['value'] {

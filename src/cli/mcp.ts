@@ -1,10 +1,14 @@
-import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
+import { linesOf } from '../lib/text.ts';
 import { CommandError, EXIT, type Ports } from './ports.ts';
 import { serverAddress } from './public-commands.ts';
 import { fetchText, NetworkError } from './request.ts';
 
 const TIMEOUT_MS = 30_000;
+/** The server accepts bodies of a mebibyte. */
+const MAX_LINE_CHARACTERS = 1024 * 1024;
+/** Further messages wait in stdin. */
+const MOST_AT_ONCE = 64;
 const INTERNAL_ERROR = -32_603;
 const VERSION_META = 'io.modelcontextprotocol/protocolVersion';
 
@@ -29,8 +33,13 @@ async function relay(ports: Ports, baseUrl: string | undefined): Promise<void> {
   if (!key) throw new CommandError('SIGNALPOST_API_KEY: must be set to an API key, sp_live_…', EXIT.config);
   const url = `${serverAddress(ports.env, baseUrl)}/mcp`;
   const underWay = new Set<Promise<void>>();
-  for await (const line of createInterface({ input: process.stdin })) {
+  for await (const line of linesOf(process.stdin.setEncoding('utf8'), MAX_LINE_CHARACTERS)) {
     if (line.trim() === '') continue;
+    if (line.length > MAX_LINE_CHARACTERS) {
+      ports.err(`A message of more than ${MAX_LINE_CHARACTERS} characters was not sent.`);
+      continue;
+    }
+    if (underWay.size >= MOST_AT_ONCE) await Promise.race(underWay);
     const work = answerLine(ports, { url, key, line }).finally(() => underWay.delete(work));
     underWay.add(work);
   }

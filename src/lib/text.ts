@@ -113,6 +113,24 @@ export function escapeHtml(text: string): string {
     .replaceAll("'", '&#39;');
 }
 
+/**
+ * The lines of a text that arrives in chunks. Of a line longer than `most` characters, at least one more is kept, and
+ * the rest dropped: a line may be as long as a file.
+ */
+export async function* linesOf(chunks: AsyncIterable<string>, most: number): AsyncIterable<string> {
+  let line = '';
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let end = chunk.indexOf('\n'); end !== -1; end = chunk.indexOf('\n', from)) {
+      yield line + chunk.slice(from, Math.min(end, from + most + 1));
+      line = '';
+      from = end + 1;
+    }
+    if (line.length <= most) line += chunk.slice(from);
+  }
+  if (line !== '') yield line;
+}
+
 /** Control characters other than line feeds and tabs, which a terminal may interpret. */
 const CONTROL = /[^\P{Cc}\n\t]/gu;
 const ANY_CONTROL = /\p{Cc}/gu;

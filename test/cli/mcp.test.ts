@@ -1,7 +1,13 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { ERAS } from '../support/mcp.ts';
@@ -68,4 +74,38 @@ test('without a key, it names the variable to set; with a refused key, every req
   });
   await expect(client.connect(transport)).rejects.toThrow(/UNAUTHENTICATED/);
   await client.close();
+});
+
+test('it sends at most 64 messages at a time, and no line of more than 1 Mi characters', async () => {
+  let [open, most] = [0, 0];
+  const server = createServer(async (request, response) => {
+    most = Math.max(most, ++open);
+    await sleep(20);
+    open--;
+    response.end(await text(request));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const child = spawn(process.execPath, [MAIN, 'mcp'], {
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      SIGNALPOST_URL: `http://127.0.0.1:${port}`,
+      SIGNALPOST_API_KEY: t.apiKey,
+    },
+  });
+  const said = Promise.all([text(child.stdout), text(child.stderr)]);
+  const line = (id: number) => `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/list' })}\n`;
+  child.stdin.end(
+    `${Array.from({ length: 200 }, (_, id) => line(id)).join('')}${'x'.repeat(2 ** 20 + 1)}\n${line(200)}`,
+  );
+  const [out, err] = await said;
+  const ids = out
+    .trim()
+    .split('\n')
+    .map((each) => JSON.parse(each).id);
+  expect(new Set(ids)).toEqual(new Set(Array.from({ length: 201 }, (_, id) => id)));
+  expect(err).toContain('was not sent');
+  expect(most).toBeLessThanOrEqual(64);
 });
