@@ -22,7 +22,7 @@ const CIPHERS = [
 
 /**
  * Reads what a server sends during a TLS handshake before OpenSSL does, record by record. In TLS 1.3 it is encrypted, with
- * a secret that the TLS client derives from the first record and tells (`keylog`).
+ * a secret that the TLS client derives from the first record and reports (`keylog`).
  */
 export interface HandshakeRecords {
   add(bytes: Buffer): void;
@@ -51,7 +51,7 @@ export function createHandshakeRecords(): HandshakeRecords {
   let received: Buffer = Buffer.alloc(0);
   let keys: Key[] = [];
   /** Whether encrypted records can be read: in TLS 1.2, there are none before the handshake is complete. */
-  let isTold = false;
+  let hasSecret = false;
   let isOldTls = false;
   /** What was received of the current record's head, and how much of its content was not, after the handshake. */
   let head: Buffer = Buffer.alloc(0);
@@ -93,7 +93,7 @@ export function createHandshakeRecords(): HandshakeRecords {
       if (label === 'SERVER_HANDSHAKE_TRAFFIC_SECRET') keys = keysOf(Buffer.from(secret, 'hex'));
       else if (label !== 'CLIENT_RANDOM') return;
       isOldTls = label === 'CLIENT_RANDOM';
-      isTold = true;
+      hasSecret = true;
     },
     next() {
       if (received.length < HEAD_BYTES) return null;
@@ -103,7 +103,7 @@ export function createHandshakeRecords(): HandshakeRecords {
       const record = received.subarray(0, size);
       if (isTls && record[0] === HANDSHAKE) search(record.subarray(HEAD_BYTES));
       if (isTls && record[0] === APPLICATION_DATA) {
-        if (!isTold) return null;
+        if (!hasSecret) return null;
         searchEncrypted(record);
       }
       received = received.subarray(size);
