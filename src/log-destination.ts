@@ -28,7 +28,7 @@ export function createLogDestination(clock: Clock): LogDestination {
   let timer: Timer | null = null;
   /** When stdout last accepted bytes, or was given some while idle; null: it has none to write. */
   let writingSince: number | null = null;
-  /** The last write failed, such as for want of room. The lines are kept, and tried again with the next ones. */
+  /** The last write failed, for example because the disk is full. The lines are kept, and written with the next ones. */
   let hasFailed = false;
   const isStuck = () => writingSince !== null && clock.monotonic() - writingSince >= STUCK_MS;
 

@@ -199,7 +199,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit();
   if (!isServer) throw error;
 });
-// It may have the same fate, and there is no other place to say so.
+// It may fail in the same way, and there is no other place to report that.
 process.stderr.on('error', () => {});
 process.on('uncaughtException', fail);
 prepareEngine();

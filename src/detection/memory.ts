@@ -77,9 +77,10 @@ export function areAllNew(items: readonly MarkedItem[], marks: ReadonlyMap<strin
 
 /**
  * Creates a test for remembered items with new IDs, which some feeds generate for each response. An item with the text and
- * the URL of one that is no longer shown is the same. If no ID is known, one of them is enough, provided that at least half of the
- * items have it in common with one: the text, or else the URL, because some texts contain the time or a number of views. A URL
- * identifies no item if it is the only one, if several have it, or if the item is younger than the last reading, such as the newest comment on an article.
+ * the URL of one that is no longer shown is the same. If no ID is known, either is enough, provided that at least half of the
+ * items are recognized by it: by their texts or, because some texts contain the time or a number of views, by their URLs, of which at least
+ * two must be known. A URL that several items share identifies none of them, nor one that is younger than the last reading, such as the newest
+ * comment on an article.
  */
 function createRenamedTest(
   items: readonly MarkedItem[],
