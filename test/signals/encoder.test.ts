@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { defaultProfile } from '../../src/model/icp.ts';
 import { createEncoder, type Encoder, openEncoder, whyNoEncoder } from '../../src/signals/encoder/encoder.ts';
@@ -255,6 +256,24 @@ test('if the encoder is turned off or its files are missing, the log says so', a
   expect(whyNoEncoder(['/nowhere/needs.bin'])).toBe('there is no /nowhere/needs.bin');
   expect(lines).toEqual(['SIGNAL_ENCODER=off: signals are scored by words alone']);
 });
+
+test.runIf(process.platform === 'linux')(
+  'a native library whose end is missing is not loaded, which would end the process',
+  () => {
+    const { resolve } = createRequire(import.meta.url);
+    const library = join(
+      dirname(resolve('onnxruntime-node')),
+      `../bin/napi-v6/${process.platform}/${process.arch}/onnxruntime_binding.node`,
+    );
+    const bytes = readFileSync(library);
+    using folder = temporaryFolder();
+    const cut = join(folder.path, 'cut.node');
+    for (const length of [64, bytes.length >> 1, bytes.length - 1]) {
+      writeFileSync(cut, bytes.subarray(0, length));
+      expect(whyNoEncoder([library, cut])).toBe(`the end of ${cut} is missing: install the package again`);
+    }
+  },
+);
 
 test('with a damaged model, signals are scored by words alone, as without its file', async () => {
   const lines: string[] = [];

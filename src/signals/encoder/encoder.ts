@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { type Clock, systemClock, type Timer } from '../../lib/clock.ts';
@@ -94,8 +94,8 @@ const SHIPPED_FILES = [
   WORDING_FILE,
 ];
 
-/** Why the encoder cannot be used; null if it can. Checks without loading anything. */
-export function whyNoEncoder(files: readonly string[] = SHIPPED_FILES): string | null {
+/** Why the encoder cannot be used; null if it can. Checks without loading anything; `files` are those that it needs. */
+export function whyNoEncoder(files?: readonly string[]): string | null {
   const { resolve } = createRequire(import.meta.url);
   for (const name of ['onnxruntime-node', '@huggingface/tokenizers']) {
     try {
@@ -104,8 +104,34 @@ export function whyNoEncoder(files: readonly string[] = SHIPPED_FILES): string |
       return `the optional package ${name} is not installed (npm's --ignore-scripts installs it without what its own script downloads)`;
     }
   }
-  const missing = files.find((file) => !existsSync(file));
-  return missing === undefined ? null : `there is no ${missing}`;
+  const needed = files ?? [...SHIPPED_FILES, ...nativeFiles(dirname(resolve('onnxruntime-node')))];
+  const missing = needed.find((file) => !existsSync(file));
+  if (missing !== undefined) return `there is no ${missing}`;
+  const cut = needed.find(isCut);
+  return cut === undefined ? null : `the end of ${cut} is missing: install the package again`;
+}
+
+/** The libraries of onnxruntime-node, whose modules are in `folder`, for this system. */
+function nativeFiles(folder: string): string[] {
+  const natives = join(folder, '../bin/napi-v6', process.platform, process.arch);
+  return existsSync(natives) ? readdirSync(natives).map((name) => join(natives, name)) : [];
+}
+
+/** The fields of the header of a 64-bit ELF file: where the table of its sections starts, the size of an entry, and their number. */
+const ELF = { magic: '7f454c460201', bytes: 64, tableAt: 0x28, entrySizeAt: 0x3a, entriesAt: 0x3c };
+
+/** Whether a Linux library ends before the table of its sections, which comes last: loading it ends the process with SIGBUS. */
+function isCut(file: string): boolean {
+  const header = Buffer.alloc(ELF.bytes);
+  const opened = openSync(file, 'r');
+  try {
+    if (readSync(opened, header) < ELF.bytes || !header.toString('hex').startsWith(ELF.magic)) return false;
+    const table = Number(header.readBigUInt64LE(ELF.tableAt));
+    const tableBytes = header.readUInt16LE(ELF.entrySizeAt) * header.readUInt16LE(ELF.entriesAt);
+    return fstatSync(opened).size < table + tableBytes;
+  } finally {
+    closeSync(opened);
+  }
 }
 
 interface PendingText extends Omit<EncodeRequest, 'id'> {
