@@ -83,8 +83,8 @@ export interface Operation<
   answer: A;
   /** The success statuses and, if the schema does not distinguish them, their meanings; defaults to 200. */
   statuses?: Record<number, string | null>;
-  /** Returns `data`, or the whole body as text, concatenated from stored JSON. */
-  handle(call: Call<Name, Q, B>): Promise<z.output<A> | string>;
+  /** Returns `data`, or the whole body, concatenated from stored JSON. */
+  handle(call: Call<Name, Q, B>): Promise<z.output<A> | string | Buffer>;
 }
 
 type Add = <
@@ -149,7 +149,8 @@ export function routesOf(app: FastifyInstance, deps: ApiDeps, tag: TagName): Rou
         async answer(call) {
           const data = await handle(call);
           if (sendNotModified(call.request, call.reply, data)) return call.reply;
-          return typeof data === 'string' ? sendAsIs(call.reply, JSON_TYPE, data) : { data };
+          const isBody = typeof data === 'string' || Buffer.isBuffer(data);
+          return isBody ? sendAsIs(call.reply, JSON_TYPE, data) : { data };
         },
       });
     };
@@ -165,7 +166,7 @@ export function routesOf(app: FastifyInstance, deps: ApiDeps, tag: TagName): Rou
         statuses: { 201: null },
         async handle(call) {
           const made = await operation.handle(call);
-          if (typeof made !== 'string') call.created(`${path}/${made.id}`);
+          if (typeof made !== 'string' && !Buffer.isBuffer(made)) call.created(`${path}/${made.id}`);
           return made;
         },
       }),

@@ -63,12 +63,11 @@ export interface JobProgress {
   processed: number;
 }
 
-/** A job as stored. Times are Unix milliseconds. */
+/** A job as stored, without its results, which may have 16 MB. Times are Unix milliseconds. */
 export interface Job extends JobProgress {
   kind: 'signals.batch';
   status: 'pending' | 'running' | 'done' | 'failed';
   createdAt: number;
   finishedAt: number | null;
   error: { code: string; detail: string } | null;
-  results: JobResult[];
 }

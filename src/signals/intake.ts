@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { requireRoom } from '../accounts/plans.ts';
-import { DAY_MS, toIso } from '../lib/clock.ts';
+import { DAY_MS } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import { addAll } from '../lib/lists.ts';
 import type { SeededRandom } from '../lib/secret-box.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { DomainError, type Fault, limitBatchTime, storageFaultOf } from '../model/errors.ts';
-import { JOB_MS, type Job, type JobProgress, type JobResult } from '../model/job.ts';
+import type { Job, JobProgress, JobResult } from '../model/job.ts';
 import type { Explanation, ObservedPost, Signal } from '../model/signal.ts';
 import { editedSignal } from '../rules/signals.ts';
 import {
@@ -380,7 +380,6 @@ export async function createBatchJob(
       createdAt: clock.now(),
       finishedAt: null,
       error: null,
-      results: [],
     },
   };
   if (await store.createJob(job, JSON.stringify(items), MOST_OPEN)) return job;
@@ -388,18 +387,6 @@ export async function createBatchJob(
     hint: 'Wait until one of them is done (GET /v1/jobs/{id}), or send the batch without "Prefer: respond-async".',
     retryAfterSeconds: RETRY_SECONDS,
   });
-}
-
-/** Converts a job to its representation in the API. */
-export function jobResource(job: Job) {
-  const count = (status: JobResult['status']) => job.results.filter((each) => each.status === status).length;
-  return {
-    ...{ id: job.id, kind: job.kind, status: job.status, total: job.total, processed: job.processed },
-    ...{ created: count('created'), duplicates: count('duplicate'), rejected: count('rejected') },
-    ...{ results: job.results, error: job.error, created_at: toIso(job.createdAt) },
-    finished_at: job.finishedAt === null ? null : toIso(job.finishedAt),
-    expires_at: toIso(job.createdAt + JOB_MS),
-  };
 }
 
 /**

@@ -79,7 +79,9 @@ export interface JobStore {
   /** False if the tenant already has `mostOpen` unfinished jobs. */
   createJob(job: Job, items: string, mostOpen: number): Promise<boolean>;
   getJob(tenantId: string, id: string): Promise<Job | null>;
-  /** The oldest unfinished job of each tenant, longest waiting first; without its results, which may have 16 MB. */
+  /** The results of the step that began with item `from`, as a JSON array; null if there is none. */
+  readJobResults(id: string, from: number): Promise<string | null>;
+  /** The oldest unfinished job of each tenant, longest waiting first. */
   listOpenJobs(limit: number): Promise<JobProgress[]>;
   /** The items of a job; null once it is finished. */
   readJobItems(id: string): Promise<string | null>;

@@ -70,6 +70,28 @@ test('the job has the result that a synchronous response would have', async () =
   expect(alike(job.results)).toEqual(alike(now.results));
 });
 
+test('the results of a job are read step by step, between which other requests get their turn', async () => {
+  const turns = new Set<number>();
+  const app = await buildWebhookApp({
+    wrapStore: (store) => ({
+      ...store,
+      readJobResults(id, from) {
+        turns.add(performance.nodeTiming.uvMetricsInfo.loopCount);
+        app.clock.advance(10);
+        return store.readJobResults(id, from);
+      },
+    }),
+  });
+  const prefer = { ...app.auth, prefer: 'respond-async' };
+  const { id } = (await app.call('POST', '/v1/signals/batch', { signals: posts(75) }, prefer)).json().data;
+  const { clock, store } = app;
+  await runJobs({ ...partsWith(store), clock, newId: createIds(clock, systemRandom) });
+  const job = (await app.call('GET', `/v1/jobs/${id}`)).json().data;
+  await app.app.close();
+  expect(job.results.map((result: { index: number }) => result.index)).toEqual([...Array(75).keys()]);
+  expect(turns.size).toBeGreaterThan(1); // short steps may share one
+});
+
 test('an interrupted job continues without duplicates or omissions', async () => {
   const { id } = (await postLater(posts(60))).json().data;
   let left = 1;

@@ -201,7 +201,7 @@ export interface JobStatements {
     advance(row: { id: string; processed: number; status: string; count: number }): boolean;
     insertResults(id: string, processed: number, results: string): void;
     finish(at: number, error: string | null, id: string): void;
-    insert(job: Job & { items: string }): boolean;
+    insert(job: Job & { results: string; items: string }): boolean;
     /** Fewer than `limit` if their results are long. */
     prune(before: number, limit: number): number;
   };
@@ -211,7 +211,7 @@ export function jobChanges(ask: Asks<JobStatements>) {
   return {
     *createJob(job, items, mostOpen) {
       if (((yield* ask.jobs.countOpen(job.tenantId)) ?? 0) >= mostOpen) return false;
-      yield* ask.jobs.insert({ ...job, items });
+      yield* ask.jobs.insert({ ...job, results: '[]', items });
       return true;
     },
     *advanceJob({ id, processed, results, end }) {

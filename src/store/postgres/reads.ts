@@ -1,4 +1,3 @@
-import type { Job } from '../../model/job.ts';
 import type { Backlog, FiguresStore } from '../figures.ts';
 import type { JobStore } from '../request-store.ts';
 import type { Connection } from './connection.ts';
@@ -25,7 +24,7 @@ import { signalListReads } from './reads/signal-list.ts';
 import { signalReads, storedSignalReads } from './reads/signals.ts';
 import { sourceReads } from './reads/sources.ts';
 import { WAITING } from './sql/claims.ts';
-import { row, rows, value, values } from './sql/prepared.ts';
+import { row, rows, value } from './sql/prepared.ts';
 import { JOBS, OPEN_JOBS } from './tables.ts';
 
 /** Every query by name. `receivers` is the cache shared by several connections. */
@@ -81,19 +80,16 @@ function jobReads(db: Connection) {
      ORDER BY created_at, id`,
   );
   const selectItems = value<[string], string | null>(db, 'SELECT items FROM jobs WHERE id = ?');
-  const selectResults = values<[string], string>(
+  const selectResults = value<Record<string, unknown>[], string>(
     db,
-    'SELECT results::text FROM job_results WHERE job_id = ? ORDER BY processed',
+    `SELECT results::text FROM job_results WHERE job_id = :id AND processed = :from::bigint
+     UNION ALL
+     SELECT results::text FROM jobs WHERE id = :id AND :from::bigint = 0 AND results::text <> '[]' LIMIT 1`,
   );
 
   return {
-    async getJob(tenantId, id) {
-      const job = await selectOne.get(id, tenantId);
-      if (job === null) return null;
-      const results = (await selectResults(id)).flatMap((step): Job['results'] => JSON.parse(step));
-      // Read after the job itself, to which a step may have been added in between.
-      return { ...job, results: [...job.results, ...results].slice(0, job.processed) };
-    },
+    getJob: (tenantId, id) => selectOne.get(id, tenantId),
+    readJobResults: async (id, from) => (await selectResults({ id, from })) ?? null,
     listOpenJobs: selectOpen.all,
     readJobItems: async (id) => (await selectItems(id)) ?? null,
   } satisfies Partial<JobStore>;

@@ -183,7 +183,7 @@ export const OPEN_JOBS = new Table<JobProgress>('jobs', {
 
 export const JOBS = new Table<Job>('jobs', {
   ...{ id: 'plain', tenantId: 'plain', kind: 'plain', status: 'plain', total: 'plain', processed: 'plain' },
-  ...{ createdAt: 'plain', finishedAt: 'plain', error: 'json', results: 'json' },
+  ...{ createdAt: 'plain', finishedAt: 'plain', error: 'json' },
 });
 
 export const VIEWS = new Table<SignalView>('signal_views', {

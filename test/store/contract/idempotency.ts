@@ -131,7 +131,7 @@ export function describeIdempotency(open: OpenStore): void {
           total: 5,
           processed: 0,
         },
-        ...{ createdAt: T0, finishedAt: null, error: null, results: [] },
+        ...{ createdAt: T0, finishedAt: null, error: null },
       };
       const results = (from: number, count: number) =>
         Array.from({ length: count }, (_, i) => {
@@ -145,9 +145,11 @@ export function describeIdempotency(open: OpenStore): void {
       expect(await advance(0, 2)).toBe(true);
       expect(await advance(0, 2)).toBe(false);
       expect(await advance(2, 2)).toBe(true);
-      const running = { ...job, status: 'running', processed: 4, results: results(0, 4) };
+      const running = { ...job, status: 'running', processed: 4 };
       expect(await store.getJob('ten_a', 'job_1')).toEqual(running);
       expect(await store.getJob('ten_b', 'job_1')).toBeNull();
+      const steps = await Promise.all([0, 2, 4].map((from) => store.readJobResults('job_1', from)));
+      expect(steps).toEqual([JSON.stringify(results(0, 2)), JSON.stringify(results(2, 2)), null]);
       const progress = { id: 'job_1', tenantId: 'ten_a', total: 5, processed: 4 };
       expect(await store.listOpenJobs(9)).toEqual([progress]);
       const error = { code: 'NOT_FOUND', detail: 'Gone.' };

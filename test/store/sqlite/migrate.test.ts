@@ -275,9 +275,10 @@ test('signals of leads, erasures and jobs in progress continue with the tables o
   const result = { index: 1, status: 'rejected' as const, signal_ids: [], errors: [] };
   const step = { id: 'job_1', processed: 1, results: [result], end: null };
   expect(await store.advanceJob(step)).toBe(true);
-  expect((await store.getJob('ten_a', 'job_1'))?.results).toEqual([
-    { ...result, index: 0, status: 'created' },
-    result,
+  const results = [await store.readJobResults('job_1', 0), await store.readJobResults('job_1', 1)];
+  expect(results.map((text) => JSON.parse(text ?? ''))).toEqual([
+    [{ ...result, index: 0, status: 'created' }],
+    [result],
   ]);
   await store.close();
 });

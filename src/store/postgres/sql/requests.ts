@@ -77,6 +77,6 @@ export function jobsSql(db: Connection): Async<JobStatements['jobs']> {
       `DELETE FROM jobs WHERE id = ANY (ARRAY(
          SELECT id FROM jobs WHERE finished_at IS NOT NULL AND created_at < ? ORDER BY created_at LIMIT ?))`,
     ),
-    insert: JOBS.with<{ items: string }>({ items: 'plain' }).insert(db),
+    insert: JOBS.with<{ results: string; items: string }>({ results: 'plain', items: 'plain' }).insert(db),
   };
 }

@@ -356,7 +356,7 @@ const OPEN_JOBS = new Table<JobProgress>('jobs', {
 
 export const JOBS = new Table<Job>('jobs', {
   ...{ id: 'plain', tenantId: 'plain', kind: 'plain', status: 'plain', total: 'plain', processed: 'plain' },
-  ...{ createdAt: 'plain', finishedAt: 'plain', error: 'json', results: 'json' },
+  ...{ createdAt: 'plain', finishedAt: 'plain', error: 'json' },
 });
 
 export function jobReads(db: Database) {
@@ -369,18 +369,18 @@ export function jobReads(db: Database) {
      ORDER BY created_at, id`,
   );
   const selectItems = db.prepare<[string], string | null>('SELECT items FROM jobs WHERE id = ?').pluck();
+  // Earlier releases stored the first results in `jobs`.
   const selectResults = db
-    .prepare<[string], string>('SELECT results FROM job_results WHERE job_id = ? ORDER BY processed')
+    .prepare<Record<string, unknown>[], string>(
+      `SELECT results FROM job_results WHERE job_id = :id AND processed = :from
+       UNION ALL
+       SELECT results FROM jobs WHERE id = :id AND :from = 0 AND results <> '[]' LIMIT 1`,
+    )
     .pluck();
 
   return {
-    getJob(tenantId, id) {
-      const job = selectOne.get(id, tenantId);
-      if (job === null) return null;
-      const results = selectResults.all(id).flatMap((step): Job['results'] => JSON.parse(step));
-      // Read after the job itself, to which a step may have been added in between.
-      return { ...job, results: [...job.results, ...results].slice(0, job.processed) };
-    },
+    getJob: (tenantId, id) => selectOne.get(id, tenantId),
+    readJobResults: (id, from) => selectResults.get({ id, from }) ?? null,
     listOpenJobs: (limit) => selectOpen.all(limit),
     readJobItems: (id) => selectItems.get(id) ?? null,
   } satisfies Part<JobStore>;

@@ -86,6 +86,6 @@ export function jobsSql(db: Database): JobStatements['jobs'] {
            FROM jobs WHERE finished_at IS NOT NULL AND created_at < ? ORDER BY created_at LIMIT ?))
        WHERE freed < ${MOST_FREED_BYTES})`,
     ),
-    insert: JOBS.with<{ items: string }>({ items: 'plain' }).insert(db),
+    insert: JOBS.with<{ results: string; items: string }>({ results: 'plain', items: 'plain' }).insert(db),
   };
 }
