@@ -321,9 +321,9 @@ function warnOfClock({ store, logger }: Runtime): void {
 }
 
 /** OpenTelemetry's packages are loaded only if tracing is configured. */
-async function createTracing({ config: { tracing }, logger }: Runtime): Promise<Tracing | null> {
+async function createTracing({ config: { tracing }, logger, clock }: Runtime): Promise<Tracing | null> {
   if (tracing === null) return null;
-  return (await import('./operation/tracing.ts')).startTracing(tracing, logger);
+  return (await import('./operation/tracing.ts')).startTracing(tracing, logger, clock);
 }
 
 /** The configured provider, or null. */
@@ -342,7 +342,7 @@ async function createHousekeeping(
 ): Promise<Periodic> {
   const { smtpUrl, mailFrom, baseUrl } = config;
   const smtp = smtpUrl === null ? null : await import('./accounts/smtp.ts');
-  const send = smtp?.createSmtpSender(smtpUrl ?? '', mailFrom ?? '') ?? null;
+  const send = smtp?.createSmtpSender(smtpUrl ?? '', mailFrom ?? '', clock) ?? null;
   return createPeriodic({
     clock,
     jobs: onDuty(

@@ -1,6 +1,8 @@
 import { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { createTransport } from 'nodemailer';
-import { toHttpDate } from '../lib/clock.ts';
+import { type Clock, toHttpDate } from '../lib/clock.ts';
+import { createHandshakes, type HandshakeStream, TLS_LIMITS } from '../webhooks/handshakes.ts';
 import type { SendMail } from './mail.ts';
 
 /** An unresponsive mail server must not delay other mail for minutes (nodemailer's own limits are 2 to 10). */
@@ -18,7 +20,8 @@ const MAX_RESPONSE_BYTES = 256 * 1024;
  * Sends over SMTP; `smtpUrl` is `smtp://user:password@host:port` or `smtps://…`. Uses TLS whenever the server offers
  * it.
  */
-export function createSmtpSender(smtpUrl: string, from: string): SendMail {
+export function createSmtpSender(smtpUrl: string, from: string, clock: Clock): SendMail {
+  const handshakeOf = createHandshakes(clock);
   const domain = /@([^\s>]+)>?\s*$/.exec(from)?.[1] ?? 'localhost';
   const options = {
     url: smtpUrl,
@@ -26,13 +29,13 @@ export function createSmtpSender(smtpUrl: string, from: string): SendMail {
     greetingTimeout: TIMEOUT_MS,
     socketTimeout: TIMEOUT_MS,
     dnsTimeout: TIMEOUT_MS,
-    // Explicit, because the default depends on NODE_TLS_REJECT_UNAUTHORIZED.
-    tls: { rejectUnauthorized: true },
     disableFileAccess: true,
     disableUrlAccess: true,
   };
   return async ({ messageId, writtenAt, unsubscribeUrl, ...mail }) => {
-    await createTransport({ ...options, socket: limitedSocket() }).sendMail({
+    const socket = limitedSocket();
+    const tls = tlsOver(handshakeOf(socket, 'mail'));
+    await createTransport({ ...options, socket, tls }).sendMail({
       from,
       messageId: `<${messageId}@${domain}>`,
       ...mail,
@@ -44,7 +47,22 @@ export function createSmtpSender(smtpUrl: string, from: string): SendMail {
   };
 }
 
-/** A socket for one connection that ends when it has received too much, apart from what it receives over TLS. */
+/**
+ * Options for nodemailer's TLS client, which it creates itself: Node calls `pskCallback` as a method of the client, before
+ * it sends anything, to ask for a key agreed in advance. There is none.
+ */
+function tlsOver(socket: HandshakeStream) {
+  return {
+    ...TLS_LIMITS,
+    socket,
+    pskCallback(this: TLSSocket) {
+      socket.serve(this);
+      return null;
+    },
+  };
+}
+
+/** A socket for one connection that ends when it has received too much. */
 function limitedSocket(): Socket {
   const socket = new Socket();
   socket.on('error', () => {}); // also after nodemailer has finished with it

@@ -1,3 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { connect as connectTcp, type TcpNetConnectOpts } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import {
   type Context,
   createTraceState,
@@ -26,8 +32,10 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
 import type { TracingConfig } from '../config.ts';
+import type { Clock } from '../lib/clock.ts';
 import { PACKAGE } from '../lib/package.ts';
 import { formatTraceparent, parseTraceparent, type Span, splitTrace, type Tracer } from '../lib/tracing.ts';
+import { createHandshakes, TLS_LIMITS } from '../webhooks/handshakes.ts';
 
 /** Exports spans to a collector. */
 export interface Tracing {
@@ -42,19 +50,20 @@ const LAST_EXPORT_MS = 3_000;
  * Sends spans by OTLP/HTTP, configured by the usual variables (OTEL_EXPORTER_OTLP_…, which the exporter reads
  * itself). Loaded only if one of them is set: a server without tracing loads nothing of OpenTelemetry.
  */
-export function startTracing(config: TracingConfig, log: Pick<Logger, 'warn'>): Tracing {
+export function startTracing(config: TracingConfig, log: Pick<Logger, 'warn'>, clock: Clock): Tracing {
   const warn = (message: string) => log.warn({ detail: message }, 'traces cannot be exported');
   const silent = () => undefined;
   const logger = { error: warn, warn: silent, info: silent, debug: silent, verbose: silent };
   diag.setLogger(logger, { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true });
   const { name, version } = PACKAGE;
+  const exporter = new OTLPTraceExporter({ httpAgentOptions: (protocol) => createAgent(protocol, clock) });
   const provider = new TracerProvider({
     sampler: samplerOf(config),
     // The operator's OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': name, 'service.version': version }))
       .merge(detectResources({ detectors: [envDetector] })),
-    spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter() })],
+    spanProcessors: [new BatchSpanProcessor({ exporter })],
   });
   const tracer = provider.getTracer(name, version);
   return {
@@ -69,6 +78,36 @@ export function startTracing(config: TracingConfig, log: Pick<Logger, 'warn'>): 
       await Promise.race([provider.shutdown().catch(() => undefined), late]);
     },
   };
+}
+
+/** As the exporter's own agent, but with limited TLS handshakes. It knows the files that the variables name. */
+function createAgent(protocol: string, clock: Clock): HttpAgent {
+  if (protocol === 'http:') return new HttpAgent({ keepAlive: true });
+  const handshakeOf = createHandshakes(clock);
+  return new (class extends HttpsAgent {
+    override createConnection(options: ConnectionOptions & TcpNetConnectOpts): Duplex {
+      const stream = handshakeOf(connectTcp(options), 'collector');
+      const secured = connectTls({ ...options, ...TLS_LIMITS, socket: stream });
+      stream.serve(secured);
+      return secured;
+    }
+  })({
+    keepAlive: true,
+    ca: fileNamedBy('CERTIFICATE'),
+    cert: fileNamedBy('CLIENT_CERTIFICATE'),
+    key: fileNamedBy('CLIENT_KEY'),
+  });
+}
+
+function fileNamedBy(variable: string): Buffer | undefined {
+  const names = ['OTEL_EXPORTER_OTLP_TRACES_', 'OTEL_EXPORTER_OTLP_'];
+  const file = names.map((name) => process.env[name + variable]?.trim()).find(Boolean);
+  try {
+    return file === undefined ? undefined : readFileSync(file);
+  } catch {
+    diag.error(`The file named by OTEL_EXPORTER_OTLP_${variable} cannot be read.`);
+    return undefined;
+  }
 }
 
 function contextOf(text: string | null): Context {

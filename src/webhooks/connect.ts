@@ -1,11 +1,10 @@
-import { constants } from 'node:crypto';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls, DEFAULT_CIPHERS } from 'node:tls';
+import { connect as connectTls } from 'node:tls';
 import type { buildConnector } from 'undici';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { AddressSet } from '../lib/network.ts';
 import type { AttemptErrorCode } from '../model/delivery.ts';
-import { createHandshakes } from './handshakes.ts';
+import { createHandshakes, TLS_LIMITS } from './handshakes.ts';
 import { createReplyTurns } from './replies-in-turns.ts';
 import { type Lookup, resolveTarget } from './targets.ts';
 
@@ -112,13 +111,9 @@ export function createConnect(deps: ConnectDeps): Connect {
         const stream = handshakeOf(attempt, owner);
         // Without SNI, the certificate is checked against `host`.
         const secured = connectTls({ socket: stream, host, ...tlsOptions(hostname, deps) });
-        secured.on('keylog', stream.learn.bind(stream));
+        stream.serve(secured);
         secured.on('error', (error) => giveUp(dialError(error, true)));
-        secured.once('close', () => attempt.destroy());
-        secured.once('secureConnect', () => {
-          stream.secured();
-          succeed(secured);
-        });
+        secured.once('secureConnect', () => succeed(secured));
       }
     }
 
@@ -149,15 +144,10 @@ function tlsOptions(hostname: string, { ca, lenient }: ConnectDeps) {
   return {
     // No SNI for IP literals (RFC 6066, section 3); the certificate is then checked against the address.
     servername: isIP(hostname) === 0 ? hostname : '',
-    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED can change the default.
-    rejectUnauthorized: true,
+    ...TLS_LIMITS,
     minVersion: lenient ? 'TLSv1.2' : 'TLSv1.3',
     maxVersion: 'TLSv1.3',
     ALPNProtocols: ['http/1.1'],
-    // In TLS 1.2, a server may choose the numbers of a Diffie-Hellman exchange; of 10,000 bits, they take a second.
-    ciphers: `${DEFAULT_CIPHERS}:!DHE`,
-    // A second handshake would be neither limited nor in turn.
-    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     ...(ca === undefined ? {} : { ca }),
   } as const;
 }

@@ -1,5 +1,7 @@
+import { constants } from 'node:crypto';
 import { isIPv6, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { DEFAULT_CIPHERS, type TLSSocket } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
 import { networkOf } from '../lib/network.ts';
@@ -22,12 +24,20 @@ const [LONG_STEP_MS, PAUSE_FACTOR] = [20, 3];
 /** Number of servers that are remembered. */
 const [MOST_COSTLY, MOST_PROVEN] = [1_000, 10_000];
 
+/** Limits of what a server may ask of a TLS client, for all of ours. */
+export const TLS_LIMITS = {
+  // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED can change the default.
+  rejectUnauthorized: true,
+  // In TLS 1.2, a server may choose the numbers of a Diffie-Hellman exchange; of 10,000 bits, they take a second.
+  ciphers: `${DEFAULT_CIPHERS}:!DHE`,
+  // A second handshake would be neither limited nor in turn.
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+} as const;
+
 /** The stream between a TCP connection and its TLS client. */
 export interface HandshakeStream extends Duplex {
-  /** Takes a line of the client's key log, before which its encrypted records wait. */
-  learn(line: Buffer): void;
-  /** The handshake is complete: further bytes are neither counted nor held. */
-  secured(): void;
+  /** Serves `client`, which reads this stream. Whatever the connection received before was read by somebody else. */
+  serve(client: TLSSocket): void;
 }
 
 /**
@@ -108,12 +118,12 @@ export function createHandshakes(
   }
 
   return (tcp, owner) => {
-    const server = serverOf(tcp.remoteAddress ?? '');
     const line = (advance: Step['advance']) => {
-      waiting.push({ server, owner, advance });
+      waiting.push({ server: serverOf(tcp), owner, advance });
       schedule();
     };
     const onSecured = () => {
+      const server = serverOf(tcp);
       provenServers.set(server, true);
       // A step takes long on a busy machine, too, and a chain that an authority signed is not costly.
       costlyServers.delete(server);
@@ -123,7 +133,7 @@ export function createHandshakes(
 }
 
 /** An IPv4 address, or an IPv6 network: one owner has all of its addresses. */
-function serverOf(address: string): string {
+function serverOf({ remoteAddress: address = '' }: Socket): string {
   return isIPv6(address) ? networkOf(address) : address;
 }
 
@@ -151,6 +161,14 @@ class Handshake extends Duplex implements HandshakeStream {
     this.#tcp = tcp;
     this.#line = line;
     this.#onSecured = onSecured;
+  }
+
+  serve(client: TLSSocket): void {
+    // Encrypted records wait for the lines of the key log.
+    client.on('keylog', (line: Buffer) => this.#records.learn(line));
+    client.once('secureConnect', () => this.#secured());
+    client.once('close', () => this.destroy());
+    const tcp = this.#tcp;
     tcp.on('data', (bytes: Buffer) => {
       if (this.#isSecured && this.#held.length === 0) {
         if (this.#endsAnother(bytes)) return;
@@ -223,11 +241,8 @@ class Handshake extends Duplex implements HandshakeStream {
     return isAnother;
   }
 
-  learn(line: Buffer): void {
-    this.#records.learn(line);
-  }
-
-  secured(): void {
+  /** The handshake is complete: further bytes are neither counted nor held. */
+  #secured(): void {
     this.#isSecured = true;
     this.#onSecured();
     if (!this.#isPassing) this.#passRest();

@@ -1,15 +1,19 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { mailText } from '../../src/accounts/compose-mail.ts';
 import { createFeedbackLinks, sealToken } from '../../src/accounts/links.ts';
 import { type OutgoingMail, type SendMail, workOutbox } from '../../src/accounts/mail.ts';
 import { createSmtpSender } from '../../src/accounts/smtp.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
 import type { MailFacts } from '../../src/model/mail.ts';
 import type { Store } from '../../src/store/store.ts';
+import { RECEIVERS, TEST_CA } from '../dispatcher/tls-fixture.ts';
+import { ownCurveCertificates } from '../support/costly-certificates.ts';
 import type { ManualClock } from '../support/manual-clock.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
 import { aTenant, openTestStore, T0 } from '../support/store.ts';
@@ -182,7 +186,7 @@ describe('over SMTP', () => {
 
   test('mail arrives with its sender, recipient, subject and id', async () => {
     await using server = await startSmtpServer();
-    await createSmtpSender(server.url, 'Signalpost <post@signals.example.com>')(mail);
+    await createSmtpSender(server.url, 'Signalpost <post@signals.example.com>', systemClock)(mail);
     const [received] = server.received;
     expect(received).toMatchObject({ from: 'post@signals.example.com', to: ['owner@example.com'] });
     expect(received?.source).toMatch(/^Message-ID: <mal_1@signals\.example\.com>$/im);
@@ -191,10 +195,33 @@ describe('over SMTP', () => {
     expect(received?.source).toContain('line three');
   });
 
+  const TLS_WAYS = [
+    ['from the start with TLS 1.3', false, 'TLSv1.3'],
+    ['from the start with TLS 1.2', false, 'TLSv1.2'],
+    ['where it is offered, with TLS 1.3', true, 'TLSv1.3'],
+    ['where it is offered, with TLS 1.2', true, 'TLSv1.2'],
+  ] as const;
+
+  test.each(TLS_WAYS)('mail is secured %s', async (_, isOffered, maxVersion) => {
+    const usual = getCACertificates('default');
+    onTestFinished(() => setDefaultCACertificates(usual));
+    setDefaultCACertificates([...usual, TEST_CA]);
+    await using server = await startSmtpServer({ ...RECEIVERS.valid, maxVersion }, isOffered);
+    await createSmtpSender(server.url, 'post@signals.example.com', systemClock)(mail);
+    expect(server.received).toHaveLength(1);
+  });
+
+  test.each(TLS_WAYS)('keys on a curve of the server are refused %s', async (_, isOffered, maxVersion) => {
+    await using server = await startSmtpServer({ ...ownCurveCertificates(1), maxVersion }, isOffered);
+    const send = createSmtpSender(server.url, 'post@signals.example.com', systemClock);
+    await expect(send(mail)).rejects.toThrow('on a curve without a name');
+    expect(server.received).toEqual([]);
+  });
+
   test('a rejection and an unreachable server both count as failures', async () => {
     const server = await startSmtpServer();
     server.refuseWith('550 no such user');
-    const send = createSmtpSender(server.url, 'post@signals.example.com');
+    const send = createSmtpSender(server.url, 'post@signals.example.com', systemClock);
     await expect(send(mail)).rejects.toMatchObject({ responseCode: 550 });
     await server[Symbol.asyncDispose]();
     await expect(send(mail)).rejects.toMatchObject({ code: expect.any(String) });
@@ -214,7 +241,7 @@ describe('over SMTP', () => {
     onTestFinished(() => void server.close());
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const send = createSmtpSender(`smtp://127.0.0.1:${port}`, 'post@signals.example.com');
+    const send = createSmtpSender(`smtp://127.0.0.1:${port}`, 'post@signals.example.com', systemClock);
     await expect(send(mail)).rejects.toThrow('The mail server sends too much.');
     expect(bytes).toBeLessThan(32 * 1024 * 1024);
   });

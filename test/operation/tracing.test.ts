@@ -1,17 +1,26 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TlsOptions } from 'node:tls';
 import { gunzipSync } from 'node:zlib';
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { startTracing } from '../../src/operation/tracing.ts';
+import { RECEIVERS, TEST_CA } from '../dispatcher/tls-fixture.ts';
+import { ownCurveCertificates } from '../support/costly-certificates.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
-/** Records what is posted to it. */
-async function startCollector() {
+/** Records what is posted to it, over TLS if it has a certificate. */
+async function startCollector(secure?: TlsOptions) {
   const posts: { url: string; type: string; body: Buffer }[] = [];
-  const server = createServer((request, response) => {
+  const faults: string[] = [];
+  const take: RequestListener = (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
@@ -20,10 +29,17 @@ async function startCollector() {
       posts.push({ url: request.url ?? '', type: request.headers['content-type'] ?? '', body });
       response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
     });
-  }).listen(0, '127.0.0.1');
+  };
+  const server = secure === undefined ? createServer(take) : createTlsServer(secure, take);
+  server.on('tlsClientError', ({ code }: NodeJS.ErrnoException) => faults.push(code ?? ''));
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
-  return { posts, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return {
+    posts,
+    faults,
+    url: `${secure === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  };
 }
 
 test('spans reach the collector named by the standard variables, under the service name they set', async () => {
@@ -32,7 +48,7 @@ test('spans reach the collector named by the standard variables, under the servi
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   const { tracing } = loadConfig(env);
   if (tracing === null) throw new Error('nothing would be traced');
-  const { tracer, close } = startTracing(tracing, { warn: () => expect.fail('a warning') });
+  const { tracer, close } = startTracing(tracing, { warn: () => expect.fail('a warning') }, systemClock);
 
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   const parent = `00-${traceId}-b7ad6b7169203331-01`;
@@ -49,11 +65,49 @@ test('spans reach the collector named by the standard variables, under the servi
     expect(body.includes(text)).toBe(true);
 });
 
+describe('a collector over TLS', () => {
+  /** Sends a span to a collector, and returns what it received. */
+  async function sendTo(secure: TlsOptions) {
+    const { url, ...received } = await startCollector(secure);
+    const folder = await mkdtemp(join(tmpdir(), 'otlp-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await writeFile(join(folder, 'ca.pem'), TEST_CA);
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: url,
+      OTEL_EXPORTER_OTLP_CERTIFICATE: join(folder, 'ca.pem'),
+    };
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+    const { tracing } = loadConfig(env);
+    const log = { warn: () => undefined };
+    const { tracer, close } = startTracing(tracing ?? expect.fail('nothing'), log, systemClock);
+    tracer.begin('GET /', { kind: 'server', parent: null, attributes: {} }).end({}, false);
+    await close();
+    return received;
+  }
+
+  test.each(['TLSv1.2', 'TLSv1.3'] as const)('takes spans, with %s', async (maxVersion) => {
+    const { posts, faults } = await sendTo({ ...RECEIVERS.valid, maxVersion });
+    expect(faults).toEqual([]);
+    expect(posts).toHaveLength(1);
+  });
+
+  test('is left before its keys on a curve of its own are read', async () => {
+    const { posts, faults } = await sendTo({ ...ownCurveCertificates(1), maxVersion: 'TLSv1.2' });
+    expect(posts).toEqual([]);
+    // Otherwise, its certificates would be refused, with an alert.
+    await expect.poll(() => faults[0]).toBe('ECONNRESET');
+  });
+});
+
 test('a trace not sampled by its caller is not recorded here, and its flag is passed on', async () => {
   const { posts, url } = await startCollector();
   vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', url);
   const { tracing } = loadConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: url });
-  const { tracer, close } = startTracing(tracing ?? expect.fail('nothing'), { warn: () => undefined });
+  const { tracer, close } = startTracing(
+    tracing ?? expect.fail('nothing'),
+    { warn: () => undefined },
+    systemClock,
+  );
   const parent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00';
   const span = tracer.begin('GET /', { kind: 'server', parent, attributes: {} });
   expect(span.traceparent).toMatch(/-00$/);
@@ -73,7 +127,11 @@ test.each([
   ['not at all where nothing of it is valid', '=,\u0001', null],
 ])('a tracestate is passed on %s', async (_, tracestate, passed) => {
   const { tracing } = loadConfig(ENDPOINT);
-  const { tracer, close } = startTracing(tracing ?? expect.fail('nothing'), { warn: () => undefined });
+  const { tracer, close } = startTracing(
+    tracing ?? expect.fail('nothing'),
+    { warn: () => undefined },
+    systemClock,
+  );
   // A trace not sampled by its caller is not exported, so that no collector is needed.
   const parent = `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00 ${tracestate}`;
   const span = tracer.begin('GET /', { kind: 'server', parent, attributes: {} });

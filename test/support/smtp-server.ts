@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer as createTlsServer, TLSSocket, type TlsOptions } from 'node:tls';
 
 /** A received email. */
 export interface ReceivedMail {
@@ -17,13 +18,16 @@ export interface SmtpServer extends AsyncDisposable {
   refuseWith(reply: string | null): void;
 }
 
-/** Implements the parts of RFC 5321 that a client without extensions needs. */
-export async function startSmtpServer(): Promise<SmtpServer> {
+/**
+ * Implements the parts of RFC 5321 that a client without extensions needs. With `secure`, it speaks TLS: from the start, or
+ * if `isOffered`, once the client asks for it (RFC 3207).
+ */
+export async function startSmtpServer(secure?: TlsOptions, isOffered = false): Promise<SmtpServer> {
   const received: ReceivedMail[] = [];
   const sockets = new Set<Socket>();
   let refusal: string | null = null;
 
-  const server = createServer((socket) => {
+  function converse(socket: Socket): void {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => socket.destroy());
@@ -32,11 +36,17 @@ export async function startSmtpServer(): Promise<SmtpServer> {
     let pending = '';
     let inData = false;
     const say = (line: string) => socket.write(`${line}\r\n`);
+    const offersTls = isOffered && !(socket instanceof TLSSocket);
 
     function command(line: string): void {
       const verb = line.slice(0, 4).toUpperCase();
-      if (verb === 'EHLO' || verb === 'HELO' || verb === 'RSET') say('250 loopback');
-      else if (verb === 'MAIL') {
+      if (verb === 'EHLO' && offersTls) say('250-loopback\r\n250 STARTTLS');
+      else if (verb === 'EHLO' || verb === 'HELO' || verb === 'RSET') say('250 loopback');
+      else if (verb === 'STAR' && offersTls) {
+        say('220 go on');
+        socket.removeAllListeners('data');
+        converse(new TLSSocket(socket, { isServer: true, ...secure }));
+      } else if (verb === 'MAIL') {
         mail = { from: /<(.*)>/.exec(line)?.[1] ?? '', to: [], source: '' };
         say('250 ok');
       } else if (verb === 'RCPT') {
@@ -65,13 +75,15 @@ export async function startSmtpServer(): Promise<SmtpServer> {
         } else command(text);
       }
     });
-    say('220 loopback');
-  });
+    if (!isOffered || offersTls) say('220 loopback');
+  }
+  const isTls = secure !== undefined && !isOffered;
+  const server = isTls ? createTlsServer(secure, converse) : createServer(converse);
 
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `${isTls ? 'smtps' : 'smtp'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
     refuseWith(reply) {
       refusal = reply;

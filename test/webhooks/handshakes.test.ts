@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -176,18 +176,20 @@ describe('turns of handshakes', () => {
     const open = (owner: string, n: number, ms: number) => {
       const tcp = Object.assign(new Duplex({ read() {} }), { remoteAddress: `127.0.0.${n}` });
       const stream = handshakeOf(tcp as unknown as Socket, owner);
+      const client = new EventEmitter();
+      stream.serve(client as TLSSocket);
       stream.on('data', () => {
         passed.push(`${owner}${n}`);
         now += ms;
       });
-      return { tcp, stream };
+      return { tcp, stream, secure: () => void client.emit('secureConnect') };
     };
     return {
       passed,
       open,
       receive(owner: string, n: number, ms: number, { isGood = false, pieces = 1 } = {}) {
-        const { tcp, stream } = open(owner, n, ms);
-        if (isGood) stream.on('data', () => stream.secured());
+        const { tcp, stream, secure } = open(owner, n, ms);
+        if (isGood) stream.on('data', secure);
         for (let piece = 0; piece < pieces; piece++) setImmediate(() => tcp.push('bytes'));
       },
       /** Lets everything that waits have its turn. */
@@ -237,14 +239,14 @@ describe('turns of handshakes', () => {
 
   it('are not for the response: held behind session tickets, it may be longer than a handshake', async () => {
     const { open, run, passed } = stage();
-    const { tcp, stream } = open('a', 1, 50);
+    const { tcp, stream, secure } = open('a', 1, 50);
     stream.on('error', (error) => passed.push(error.message));
     tcp.push('certificates');
     await nextTurn();
     await nextTurn(); // They took long: what follows waits for a pause.
     tcp.push('tickets');
     await nextTurn();
-    stream.secured();
+    secure();
     tcp.push(Buffer.alloc(15_000, 'r'));
     await run();
     expect(passed).toEqual(['a1', 'a1', 'a1']);
