@@ -12,15 +12,20 @@ const MIB = 1024 * 1024;
 export interface DatabaseOptions {
   /** How long to wait for another process's lock. */
   busyTimeoutMs?: number;
+  /** The disk's room, of which the write-ahead log takes a part. */
+  freeBytes?: number;
 }
 
 /** Opens or creates the file with our settings, without touching the schema. @throws StoreOpenError */
-export function openDatabase(file: string, { busyTimeoutMs = 5000 }: DatabaseOptions = {}): Database {
+export function openDatabase(
+  file: string,
+  { busyTimeoutMs = 5000, freeBytes }: DatabaseOptions = {},
+): Database {
   if (file !== IN_MEMORY) prepareFolder(resolve(file));
   return explainFaults(file, () => {
     const db = new Sqlite(file, { timeout: busyTimeoutMs });
     try {
-      configure(db);
+      configure(db, freeBytes ?? (file === IN_MEMORY ? Number.POSITIVE_INFINITY : fileSizes(file).freeBytes));
       prepareLazily(db);
       return db;
     } catch (error) {
@@ -30,8 +35,19 @@ export function openDatabase(file: string, { busyTimeoutMs = 5000 }: DatabaseOpt
   });
 }
 
-function configure(db: Database): void {
-  db.pragma('page_size = 8192'); // before the first page is written; a no-op on an existing file
+const PAGE_BYTES = 8 * 1024;
+/** Pages in the write-ahead log at which it is checkpointed: a checkpoint writes each page once, however often it was changed. */
+const LOG_PAGES = 8_000;
+const MIN_LOG_PAGES = 128;
+/**
+ * The log's maximum share of the room on the disk when the database is opened: a log that had taken all of a small disk could not
+ * be checkpointed any more, because that makes the database grow.
+ */
+const LOG_SHARE = 1 / 8;
+
+function configure(db: Database, freeBytes: number): void {
+  const room = Math.floor((freeBytes * LOG_SHARE) / PAGE_BYTES);
+  db.pragma(`page_size = ${PAGE_BYTES}`); // before the first page is written; a no-op on an existing file
   db.pragma('journal_mode = WAL');
   // better-sqlite3 defaults to NORMAL for WAL: a power cut could lose changes that were already acknowledged.
   db.pragma('synchronous = FULL');
@@ -45,7 +61,7 @@ function configure(db: Database): void {
   db.pragma(`cache_size = -${8 * 1024}`); // KiB; 16 or 64 MiB do not help, because the system caches the file as well
   // No memory map: on a failing disk, a mapped file causes SIGBUS, which ends the process, instead of SQLITE_IOERR.
   db.pragma('mmap_size = 0');
-  db.pragma('wal_autocheckpoint = 8000'); // 64 MiB: a checkpoint writes each page once, however often it was changed
+  db.pragma(`wal_autocheckpoint = ${Math.max(MIN_LOG_PAGES, Math.min(LOG_PAGES, room))}`);
   db.pragma(`journal_size_limit = ${64 * MIB}`);
 }
 

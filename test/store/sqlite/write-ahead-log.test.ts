@@ -52,3 +52,13 @@ test('empties a log that a reader still needs after one of the next commits', ()
   run(insert);
   expect(logBytes()).toBeGreaterThan(0);
 });
+
+test('the log takes an eighth of the room on a small disk, and is checkpointed then', () => {
+  const file = join(tempFolder(), 'signalpost.db');
+  const db = openDatabase(file, { freeBytes: 32 * 1024 * 1024 });
+  onTestFinished(() => void db.close());
+  db.exec('CREATE TABLE t (v BLOB)');
+  for (let i = 0; i < 100; i++) db.prepare('INSERT INTO t VALUES (zeroblob(100000))').run();
+  expect(statSync(`${file}-wal`).size).toBeGreaterThan(3_900_000);
+  expect(statSync(`${file}-wal`).size).toBeLessThan(4_500_000);
+});
