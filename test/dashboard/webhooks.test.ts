@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { EventType } from '../../src/model/event.ts';
 import type { SendTest } from '../../src/webhooks/test-delivery.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 import { deliverToNobody } from '../support/fake-receiver.ts';
@@ -55,6 +56,26 @@ const FORM = {
   flatten: 'on',
   custom: 'team = sales\npriority = 2\ncode = "2"',
 };
+
+test('an event for hundreds of webhooks shows fifty of them, and links to the list of all', async () => {
+  const { store, tenant } = made;
+  const { settings } = anEndpoint(tenant.id);
+  for (const event_types of [['signal.detected'], ['digest.ready']] satisfies EventType[][]) {
+    const of = { settings: { ...settings, event_types } };
+    for (let n = 0; n < 120; n++) await store.createEndpoint(anEndpoint(tenant.id, of), null);
+  }
+  const payload = aPost({ text: 'Looking for a CRM that our team can use this week.' });
+  const answer = await made.app.inject({ method: 'POST', url: '/v1/signals', headers: made.auth, payload });
+  const [{ signal_id: id }] = answer.json().data.signals;
+  for (const path of ['/dashboard/webhook-logs/events?type=signal.detected', `/dashboard/signals/${id}`]) {
+    const { body } = await browser.get(path);
+    expect(body.match(/webhook-logs\/dlv_/g)).toHaveLength(50);
+    expect(body).toContain('Not sent to 120 webhooks');
+    expect(body).toContain('And 70 others.');
+    const [, all = ''] = /"([^"]+event_id=evt_\w+)">View all 120</.exec(body) ?? [];
+    expect((await browser.get(all)).body).toContain('badge pending');
+  }
+});
 
 async function anId(): Promise<string> {
   const answer = await browser.post(`${LIST}/new`, FORM);

@@ -112,8 +112,9 @@ function turnOfTheLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Events whose outcomes are read at once: with a thousand endpoints, about 10 ms. */
-const AT_ONCE = 4;
+/** Outcomes read at once, about 10 ms, and events whose outcomes are read at once. */
+const OUTCOMES_AT_ONCE = 4_000;
+const EVENTS_AT_ONCE = 4;
 
 /**
  * Pages of events: each event has an outcome per endpoint, so a page is read in pieces, between which other requests
@@ -129,8 +130,14 @@ export function eventPageFace(
   async function withOutcomes(rows: Parameters<typeof pages.withOutcomes>[0]): Promise<RecordedEvent[]> {
     const nextTurn = createYielder(clock);
     const events: RecordedEvent[] = [];
-    for (let i = 0; i < rows.length; i += AT_ONCE) {
-      addAll(events, await read(() => pages.withOutcomes(rows.slice(i, i + AT_ONCE))));
+    let size = 1;
+    while (events.length < rows.length) {
+      const from = events.length;
+      const part = await read(() => pages.withOutcomes(rows.slice(from, from + size)));
+      addAll(events, part);
+      // The next ones have about as many.
+      const most = Math.max(...part.map(outcomesOf), 1);
+      size = Math.max(1, Math.min(EVENTS_AT_ONCE, Math.floor(OUTCOMES_AT_ONCE / most)));
       await nextTurn();
     }
     return events;
@@ -150,6 +157,10 @@ export function eventPageFace(
       return { count: rows.length, rows: await withOutcomes(rows), next, hasMore };
     },
   };
+}
+
+function outcomesOf({ deliveries, batched, skips }: RecordedEvent): number {
+  return deliveries.length + batched.length + skips.length;
 }
 
 /** Leads scanned at a time, if a single condition is checked for each: about 1 ms, or 30 ms if all of them have long notes and fields. */
