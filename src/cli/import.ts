@@ -14,6 +14,8 @@ import { CommandError, EXIT, type Opened, type Ports, withStorage } from './port
 const BATCH_ROWS = 100;
 const MAX_SHOWN = 20;
 const BAR_CELLS = 24;
+/** The batch that a killed process was storing is free for others then. */
+const KILLED_SECONDS = 30;
 
 interface Options {
   tenant?: string;
@@ -173,7 +175,11 @@ async function importBatch(
       ),
     };
   });
-  if (outcome === null) throw new CommandError('This file is being imported by another process.');
+  if (outcome === null)
+    throw new CommandError(
+      'This file is being imported by another process, or was until a moment ago. If that process was killed, run this command ' +
+        `again in ${KILLED_SECONDS} s: it continues where the other one stopped.`,
+    );
   return outcome;
 }
 

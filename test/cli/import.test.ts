@@ -121,6 +121,26 @@ describe('import', () => {
     expect(await stored()).toBe(150);
   });
 
+  test('while another process is importing the file, or was until it was killed, says when to try again', async () => {
+    const path = file('posts.jsonl', [post(1)]);
+    const { store } = opened;
+    const rival = new Proxy(store, {
+      get: (target, name) => {
+        if (name === 'reserveKey') return async () => ({ state: 'running' });
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    opened = { ...opened, store: rival };
+    const said = await run(path);
+    expect(said.code).toBe(1);
+    expect(said.err[0]).toMatch(
+      /^This file is being imported by another process.*again in 30 s: it continues/,
+    );
+    opened = { ...opened, store };
+    expect((await run(path)).out).toEqual(['1 rows: 1 created, 0 duplicates, 0 rejected.']);
+  });
+
   test('reports each error with file and line, imports the rest, and exits with 1', async () => {
     const odd = { ...post(3), txt: 'typo', prospect: { email: 'nobody' } };
     const path = file('posts.jsonl', [post(1), '{"text":', '', { text: 'no platform' }, post(2), '[]', odd]);
