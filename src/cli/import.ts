@@ -243,6 +243,8 @@ const MAX_LINE_CHARACTERS = 256 * 1024;
 const MAX_DEPTH = 32;
 /** A signal as the API shows it has about a hundred. */
 const MAX_VALUES = 10_000;
+/** A post has about thirty; each column takes time for every row, also an empty one. */
+const MAX_COLUMNS = 1_000;
 
 /** The rows of a file, one at a time: JSON Lines, or CSV according to the name. Rejects if it cannot be read. */
 function readRows(file: string): AsyncIterable<ImportRow> {
@@ -284,7 +286,7 @@ async function* csvRows(file: string): AsyncIterable<ImportRow> {
   const stream = createReadStream(file);
   const parser = parse({
     bom: true,
-    columns: (names: string[]) => names.map((name) => name.trim().toLowerCase()),
+    columns: columnNames,
     info: true,
     relax_column_count: true,
     skip_empty_lines: true,
@@ -299,6 +301,12 @@ async function* csvRows(file: string): AsyncIterable<ImportRow> {
     yield { line, bytes: stream.bytesRead, value };
     line = info.lines + 1;
   }
+}
+
+function columnNames(names: string[]): string[] {
+  if (names.length > MAX_COLUMNS)
+    throw new Error(`has ${names.length} columns: at most ${MAX_COLUMNS} are read.`);
+  return names.map((name) => name.trim().toLowerCase());
 }
 
 const GROUPS = ['platform', 'prospect', 'company'] as const;

@@ -141,6 +141,13 @@ describe('import', () => {
     expect((await run(path)).out).toEqual(['1 rows: 1 created, 0 duplicates, 0 rejected.']);
   });
 
+  test('with more columns than any table of posts has, a CSV file is refused', async () => {
+    const names = Array.from({ length: 1_001 }, (_, i) => `column_${i}`).join(',');
+    const said = await run(file('posts.csv', [names, '1,2', '3,4']));
+    expect(said.code).toBe(1);
+    expect(said.err).toEqual([`${join(folder.path, 'posts.csv')}: has 1001 columns: at most 1000 are read.`]);
+  });
+
   test('reports each error with file and line, imports the rest, and exits with 1', async () => {
     const odd = { ...post(3), txt: 'typo', prospect: { email: 'nobody' } };
     const path = file('posts.jsonl', [post(1), '{"text":', '', { text: 'no platform' }, post(2), '[]', odd]);
