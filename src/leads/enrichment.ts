@@ -161,10 +161,7 @@ const MOST_OF_TENANT = 6;
 /** Answers are cached for a day, including those without facts. */
 const KEPT_MS = DAY_MS;
 const MOST_KEPT = 5_000;
-/** Circuit breaker: closed; after five failures in a row open, for a minute or as long as requested; then one trial decides. */
-const FAILURES_TO_OPEN = 5;
-const OPEN_MS = 60_000;
-const MOST_OPEN_MS = HOUR_MS;
+const MOST_TENANTS = 10_000;
 
 /** The provider at the URL that the operator has configured, in a private network or not. */
 export function createProvider(deps: ProviderDeps): Provider {
@@ -177,26 +174,37 @@ export function createProvider(deps: ProviderDeps): Provider {
   const kept = new LRUCache<string, ProviderAnswer>({ max: MOST_KEPT });
   const underWay = new Map<string, Promise<ProviderAnswer | null>>();
   const inTurn = createTenantTurns();
-  let failures = 0;
-  let openUntil = 0;
+  const ofProvider = createBreaker(clock);
+  /** By tenant: what one asks about may fail without concerning the others. */
+  const ofTenants = new LRUCache<string, Breaker>({ max: MOST_TENANTS });
   /** The day on which reaching the daily limit was logged. */
   let spentOn = '';
   let generation = 0;
 
-  async function askNow(key: string, query: ProviderQuery): Promise<ProviderAnswer | null> {
-    if (clock.now() < openUntil || stopping.signal.aborted) return null;
-    // While a trial request is in progress, other queries get no answer.
-    if (failures >= FAILURES_TO_OPEN) openUntil = clock.now() + OPEN_MS;
+  async function askNow(tenantId: string, key: string, query: ProviderQuery): Promise<ProviderAnswer | null> {
+    const ofTenant = ofTenants.get(tenantId) ?? createBreaker(clock);
+    ofTenants.set(tenantId, ofTenant);
+    if (ofProvider.isOpen() || ofTenant.isOpen() || stopping.signal.aborted) return null;
+    ofProvider.begin();
+    ofTenant.begin();
     const asked = generation;
     try {
       if (!(await hasRoom())) return null;
       const answer = { facts: await askOnce(connection, query), at: clock.now() };
-      failures = 0;
-      openUntil = 0;
+      ofProvider.close();
+      ofTenant.close();
       if (asked === generation) kept.set(key, answer);
       return answer;
     } catch (error) {
-      fail(error);
+      if (stopping.signal.aborted) return null;
+      const isOfQuery = error instanceof ProviderFault && error.isOfQuery;
+      if (isOfQuery) ofProvider.close(); // it is there
+      const pauseMs = (isOfQuery ? ofTenant : ofProvider).fail(
+        error instanceof ProviderFault ? error.until : 0,
+      );
+      const reason = error instanceof ProviderFault ? error.message : 'storage';
+      const fields = { reason, pause_ms: pauseMs, ...(isOfQuery && { tenant_id: tenantId }) };
+      if (pauseMs > 0) log.warn(fields, 'the enrichment provider fails; it is left alone for a while');
       return null;
     }
   }
@@ -210,19 +218,6 @@ export function createProvider(deps: ProviderDeps): Provider {
     return false;
   }
 
-  function fail(error: unknown): void {
-    if (stopping.signal.aborted) return;
-    failures++;
-    const now = clock.now();
-    const asked = error instanceof ProviderFault ? error.until : 0;
-    const opens = failures >= FAILURES_TO_OPEN ? now + OPEN_MS : 0;
-    openUntil = Math.min(Math.max(asked, opens), now + MOST_OPEN_MS);
-    if (openUntil <= now) return;
-    const reason = error instanceof ProviderFault ? error.message : 'storage';
-    const fields = { reason, pause_ms: openUntil - now };
-    log.warn(fields, 'the enrichment provider fails; it is left alone for a while');
-  }
-
   return {
     ask(tenantId, query) {
       const key = JSON.stringify(query);
@@ -230,7 +225,7 @@ export function createProvider(deps: ProviderDeps): Provider {
       if (known !== undefined && clock.now() - known.at < KEPT_MS) return Promise.resolve(known);
       const before = underWay.get(key);
       if (before !== undefined) return before;
-      const asking = inTurn(tenantId, () => askNow(key, query)).finally(() => underWay.delete(key));
+      const asking = inTurn(tenantId, () => askNow(tenantId, key, query)).finally(() => underWay.delete(key));
       underWay.set(key, asking);
       return asking;
     },
@@ -242,6 +237,37 @@ export function createProvider(deps: ProviderDeps): Provider {
       stopping.abort();
       await Promise.allSettled(underWay.values());
       await dispatcher.destroy();
+    },
+  };
+}
+
+const FAILURES_TO_OPEN = 5;
+const OPEN_MS = 60_000;
+const MOST_OPEN_MS = HOUR_MS;
+
+type Breaker = ReturnType<typeof createBreaker>;
+
+/** Circuit breaker: closed; after five failures in a row open, for a minute or as long as requested; then one trial decides. */
+function createBreaker(clock: Clock) {
+  let failures = 0;
+  let openUntil = 0;
+  return {
+    isOpen: () => clock.now() < openUntil,
+    /** A query is sent. While it is a trial, others get no answer. */
+    begin() {
+      if (failures >= FAILURES_TO_OPEN) openUntil = clock.now() + OPEN_MS;
+    },
+    close() {
+      failures = 0;
+      openUntil = 0;
+    },
+    /** Returns for how long it is open now; 0: it is closed. `until`: as the provider asked. */
+    fail(until: number): number {
+      failures++;
+      const now = clock.now();
+      const opens = failures >= FAILURES_TO_OPEN ? now + OPEN_MS : 0;
+      openUntil = Math.min(Math.max(until, opens), now + MOST_OPEN_MS);
+      return Math.max(0, openUntil - now);
     },
   };
 }
@@ -366,12 +392,19 @@ interface ProviderQuery {
   domain?: string;
 }
 
-/** Why there is no answer: a word for the log, and until when the provider asked to wait (Unix milliseconds; 0: it did not). */
+/** Statuses about the provider as a whole: credentials, limits, outages. Others may be about what it was asked. */
+const STATUSES_OF_PROVIDER = [401, 402, 403, 407, 429, 503];
+
+/** Why there is no answer: a word for the log. */
 class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
+  /** Another query may succeed. */
+  readonly isOfQuery: boolean;
+  /** Until when the provider asked to wait (Unix milliseconds; 0: it did not). */
   readonly until: number;
-  constructor(reason: string, until = 0) {
+  constructor(reason: string, { isOfQuery = true, until = 0 } = {}) {
     super(reason);
+    this.isOfQuery = isOfQuery;
     this.until = until;
   }
 }
@@ -412,12 +445,13 @@ async function askOnce(connection: ProviderConnection, query: ProviderQuery): Pr
       await answer.body.dump({ limit: MAX_BODY_BYTES });
       const now = clock.now();
       const pauseMs = readRetryAfter(headers['retry-after'], now);
-      throw new ProviderFault(`status ${status}`, pauseMs === null ? 0 : now + pauseMs);
+      const isOfQuery = pauseMs === null && !STATUSES_OF_PROVIDER.includes(status);
+      throw new ProviderFault(`status ${status}`, { isOfQuery, until: pauseMs === null ? 0 : now + pauseMs });
     }
     return readFacts(await readBody(answer.body));
   } catch (error) {
     if (error instanceof ProviderFault) throw error;
-    throw over.signal.aborted ? over.signal.reason : new ProviderFault(codeOf(error));
+    throw over.signal.aborted ? over.signal.reason : new ProviderFault(codeOf(error), { isOfQuery: false });
   } finally {
     timer.cancel();
   }

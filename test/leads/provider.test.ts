@@ -126,6 +126,24 @@ test('after five failures, it is not asked for a minute, and leads are added wit
   expect((await add({ email: 'late@acme.com' })).title).toBe('Operations Manager');
 });
 
+test("queries that fail for one tenant do not pause the provider for others, the provider's own faults do", async () => {
+  const { provider, add, call, addTenant } = await open(status(500));
+  const { auth } = await addTenant();
+  const addOther = async (email: string) =>
+    (await call('POST', '/v1/leads', { email }, auth)).json().data.title;
+  for (let i = 0; i < 7; i++) await add({ email: `p${i}@acme.com` });
+  expect(provider.requests).toHaveLength(5);
+  provider.answer = answering(KNOWN);
+  expect(await addOther('dana@acme.com')).toBe('Operations Manager');
+  expect((await add({ email: 'dana.whitlock@acme.com' })).title).toBe('');
+  provider.answer = status(401);
+  for (let i = 0; i < 7; i++) await addOther(`q${i}@acme.com`);
+  expect(provider.requests).toHaveLength(11);
+  const { auth: third } = await addTenant();
+  await call('POST', '/v1/leads', { email: 'third@acme.com' }, third);
+  expect(provider.requests).toHaveLength(11);
+});
+
 test('it is not asked until its Retry-After has passed, or beyond its daily limit', async () => {
   const { provider, add, clock } = await open(status(429, { 'retry-after': '30' }), {
     ENRICHMENT_DAILY_LIMIT: '2',
