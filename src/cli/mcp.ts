@@ -7,9 +7,13 @@ import { fetchText, NetworkError } from './request.ts';
 const TIMEOUT_MS = 30_000;
 /** The server accepts bodies of a mebibyte. */
 const MAX_LINE_CHARACTERS = 1024 * 1024;
+/** Of longer lines the rest is not kept, so that their messages cannot be answered by their IDs, which clients put last. */
+const MAX_READ_CHARACTERS = 4 * MAX_LINE_CHARACTERS;
+const TOO_LONG = `A message of more than ${MAX_LINE_CHARACTERS} characters was not sent.`;
 /** Further messages wait in stdin. */
 const MOST_AT_ONCE = 64;
 const INTERNAL_ERROR = -32_603;
+const INVALID_REQUEST = -32_600;
 const VERSION_META = 'io.modelcontextprotocol/protocolVersion';
 
 /** The members of a client's JSON-RPC message that determine its headers. */
@@ -33,10 +37,12 @@ async function relay(ports: Ports, baseUrl: string | undefined): Promise<void> {
   if (!key) throw new CommandError('SIGNALPOST_API_KEY: must be set to an API key, sp_live_…', EXIT.config);
   const url = `${serverAddress(ports.env, baseUrl)}/mcp`;
   const underWay = new Set<Promise<void>>();
-  for await (const line of linesOf(process.stdin.setEncoding('utf8'), MAX_LINE_CHARACTERS)) {
+  for await (const line of linesOf(process.stdin.setEncoding('utf8'), MAX_READ_CHARACTERS)) {
     if (line.trim() === '') continue;
     if (line.length > MAX_LINE_CHARACTERS) {
-      ports.err(`A message of more than ${MAX_LINE_CHARACTERS} characters was not sent.`);
+      ports.err(TOO_LONG);
+      const { id = null } = parseMessage(line);
+      ports.out(failure(id, TOO_LONG, INVALID_REQUEST));
       continue;
     }
     if (underWay.size >= MOST_AT_ONCE) await Promise.race(underWay);
@@ -119,6 +125,7 @@ function refusalIn({ status, text }: { status: number; text: string }): string {
   }
 }
 
-function failure(id: string | number, message: string): string {
-  return JSON.stringify({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message } });
+/** `id`: null if it is not known. */
+function failure(id: string | number | null, message: string, code = INTERNAL_ERROR): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } });
 }

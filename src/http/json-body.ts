@@ -55,7 +55,12 @@ export function addJsonBody(app: FastifyInstance): void {
     const { maxValues = MAX_VALUES } = request.routeOptions.config;
     const thin = thinOut(text, members, new Set(namesOf(request.routeOptions.schema?.body)));
     if ((thin === text ? values : measureJson(thin, MAX_DEPTH).values) > maxValues) {
-      done(invalidAt('', `The body has more than ${maxValues} values. Split it into several requests.`));
+      done(
+        invalidAt(
+          '',
+          `The body has more than ${maxValues} values: send fewer, and a batch in several requests.`,
+        ),
+      );
       return;
     }
     const escapes = text.includes('\\u');

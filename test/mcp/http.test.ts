@@ -73,7 +73,9 @@ test('a message has at most 2,000 values: the SDK describes each invalid one', a
       clientInfo: { name: 'a', version: '1', icons },
     },
   });
-  expect((await post(t.auth, hello(Array(2_000).fill(1)))).statusCode).toBe(400);
+  const refused = await post(t.auth, hello(Array(2_000).fill(1)));
+  expect(refused.statusCode).toBe(400);
+  expect(refused.json().detail).toContain('more than 2000 values: send fewer');
   expect((await post(t.auth, hello(Array(1_900).fill(1)))).statusCode).toBe(200);
 });
 
