@@ -7,7 +7,7 @@ import { fetchText, NetworkError } from './request.ts';
 const TIMEOUT_MS = 30_000;
 /** The server accepts bodies of a mebibyte. */
 const MAX_LINE_CHARACTERS = 1024 * 1024;
-/** Of longer lines the rest is not kept, so that their messages cannot be answered by their IDs, which clients put last. */
+/** Lines up to this length are read for the IDs of their messages, which clients put last; parts of longer ones are skipped. */
 const MAX_READ_CHARACTERS = 4 * MAX_LINE_CHARACTERS;
 const TOO_LONG = `A message of more than ${MAX_LINE_CHARACTERS} characters was not sent.`;
 /** Further messages wait in stdin. */

@@ -97,7 +97,7 @@ test('it sends at most 64 messages at a time, and no line of more than 1 Mi char
   });
   const said = Promise.all([text(child.stdout), text(child.stderr)]);
   const line = (id: number, method = 'tools/list') => `${JSON.stringify({ jsonrpc: '2.0', method, id })}\n`;
-  const long = [line(201, 'x'.repeat(2 ** 20)), line(202, 'x'.repeat(2 ** 22 + 2 ** 18))];
+  const long = [line(201, 'x'.repeat(2 ** 20)), `${'x'.repeat(2 ** 20 + 1)}\n`];
   child.stdin.end(`${Array.from({ length: 200 }, (_, id) => line(id)).join('')}${long.join('')}${line(200)}`);
   const [out, err] = await said;
   const answers = out
@@ -106,7 +106,6 @@ test('it sends at most 64 messages at a time, and no line of more than 1 Mi char
     .map((each) => JSON.parse(each));
   const sent = answers.filter(({ error }) => error === undefined);
   expect(new Set(sent.map(({ id }) => id))).toEqual(new Set(Array.from({ length: 201 }, (_, id) => id)));
-  // A client that puts the ID last gets it back, unless most of the message was skipped.
   const error = { code: -32_600, message: expect.stringContaining('was not sent') };
   expect(answers.filter((each) => 'error' in each)).toEqual([
     { jsonrpc: '2.0', id: 201, error },
