@@ -62,9 +62,10 @@ export async function eraseLead(
       leadId: id,
       expectedVersion: stored.version,
       keys: person.keys,
+      authorships: person.authorships,
       signals,
       eventIds: swept.events.ids,
-      texts: [id, ...signals, ...mentions.texts],
+      texts: mentions.texts,
       mentions,
       mentioning: {
         signals: swept.signals.filter((found) => !own.has(found)),
@@ -109,6 +110,8 @@ type Author = Signal['prospect'];
 
 interface Person {
   keys: string[];
+  /** The number of signals with each of the keys, summed up. */
+  authorships: number;
   /** By signal. */
   authors: Map<string, Author>;
 }
@@ -124,8 +127,8 @@ const SEARCHES_CONTINUED = 9;
 function createPersonSearch(store: Store, tenantId: string): (of: StoredLead) => Promise<Person> {
   let authors = new Map<string, Author>();
   let keys = new Set<string>();
-  /** Where the last page of the lead's signals, and of each key's, begins. */
-  let ends = new Map<string, Position | null>();
+  /** Where the last page of the lead's signals, and of each key's, begins; how many signals were found before it, and with it. */
+  let ends = new Map<string, { after: Position | null; before: number; found: number }>();
   let begunWith = '';
   let continued = 0;
 
@@ -140,10 +143,12 @@ function createPersonSearch(store: Store, tenantId: string): (of: StoredLead) =>
     place: string,
     read: (page: PageRequest) => Promise<Page<PersonalSignal>>,
   ): AsyncGenerator<PersonalSignal> {
-    let after = ends.get(place) ?? null;
+    let { after, before } = ends.get(place) ?? { after: null, before: 0 };
     do {
-      ends.set(place, after);
       const page: Page<PersonalSignal> = await read({ limit: ROWS_AT_ONCE, after });
+      const found = before + page.rows.length;
+      ends.set(place, { after, before, found });
+      before = found;
       yield* page.rows;
       after = page.last;
       await letOthers();
@@ -165,7 +170,8 @@ function createPersonSearch(store: Store, tenantId: string): (of: StoredLead) =>
       for await (const signal of allOf(key, (page) => store.pageSignalsOfPerson(tenantId, key, page)))
         if (!authors.has(signal.id)) add(signal, authorOf(signal));
     }
-    return { keys: [...keys], authors };
+    const authorships = [...keys].reduce((sum, key) => sum + (ends.get(key)?.found ?? 0), 0);
+    return { keys: [...keys], authorships, authors };
   };
 }
 

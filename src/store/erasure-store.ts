@@ -7,11 +7,13 @@ export interface LeadErasure {
   expectedVersion: number;
   /** All identity keys of the person, including those known only from signals. */
   keys: string[];
+  /** How many signals were found with the keys, counted once for each of their keys. */
+  authorships: number;
   /** Ids of their signals. Other signals attached to the lead are detached. */
   signals: string[];
   /** Events that name the person, other than those about the lead and the signals. */
   eventIds: string[];
-  /** Ids, addresses and profiles that no stored response may contain. */
+  /** Addresses and profiles that no stored response may contain, besides the ids of the lead and of the signals. */
   texts: string[];
   /** Texts to redact where others mention them. */
   mentions: Mentions;

@@ -13,6 +13,8 @@ export interface ErasureStatements extends MentionStatements, CampaignStatements
   erasure: {
     /** With one of the keys; some repeatedly. */
     selectSignalIds(tenantId: string, keys: string): string[];
+    /** The number of the same. */
+    countSignalIds(tenantId: string, keys: string): number | undefined;
     /** Removes the key from up to `limit` signals, up to the one with id `last`; returns their number. */
     forgetAuthor(tenantId: string, key: string, last: string, limit: number): number;
     begin(leadId: string, tenantId: string, texts: string, mentions: string): void;
@@ -90,6 +92,8 @@ const STEPS_A_LIST = 100;
 const DELIVERIES_AT_ONCE = PIECE_COST / STATEMENT_COST;
 /** Signals detached at a time, or without their author: at most 20 ms. */
 const SIGNALS_AT_ONCE = 500;
+/** Signals that are compared one by one before an erasure: four hundred thousand took 0.4 s. */
+const MOST_COMPARED = 20_000;
 /** Keys of the person that are forgotten in the commit that starts an erasure. */
 const FIRST_KEYS = 100;
 const FIRST_ANSWER = '["",""]';
@@ -102,18 +106,22 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
   const runStep = createSteps(ask, events);
   const beginReindexing = createReindexings(ask);
 
-  /** Whether the lead and the person's signals are still exactly as found. */
-  function* holds({ tenantId, leadId, expectedVersion, keys, signals }: LeadErasure): Script<boolean> {
-    const found = new Set(signals);
+  /** Whether the lead and the person's signals are still exactly as found; of very many signals, whether there are no more. */
+  function* holds(erasure: LeadErasure): Script<boolean> {
+    const { tenantId, leadId, expectedVersion, authorships, signals } = erasure;
     const stored = yield* ask.leads.getLead(tenantId, leadId);
     if ((stored?.version ?? 0) !== expectedVersion) return false;
-    return (yield* ask.erasure.selectSignalIds(tenantId, JSON.stringify(keys))).every((id) => found.has(id));
+    const keys = JSON.stringify(erasure.keys);
+    const count = (yield* ask.erasure.countSignalIds(tenantId, keys)) ?? 0;
+    if (count > authorships || signals.length > MOST_COMPARED) return count <= authorships;
+    const found = new Set(signals);
+    return (yield* ask.erasure.selectSignalIds(tenantId, keys)).every((id) => found.has(id));
   }
 
   function* start(erasure: LeadErasure): Script<void> {
     const { tenantId, leadId, keys, signals, eventIds, mentions, mentioning } = erasure;
     yield* leadRow.remove(leadId);
-    yield* begin(erasure);
+    yield* begin({ ...erasure, texts: [leadId, ...signals, ...erasure.texts] });
     const last = signals.reduce((newest, id) => (id > newest ? id : newest), '');
     const authors = [leadId, ...keys].map((key) => JSON.stringify([key, last]));
     // In this commit, as far as one piece allows, so that nobody finds the person's signals any more.

@@ -12,6 +12,7 @@ export function anErasure(overrides: Partial<LeadErasure> = {}): LeadErasure {
     leadId: 'led_1',
     expectedVersion: 1,
     keys: ['email:led_1@acme.com'],
+    authorships: 10_000,
     signals: [],
     eventIds: [],
     texts: [],
@@ -94,6 +95,24 @@ export function describeErasure(open: OpenStore): void {
       });
       for (const key of keys)
         expect((await store.pageSignalsOfPerson('ten_a', key, { limit: 9, after: null })).rows).toEqual([]);
+    });
+
+    test('compares very many signals by their number, and fewer one by one', async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      const key = 'email:led_1@acme.com';
+      await store.commitSignals([aSignal('ten_a', { id: 'sig_1', personKeys: [key] })]);
+      const expectedVersion = (await store.getLead('ten_a', 'led_1'))?.version ?? 0;
+      const many = Array.from({ length: 20_001 }, (_, n) => `sig_x${n}`);
+      const tries = [
+        { signals: many.slice(1), authorships: 20_000 },
+        { signals: many, authorships: 0 },
+        { signals: many, authorships: 1 },
+      ];
+      const begun: boolean[] = [];
+      for (const found of tries)
+        begun.push(await store.eraseLead(anErasure({ expectedVersion, keys: [key], ...found })));
+      expect(begun).toEqual([false, false, true]);
     });
 
     test('detaches many signals in pieces, and they can be attached to another lead before', async () => {

@@ -115,7 +115,15 @@ test('the erasure of a person with many signals stores few steps with the deleti
   changes.commitLead(aNewLead('ten_a', aLead('led_1')));
   const ids = signals.map(({ id }) => id);
   const of = { tenantId: 'ten_a', leadId: 'led_1' };
-  const erasure = { ...of, expectedVersion: 1, keys: [], signals: ids, eventIds: [], texts: ids };
+  const erasure = {
+    ...of,
+    expectedVersion: 1,
+    keys: [],
+    authorships: 0,
+    signals: ids,
+    eventIds: [],
+    texts: ids,
+  };
   const nobody = { mentions: { texts: [], names: [] }, mentioning: { signals: [], leads: [], events: [] } };
   expect(changes.eraseLead({ ...erasure, ...nobody })).toBe(true);
   expect(kinds).toEqual(['list', 'list', 'list', 'list', 'answers']);
@@ -157,7 +165,15 @@ test('signals that change together leave the search index before any of them ent
 
   changes.commitLead(aNewLead('ten_a', aLead('led_1')));
   const of = { tenantId: 'ten_a', leadId: 'led_1' };
-  const erasure = { ...of, expectedVersion: 1, keys: [], signals: ids, eventIds: [], texts: [] };
+  const erasure = {
+    ...of,
+    expectedVersion: 1,
+    keys: [],
+    authorships: 0,
+    signals: ids,
+    eventIds: [],
+    texts: [],
+  };
   const nobody = { mentions: { texts: [], names: [] }, mentioning: { signals: [], leads: [], events: [] } };
   expect(changes.eraseLead({ ...erasure, ...nobody })).toBe(true);
   for (let i = 0; !changes.continueErasure(of).isDone; i++) expect(i).toBeLessThan(50);

@@ -9,8 +9,13 @@ export function erasureSql(db: Connection): Async<ErasureStatements['erasure']> 
     db,
     'SELECT signal_id FROM signal_people WHERE tenant_id = ? AND key = ANY (?)',
   );
+  const countSignalIds = value<[string, string[]], number>(
+    db,
+    'SELECT count(*) FROM signal_people WHERE tenant_id = ? AND key = ANY (?)',
+  );
   return {
     selectSignalIds: (tenantId, keys) => selectSignalIds(tenantId, JSON.parse(keys)),
+    countSignalIds: (tenantId, keys) => countSignalIds(tenantId, JSON.parse(keys)),
     forgetAuthor: count(
       db,
       `DELETE FROM signal_people WHERE (tenant_id, key, signal_id) IN (

@@ -12,6 +12,11 @@ export function erasureSql(db: Database, log: WriteAheadLog): ErasureStatements[
       `SELECT signal_id FROM signal_people
        WHERE tenant_id = ? AND key IN (SELECT value FROM json_each(?))`,
     ),
+    countSignalIds: value(
+      db,
+      `SELECT count(*) FROM signal_people
+       WHERE tenant_id = ? AND key IN (SELECT value FROM json_each(?))`,
+    ),
     forgetAuthor: count(
       db,
       `DELETE FROM signal_people WHERE (tenant_id, key, signal_id) IN (
