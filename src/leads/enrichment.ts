@@ -1,10 +1,9 @@
 import { lookup as systemLookup } from 'node:dns/promises';
 import { LRUCache } from 'lru-cache';
-import pLimit, { type LimitFunction } from 'p-limit';
 import { Agent, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import { type Clock, DAY_MS, HOUR_MS, readRetryAfter, toIso } from '../lib/clock.ts';
-import { createFairQueue } from '../lib/queues.ts';
+import { createFairQueue, createLimits } from '../lib/queues.ts';
 import { excerpt } from '../lib/text.ts';
 import { DEPARTMENTS, FACT_FIELDS, type FactField, type Lead, SENIORITIES } from '../model/lead.ts';
 import { linkedinProfile, personKeys } from '../model/person-keys.ts';
@@ -275,8 +274,7 @@ function createBreaker(clock: Clock) {
 /** Runs up to {@link MOST_AT_ONCE} tasks at once, of tenants that take turns. */
 function createTenantTurns(): <T>(tenantId: string, work: () => Promise<T>) => Promise<T> {
   const waiting = createFairQueue<() => void>();
-  /** Tenants with tasks, running or waiting. */
-  const tenants = new Map<string, { limit: LimitFunction; tasks: number }>();
+  const ofTenant = createLimits(MOST_OF_TENANT);
   let running = 0;
 
   async function run<T>(tenantId: string, work: () => Promise<T>): Promise<T> {
@@ -292,17 +290,7 @@ function createTenantTurns(): <T>(tenantId: string, work: () => Promise<T>) => P
     }
   }
 
-  return async (tenantId, work) => {
-    const tenant = tenants.get(tenantId) ?? { limit: pLimit(MOST_OF_TENANT), tasks: 0 };
-    tenants.set(tenantId, tenant);
-    tenant.tasks++;
-    try {
-      return await tenant.limit(() => run(tenantId, work));
-    } finally {
-      tenant.tasks--;
-      if (tenant.tasks === 0) tenants.delete(tenantId);
-    }
-  };
+  return (tenantId, work) => ofTenant(tenantId, () => run(tenantId, work));
 }
 
 /**

@@ -1,3 +1,5 @@
+import pLimit, { type LimitFunction } from 'p-limit';
+
 /** A queue with constant-time operations at both ends; `Array.shift` moves every element of a long array. */
 export interface Fifo<T> {
   readonly size: number;
@@ -112,5 +114,22 @@ export function createFairQueue<T>(): FairQueue<T> {
       waiting.delete(owner);
       waiting.set(owner, items);
     },
+  };
+}
+
+/** Runs at most `most` tasks of each owner at once; the others wait. */
+export function createLimits(most: number): <T>(owner: string, work: () => Promise<T>) => Promise<T> {
+  /** Owners with tasks, running or waiting. */
+  const owners = new Map<string, { limit: LimitFunction; tasks: number }>();
+  return async (owner, work) => {
+    const known = owners.get(owner) ?? { limit: pLimit(most), tasks: 0 };
+    owners.set(owner, known);
+    known.tasks++;
+    try {
+      return await known.limit(work);
+    } finally {
+      known.tasks--;
+      if (known.tasks === 0) owners.delete(owner);
+    }
   };
 }

@@ -39,7 +39,7 @@ export interface Dial {
 export type Connect = (
   options: buildConnector.Options,
   callback: buildConnector.Callback,
-  /** TLS handshakes of different owners take turns; by default, each host is its own. */
+  /** Look-ups and TLS handshakes of different owners take turns; by default, each host is its own. */
   owner?: string,
 ) => Dial;
 
@@ -126,7 +126,7 @@ export function createConnect(deps: ConnectDeps): Connect {
       return opened.setNoDelay(true).setKeepAlive(true, 30_000);
     }
 
-    resolveTarget(hostname, deps.allow, deps.lookup).then(
+    resolveTarget(hostname, deps.allow, deps.lookup, owner).then(
       (target) => {
         if (settled) return;
         if ('fault' in target) fail(new ConnectError(target.fault === 'dns' ? 'dns' : 'blocked_target'));

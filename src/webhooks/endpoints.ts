@@ -278,7 +278,7 @@ export async function acceptSettings<S extends WebhookPatch>(
   if (mode === 'pull' && settings.url) throw pullHasNoUrl();
   return settings.url === undefined || mode === 'pull'
     ? settings
-    : { ...settings, url: await acceptTarget(deps, settings.url) };
+    : { ...settings, url: await acceptTarget(deps, tenant.id, settings.url) };
 }
 
 /** @throws DomainError `PLAN_REQUIRED` if the plan does not include formats, or none of this size */
@@ -336,7 +336,11 @@ function pullHasNoUrl(): DomainError {
   return new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/url', detail }] });
 }
 
-async function acceptTarget({ allowTargets, lookup }: RuleDeps, text: string): Promise<string> {
+async function acceptTarget(
+  { allowTargets, lookup }: RuleDeps,
+  tenantId: string,
+  text: string,
+): Promise<string> {
   if (text === '') {
     const detail =
       'must be the URL that deliveries are posted to; to read them from a feed instead, set mode to "pull"';
@@ -344,7 +348,7 @@ async function acceptTarget({ allowTargets, lookup }: RuleDeps, text: string): P
   }
   const target = checkTarget(text, allowTargets);
   if ('fault' in target) throw badTarget(text, target.fault, allowTargets);
-  const fault = await checkResolvedTarget(target.url, allowTargets, lookup);
+  const fault = await checkResolvedTarget(target.url, allowTargets, lookup, tenantId);
   if (fault !== null) throw badTarget(text, fault, allowTargets);
   return target.url.href;
 }

@@ -1,6 +1,7 @@
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
+import { LRUCache } from 'lru-cache';
 import type { Clock, Timer } from '../lib/clock.ts';
-import { createFifo } from '../lib/queues.ts';
+import { createFifo, createLimits } from '../lib/queues.ts';
 import type { Lookup } from './targets.ts';
 
 /**
@@ -11,12 +12,23 @@ const SYSTEM_LOOKUPS = 2;
 /** Time after which a name counts as unresolvable, even if a server is still being queried. */
 const GIVE_UP_MS = 8_000;
 
+/**
+ * Maximum number of an owner's names that are looked up at once. c-ares reads all answers that have arrived on the main thread, in one
+ * piece: an answer of 4,000 addresses takes it 20 ms, and a hundred took two seconds.
+ */
+const MOST_OF_OWNER = 4;
+/** A name whose look-up took this long does not hold up other names of its owner the next time. */
+const SLOW_MS = 1_000;
+const MOST_SLOW = 1_000;
+/** Maximum number of addresses of a name that count; each may be dialled. */
+const MOST_ADDRESSES = 32;
+
 /** Resolvers of names; each rejects, or returns no addresses, for an unknown name. */
 export interface Resolvers {
   /** Does not use a thread. */
-  direct: Lookup;
+  direct(hostname: string): Promise<readonly string[]>;
   /** Occupies a thread for an unlimited time. */
-  system: Lookup;
+  system(hostname: string): Promise<readonly string[]>;
 }
 
 /**
@@ -26,12 +38,14 @@ export interface Resolvers {
  * If the servers of a name are dead, getaddrinfo occupies one of libuv's four threads for up to ten seconds:
  * four dead receivers would block the resolution of every healthy one, and all reading of files. c-ares needs
  * no thread. Names that it does not find queue for `SYSTEM_LOOKUPS` threads, so they delay only each other,
- * and only until they time out. Concurrent look-ups of a name share the result.
+ * and only until they time out. Concurrent look-ups of a name by one owner share the result.
  */
 export function createLookup(clock: Clock, resolvers: Resolvers = createResolvers()): Lookup {
   const deadline = createDeadline(clock);
   const queue = createFifo<() => void>();
   const underWay = new Map<string, Promise<readonly string[]>>();
+  const inTurn = createLimits(MOST_OF_OWNER);
+  const slow = new LRUCache<string, true>({ max: MOST_SLOW });
   let running = 0;
 
   function next(): void {
@@ -56,16 +70,27 @@ export function createLookup(clock: Clock, resolvers: Resolvers = createResolver
     });
   }
 
-  async function find(hostname: string, isOver: () => boolean): Promise<readonly string[]> {
+  async function viaCares(hostname: string): Promise<readonly string[]> {
+    const began = clock.monotonic();
     const found = await resolvers.direct(hostname).catch(() => []);
-    return found.length > 0 || isOver() ? found : viaSystem(hostname, isOver);
+    if (clock.monotonic() - began >= SLOW_MS) slow.set(hostname, true);
+    else slow.delete(hostname);
+    return found;
   }
 
-  return (hostname) => {
-    const asked = underWay.get(hostname);
+  async function find(hostname: string, owner: string, isOver: () => boolean): Promise<readonly string[]> {
+    const line = `${owner} ${slow.has(hostname)}`;
+    const direct = await inTurn(line, async () => (isOver() ? [] : viaCares(hostname)));
+    const found = direct.length > 0 || isOver() ? direct : await viaSystem(hostname, isOver);
+    return found.slice(0, MOST_ADDRESSES);
+  }
+
+  return (hostname, owner = hostname) => {
+    const key = `${hostname} ${owner}`;
+    const asked = underWay.get(key);
     if (asked !== undefined) return asked;
-    const answer = deadline((isOver) => find(hostname, isOver)).finally(() => underWay.delete(hostname));
-    underWay.set(hostname, answer);
+    const answer = deadline((isOver) => find(hostname, owner, isOver)).finally(() => underWay.delete(key));
+    underWay.set(key, answer);
     return answer;
   };
 }

@@ -2,8 +2,11 @@ import { BlockList, isIP } from 'node:net';
 import type { AddressSet } from '../lib/network.ts';
 import { parseUrl } from '../lib/text.ts';
 
-/** Returns all addresses of a name, as IP literals; rejects or returns none if it does not resolve. */
-export type Lookup = (hostname: string) => Promise<readonly string[]>;
+/**
+ * Returns the addresses of a name, as IP literals; rejects or returns none if it does not resolve. Names of an owner take
+ * turns; by default, each name is its own.
+ */
+export type Lookup = (hostname: string, owner?: string) => Promise<readonly string[]>;
 
 /** The addresses of a target, or why there are none. `blocked` does not reveal which address it was. */
 export type ResolvedTarget = { addresses: readonly string[] } | { fault: 'blocked' | 'dns' };
@@ -89,8 +92,9 @@ export async function resolveTarget(
   hostname: string,
   allow: AddressSet,
   lookup: Lookup,
+  owner?: string,
 ): Promise<ResolvedTarget> {
-  const addresses = isIP(hostname) === 0 ? await lookup(hostname).catch(() => []) : [hostname];
+  const addresses = isIP(hostname) === 0 ? await lookup(hostname, owner).catch(() => []) : [hostname];
   if (addresses.length === 0) return { fault: 'dns' };
   const reachable = addresses.every((address) => allow.has(address) || isPublicAddress(address));
   return reachable ? { addresses } : { fault: 'blocked' };
@@ -104,8 +108,9 @@ export async function checkResolvedTarget(
   url: URL,
   allow: AddressSet,
   lookup: Lookup,
+  owner: string,
 ): Promise<string | null> {
-  const resolved = await resolveTarget(hostOf(url), allow, lookup);
+  const resolved = await resolveTarget(hostOf(url), allow, lookup, owner);
   return 'fault' in resolved && resolved.fault === 'blocked' ? NOT_PUBLIC : null;
 }
 

@@ -55,7 +55,7 @@ async function deliver() {
 describe('a name', () => {
   it('that was public when saved and is private later is blocked when connecting', async () => {
     answers = [[PUBLIC], [PRIVATE]];
-    expect(await checkResolvedTarget(new URL(TARGET), addresses(`${PUBLIC}/32`), lookup)).toBeNull();
+    expect(await checkResolvedTarget(new URL(TARGET), addresses(`${PUBLIC}/32`), lookup, 'ten_a')).toBeNull();
     const { log, attempt, id } = await deliver();
     expect([log.status, attempt?.error?.code, attempt?.response]).toEqual([
       'retrying',

@@ -63,3 +63,57 @@ test('a look-up ends after the same timeout if the name server never responds', 
   expect(await dead).toEqual([]);
   expect(asked).toEqual([]);
 });
+
+/** Resolves names when `answer` is called; `asked` are those in progress and before. */
+function atWill() {
+  const asked: string[] = [];
+  const pending = new Map<string, (addresses: string[]) => void>();
+  const { clock, lookup } = setUp((name) => {
+    asked.push(name);
+    return new Promise((resolve) => pending.set(name, resolve));
+  });
+  const answer = async (name: string, addresses = ['203.0.114.1']) => {
+    pending.get(name)?.(addresses);
+    await turn();
+  };
+  return { clock, lookup, asked, answer };
+}
+
+const NAMES = ['1', '2', '3', '4', '5', '6'];
+
+test('few names of an owner are looked up at once, since all answers are read in one piece', async () => {
+  const { lookup, asked, answer } = atWill();
+  for (const name of NAMES) void lookup(name, 'a');
+  void lookup('7', 'b');
+  void lookup('6', 'b');
+  await turn();
+  expect(asked).toEqual(['1', '2', '3', '4', '7', '6']);
+  await answer('1');
+  expect(asked.slice(6)).toEqual(['5']);
+});
+
+test('names that take long do not hold up the other names of their owner again', async () => {
+  const { clock, lookup, asked, answer } = atWill();
+  const dead = NAMES.slice(0, 4);
+  for (const name of dead) void lookup(name, 'a');
+  await turn();
+  clock.advance(1_000);
+  for (const name of dead) await answer(name);
+  for (const name of dead) void lookup(name, 'a');
+  await turn();
+  asked.length = 0;
+  void lookup('5', 'a');
+  await turn();
+  expect(asked).toEqual(['5']);
+});
+
+test('of thousands of addresses, a few count', async () => {
+  const { lookup, answer } = atWill();
+  const found = lookup('1', 'a');
+  await turn();
+  await answer(
+    '1',
+    Array.from({ length: 4_000 }, (_, n) => `203.0.${n >> 8}.${n & 255}`),
+  );
+  expect(await found).toHaveLength(32);
+});

@@ -156,7 +156,7 @@ describe('the addresses of a name', () => {
   it('are all rejected if one of them is private', async () => {
     const mixed = answers('93.184.216.34', '10.0.0.1');
     expect(await resolveTarget('example.com', nothing, mixed)).toEqual({ fault: 'blocked' });
-    expect(await checkResolvedTarget(new URL('https://example.com'), nothing, mixed)).toMatch(
+    expect(await checkResolvedTarget(new URL('https://example.com'), nothing, mixed, 'ten_a')).toMatch(
       /public internet/,
     );
   });
@@ -166,11 +166,11 @@ describe('the addresses of a name', () => {
     expect(await resolveTarget('example.com', loopback, both)).toEqual({
       addresses: ['93.184.216.34', '127.0.0.1'],
     });
-    expect(await checkResolvedTarget(new URL('https://example.com'), loopback, both)).toBeNull();
+    expect(await checkResolvedTarget(new URL('https://example.com'), loopback, both, 'ten_a')).toBeNull();
   });
 
   it('are not an error when saving if the name does not currently resolve', async () => {
-    expect(await checkResolvedTarget(new URL('https://example.com'), nothing, fails)).toBeNull();
+    expect(await checkResolvedTarget(new URL('https://example.com'), nothing, fails, 'ten_a')).toBeNull();
     expect(await resolveTarget('example.com', nothing, answers())).toEqual({ fault: 'dns' });
   });
 
