@@ -12,6 +12,11 @@ const MAX_BODY_BYTES = 5 * 1024 * 1024;
 /** Maximum size of a compressed response as received; compression hardly ever makes a document larger. */
 const MAX_RECEIVED_BYTES = 2 * MAX_BODY_BYTES;
 const MAX_HEAD_BYTES = 32_768;
+/**
+ * Size of the pieces in which a response is decompressed and kept. A host may send chunks of one byte: each would take up to
+ * 200 bytes in every stream that it waits in, and decompressing one alone takes as long as a whole piece.
+ */
+const PIECE_BYTES = 16_384;
 
 /**
  * A complete response, decompressed. Header names are in lower case; of repeated headers, the last one
@@ -91,6 +96,7 @@ export function createRequests({ clock, connect }: { clock: Clock; connect: Conn
         method: body === undefined ? 'GET' : 'POST',
         headers,
         body: body ?? null,
+        highWaterMark: PIECE_BYTES,
       });
       const flat = flatten(answer.headers);
       return { status: answer.statusCode, headers: flat, body: await readBody(answer, flat, cutAt) };
@@ -134,19 +140,18 @@ async function readBody(
     return Buffer.alloc(0);
   }
   const decoder = decoderFor(headers['content-encoding'] ?? '');
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  const pieces = inPieces();
+  body.on('error', (error) => pieces.destroy(error));
+  body.pipe(pieces);
   if (decoder !== null) {
-    body.on('error', (error) => decoder.destroy(error));
     // Compressed data can end before the response does. Nothing reads the decoder then, and an error of the
     // connection, which closes next, would end the process.
     decoder.on('error', () => {});
-    body
-      .pipe(limitedTo(MAX_RECEIVED_BYTES))
-      .on('error', (error) => decoder.destroy(error))
-      .pipe(decoder);
+    pieces.on('error', (error) => decoder.destroy(error)).pipe(decoder);
   }
-  for await (const chunk of decoder ?? body) {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of decoder ?? pieces) {
     bytes += (chunk as Buffer).length;
     chunks.push(chunk as Buffer);
     if (cutAt !== undefined && bytes >= cutAt) return Buffer.concat(chunks).subarray(0, cutAt);
@@ -155,14 +160,28 @@ async function readBody(
   return Buffer.concat(chunks);
 }
 
-/** Passes on as many bytes: compressed data without any content never reaches the limit of its content. */
-function limitedTo(most: number): Transform {
+/** Limits what is received: compressed data without any content never reaches the limit of its content. */
+function inPieces(): Transform {
   let bytes = 0;
+  let piece = Buffer.allocUnsafe(PIECE_BYTES);
+  let filled = 0;
   return new Transform({
     transform(chunk: Buffer, _encoding, next) {
       bytes += chunk.length;
-      if (bytes > most) next(new SourceFault('too_large', MESSAGES.too_large));
-      else next(null, chunk);
+      if (bytes > MAX_RECEIVED_BYTES) return next(new SourceFault('too_large', MESSAGES.too_large));
+      for (let at = 0; at < chunk.length; ) {
+        const copied = chunk.copy(piece, filled, at);
+        at += copied;
+        filled += copied;
+        if (filled < PIECE_BYTES) break;
+        this.push(piece);
+        piece = Buffer.allocUnsafe(PIECE_BYTES);
+        filled = 0;
+      }
+      next();
+    },
+    flush(next) {
+      next(null, piece.subarray(0, filled));
     },
   });
 }

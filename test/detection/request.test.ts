@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect as connectTo, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterEach, expect, test } from 'vitest';
+import { brotliCompressSync, createGunzip, deflateSync, gzipSync } from 'node:zlib';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createRequests } from '../../src/detection/request.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 
@@ -12,20 +13,25 @@ afterEach(() => {
 });
 
 /** Requests a response whose body is `first`, and then `more` without an end. */
-async function readEndless(encoding: string, first: Buffer, more: Buffer) {
+function readEndless(encoding: string, first: Buffer, more: Buffer) {
+  return readFrom((socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: ${encoding}\r\n\r\n`);
+    socket.write(first);
+    const goOn = () => {
+      while (!socket.destroyed && socket.write(more));
+    };
+    socket.on('drain', goOn);
+    goOn();
+  });
+}
+
+/** Requests what `answer` sends. */
+async function readFrom(answer: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('error', () => {});
-    socket.once('data', () => {
-      socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: ${encoding}\r\n\r\n`);
-      socket.write(first);
-      const goOn = () => {
-        while (!socket.destroyed && socket.write(more));
-      };
-      socket.on('drain', goOn);
-      goOn();
-    });
+    socket.once('data', () => answer(socket));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -100,4 +106,18 @@ test('connects on behalf of the tenant, so that TLS handshakes of tenants take t
   await expect(requests.send(url, { headers: {}, owner: 'ten_a', signal: null })).rejects.toThrow();
   await expect(requests.send(url, { headers: {}, owner: '', signal: null })).rejects.toThrow();
   expect(owners).toEqual(['ten_a', undefined]); // without one, each host is its own
+});
+
+test('chunks of one byte are decompressed together', async () => {
+  const text = randomBytes(20_000).toString('hex');
+  const compressed = gzipSync(text);
+  const decompress = vi.spyOn(Object.getPrototypeOf(Object.getPrototypeOf(createGunzip())), '_transform');
+  onTestFinished(() => decompress.mockRestore());
+  const { body } = await readFrom((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n');
+    const chunks = Array.from(compressed, (byte) => Buffer.from([0x31, 13, 10, byte, 13, 10]));
+    socket.end(Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')]));
+  });
+  expect(body.toString()).toBe(text);
+  expect(decompress.mock.calls.length).toBeLessThan(5);
 });
