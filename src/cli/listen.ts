@@ -185,10 +185,17 @@ export async function forward(
       if (!(error instanceof NetworkError)) throw error;
       if (attempt === 1) onFault(`${error.message}; waiting for it`);
       const waitMs = Math.min(FIRST_WAIT_MS * attempt, MOST_WAIT_MS);
-      await new Promise<void>((resolve) => clock.after(waitMs, resolve));
+      await pause(clock, waitMs);
     }
   }
   return null;
+}
+
+/** Waits, and keeps the process alive meanwhile, which the timers of a clock do not. */
+async function pause(clock: Clock, ms: number): Promise<void> {
+  const alive = setInterval(() => undefined, ms);
+  await new Promise<void>((resolve) => clock.after(ms, resolve));
+  clearInterval(alive);
 }
 
 interface ForwardTerms {
@@ -250,7 +257,7 @@ export async function followFeed(
     );
     isFirst = false;
     if (page === null) {
-      await new Promise<void>((resolve) => clock.after(RETRY_MS, resolve));
+      await pause(clock, RETRY_MS);
       continue;
     }
     if (page.truncated) err('Events between the last run and 7 days ago are gone.');
@@ -273,10 +280,30 @@ async function readPage(
   if (cursor !== null) url.searchParams.set('cursor', cursor);
   const headers = { authorization: `Bearer ${apiKey}` };
   const answer = await fetchText(clock, { url: url.href, headers, timeoutMs: POLL_TIMEOUT_MS });
-  if (answer.status === 200) return JSON.parse(answer.text) as FeedPage;
+  if (answer.status === 200) return pageIn(answer.text, url);
   const said = `The server returned ${answer.status}: ${detailOf(answer.text)}`;
   if (FINAL.has(answer.status)) throw new CommandError(said);
   throw new NetworkError(said);
+}
+
+/** Whatever answers at the address of a server may be something else, such as a proxy's page for logging in. */
+function pageIn(text: string, { origin }: URL): FeedPage {
+  try {
+    const page = JSON.parse(text);
+    if (page.data.every(isEvent) && isHeaderText(page.pagination.next_cursor)) return page;
+  } catch {
+    // It is no page.
+  }
+  throw new NetworkError(`${origin}: the response is not a page of a feed`);
+}
+
+/** Whether a header or an address can carry it. */
+function isHeaderText(value: unknown): boolean {
+  return typeof value === 'string' && /^[\x21-\x7e]{1,2000}$/.test(value);
+}
+
+function isEvent({ id, type, timestamp, payload }: Record<keyof FeedEvent, unknown>): boolean {
+  return [id, type, timestamp].every(isHeaderText) && typeof payload === 'object' && payload !== null;
 }
 
 function detailOf(text: string): string {

@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type FeedEvent, type FeedSource, followFeed, forward } from '../../src/cli/listen.ts';
 import { verifyWebhook } from '../../src/client/client.ts';
@@ -10,6 +11,7 @@ import { systemRandom } from '../../src/lib/random.ts';
 import { generateSecret } from '../../src/webhooks/signature.ts';
 import { startReceiver, status } from '../support/receiver.ts';
 import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
+import { start } from './process.ts';
 
 let t: WebhookApp;
 let source: FeedSource;
@@ -85,4 +87,38 @@ test('an event is posted with a signature, and with the bytes that an endpoint w
   const { id, type, payload } = event as FeedEvent;
   expect(verified).toMatchObject({ id, type });
   expect({ ...verified.payload, signature: '' }).toEqual({ ...payload, signature: '' });
+});
+
+test.each([
+  '<html>',
+  'null',
+  '{"data":[]}',
+  '{"data":5,"pagination":{"next_cursor":"c"}}',
+  '{"data":[null],"pagination":{"next_cursor":"c"}}',
+  '{"data":[{"id":"a\\nb","type":"x","timestamp":"t","payload":{}}],"pagination":{"next_cursor":"c"}}',
+  '{"data":[{"id":"a","type":"x","timestamp":"t"}],"pagination":{"next_cursor":"c"}}',
+  '{"data":[],"pagination":{"next_cursor":5}}',
+])('a response that is no page of a feed is reported as that: %s', async (text) => {
+  const server = await startReceiver(status(200, {}, text));
+  onTestFinished(() => server.close());
+  source.baseUrl = server.url;
+  await expect(follow(1)).rejects.toThrow(
+    `${new URL(server.url).origin}: the response is not a page of a feed`,
+  );
+});
+
+test('while the server or the receiver is away, the command keeps running', async () => {
+  const [event] = await t.addDeliveries(1);
+  const receiver = await startReceiver(status(202));
+  const { port } = new URL(receiver.url);
+  await receiver.close();
+  const args = ['listen', '--from', source.baseUrl, '--webhook', source.webhookId, '--from-start'];
+  const file = join(dirname(source.placeFile), '..', 'place');
+  await using running = start([...args, '--place', file, '--forward-to', receiver.url], {
+    SIGNALPOST_API_KEY: t.apiKey,
+  });
+  await running.heard(/waiting for it/);
+  const back = createServer((_request, response) => void response.end()).listen(Number(port), '127.0.0.1');
+  onTestFinished(() => void back.close());
+  await running.said(new RegExp(`${event} -> 200`));
 });
