@@ -7,7 +7,7 @@ import { DomainError } from '../model/errors.ts';
 import { onceOver } from './once-over.ts';
 
 /** The scarce resource that a request is refused for. */
-const STRAINS = ['requests', 'bodies', 'turns', 'storage', 'memory'] as const;
+const STRAINS = ['requests', 'bodies', 'responses', 'turns', 'storage', 'memory'] as const;
 type Strain = (typeof STRAINS)[number];
 
 /** The caller and the size of its body, as far as known. */
@@ -15,6 +15,8 @@ interface RequestCost {
   /** A tenant ID; '' for an unauthenticated caller. */
   owner: string;
   bytes: number;
+  /** Bytes of its response, if that is large. */
+  responseBytes?: number;
 }
 
 /** Why a request is refused, and when to retry. */
@@ -29,7 +31,7 @@ export interface LoadLimits {
   least: number;
   /** Maximum number of requests in progress; each owner gets at most half. */
   most: number;
-  /** Maximum bytes of their bodies; each owner gets at most half. */
+  /** Maximum bytes of their bodies; each owner gets at most half, and as many of large responses that its clients have not read yet. */
   mostBytes: number;
   /** Maximum expected wait for a turn and for a commit. */
   mostWaitMs: number;
@@ -54,6 +56,8 @@ export interface LoadGate {
   /** Null if the request is admitted; {@link leave} must then be called once. */
   enter(cost: RequestCost): Refusal | null;
   leave(cost: RequestCost): void;
+  /** Counts a large response until {@link leave}: a client that does not read it keeps it in memory. */
+  answer(cost: RequestCost, bytes: number): void;
   /** Counts a request that was admitted and then refused before any work was done. */
   refuse(strain: Strain, waitMs: number): Refusal;
   /** Excludes a request that only waits from those in progress, until the returned function is called. */
@@ -78,8 +82,8 @@ export function createLoadGate({
   limits = LOAD_LIMITS,
   memoryShare = takenMemory,
 }: LoadDeps): LoadGate {
-  const byOwner = new Map<string, { requests: number; bytes: number }>();
-  const refused = { requests: 0, bodies: 0, turns: 0, storage: 0, memory: 0 };
+  const byOwner = new Map<string, { requests: number; bytes: number; responseBytes: number }>();
+  const refused = { requests: 0, bodies: 0, responses: 0, turns: 0, storage: 0, memory: 0 };
   const turns: (() => number)[] = [];
   const memory = seldom(clock, memoryShare);
   let inFlight = 0;
@@ -92,10 +96,11 @@ export function createLoadGate({
   const isAtShare = (own: number) => (own + 1) * byOwner.size >= inFlight;
 
   function look({ owner, bytes }: RequestCost): Refusal | null {
-    const own = byOwner.get(owner) ?? { requests: 0, bytes: 0 };
+    const own = byOwner.get(owner) ?? { requests: 0, bytes: 0, responseBytes: 0 };
     if (own.requests >= limits.most / 2 || inFlight >= limits.most) return soon('requests', 1_000);
     if (own.bytes + bytes > limits.mostBytes / 2 || bytesInFlight + bytes > limits.mostBytes)
       return soon('bodies', 1_000);
+    if (own.responseBytes > limits.mostBytes / 2) return soon('responses', 1_000);
     const turnMs = turns.reduce((most, waitMs) => Math.max(most, waitMs()), 0);
     if (turnMs > limits.mostWaitMs && isAtShare(own.requests)) return soon('turns', turnMs);
     const storeMs = store.waitMs(owner);
@@ -113,20 +118,27 @@ export function createLoadGate({
       inFlight++;
       bytesInFlight += cost.bytes;
       const own = byOwner.get(cost.owner);
-      if (own === undefined) byOwner.set(cost.owner, { requests: 1, bytes: cost.bytes });
+      if (own === undefined) byOwner.set(cost.owner, { requests: 1, bytes: cost.bytes, responseBytes: 0 });
       else {
         own.requests++;
         own.bytes += cost.bytes;
       }
       return null;
     },
-    leave({ owner, bytes }) {
+    answer(cost, bytes) {
+      const own = byOwner.get(cost.owner);
+      if (own === undefined) return;
+      cost.responseBytes = (cost.responseBytes ?? 0) + bytes;
+      own.responseBytes += bytes;
+    },
+    leave({ owner, bytes, responseBytes = 0 }) {
       inFlight--;
       bytesInFlight -= bytes;
       const own = byOwner.get(owner);
       if (own === undefined) return;
       own.requests--;
       own.bytes -= bytes;
+      own.responseBytes -= responseBytes;
       if (own.requests === 0) byOwner.delete(owner);
     },
     refuse(strain, waitMs) {
@@ -170,12 +182,16 @@ function seldom(clock: Clock, read: () => number): () => number {
   };
 }
 
+/** Smaller responses are not counted. */
+const LARGE_RESPONSE_BYTES = 64 * 1024;
+
 /** The assumed size of a body of unknown length: that of a larger one. */
 const UNKNOWN_BYTES = 64 * 1024;
 
 const DETAILS: Record<Strain, string> = {
   requests: 'Too many requests are being processed.',
   bodies: 'Too many large requests are being read.',
+  responses: 'Too many large responses are being sent.',
   turns: 'Too many requests are queued.',
   storage: 'Too many changes are waiting to be stored.',
   memory: 'The server is low on memory.',
@@ -189,6 +205,14 @@ export function addShedding(
   app: FastifyInstance,
   { load, ownerOf }: { load: LoadGate; ownerOf(request: FastifyRequest): string },
 ): void {
+  const costs = new WeakMap<FastifyRequest, RequestCost>();
+
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
+    const cost = bytes < LARGE_RESPONSE_BYTES ? undefined : costs.get(request);
+    if (cost !== undefined) load.answer(cost, bytes);
+    done(null, payload);
+  });
   app.addHook('onRequest', (request, reply, done) => {
     if (reply.raw.destroyed) {
       // The caller disconnected during authentication: there is nothing to do and nobody to answer.
@@ -198,6 +222,7 @@ export function addShedding(
     const cost: RequestCost = { owner: ownerOf(request), bytes: bodyBytes(request.raw) };
     const refusal = load.enter(cost);
     if (refusal !== null) return done(overloaded(refusal));
+    costs.set(request, cost);
     onceOver(reply.raw, () => load.leave(cost));
     done();
   });

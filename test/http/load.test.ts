@@ -41,6 +41,21 @@ test('bodies are limited by their total bytes, one owner to half of it', () => {
   expect(asks('c', 1)).toBeNull();
 });
 
+test('large responses are counted until they are sent, and refuse further requests of their owner only', () => {
+  const { gate, asks } = setUp({ mostBytes: 100 });
+  const [one, other] = [
+    { owner: 'a', bytes: 0 },
+    { owner: 'a', bytes: 0 },
+  ];
+  expect([gate.enter(one), gate.enter(other)]).toEqual([null, null]);
+  gate.answer(one, 40);
+  expect(asks('a')).toBeNull();
+  gate.answer(other, 20);
+  expect([asks('a'), asks('b')]).toEqual(['responses', null]);
+  gate.leave(one);
+  expect(asks('a')).toBeNull();
+});
+
 test('an owner who would wait too long for a commit is rejected with the wait; others are not', () => {
   const { gate, signs, asks } = setUp();
   expect(asks('busy')).toBeNull();

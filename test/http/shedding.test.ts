@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { LOAD_LIMITS } from '../../src/http/load.ts';
 import { aPost, buildTestApp } from '../support/app.ts';
@@ -45,6 +46,32 @@ test('over the limit /v1 returns 503 with Retry-After, and no admitted request i
   const { body } = await t.app.inject('/metrics');
   expect(body).toContain('signalpost_http_requests_in_flight 0');
   expect(body).toContain('signalpost_http_requests_shed_total{reason="requests"} 1');
+});
+
+test('a tenant whose clients do not read their large responses gets 503 until they have, others do not', async () => {
+  const t = await buildTestApp({ loadLimits: { ...LOAD_LIMITS, least: 0, mostBytes: 2_000_000 } });
+  onTestFinished(() => t.app.close());
+  const { port } = new URL(await t.app.listen());
+  const custom_fields = Object.fromEntries(
+    Array.from({ length: 50 }, (_, n) => [`field ${n}`, 'x'.repeat(490)]),
+  );
+  for (let n = 0; n < 40; n++) {
+    const payload = { email: `p${n}@acme.com`, custom_fields };
+    await t.app.inject({ method: 'POST', url: '/v1/leads', headers: t.auth, payload });
+  }
+  // More than the system takes for a client.
+  const request = `GET /v1/leads?limit=100 HTTP/1.1\r\nhost: x\r\nauthorization: ${t.auth.authorization}\r\n\r\n`;
+  const sockets = Array.from({ length: 3 }, () => {
+    const socket = connect(Number(port));
+    socket.write(request.repeat(20));
+    return socket;
+  });
+  const status = async (headers = t.auth) =>
+    (await t.app.inject({ url: '/v1/me', headers })).json().detail ?? 'ok';
+  await expect.poll(() => status()).toContain('Too many large responses');
+  expect(await status((await t.addTenant()).auth)).toBe('ok');
+  for (const socket of sockets) socket.destroy();
+  await expect.poll(() => status()).toBe('ok');
 });
 
 test('the dashboard shows a page that says so', async () => {
