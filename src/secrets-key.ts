@@ -92,7 +92,9 @@ function readKey(file: string): KeyRing | null {
     text = readFileSync(file, 'utf8').trim();
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null;
-    throw error;
+    throw new SecretsKeyError(
+      `${file} cannot be read (${codeOf(error)}). Make it readable for this user, with chown or chmod.`,
+    );
   }
   const keys = parseKeys(text);
   if (keys !== null) return keys;

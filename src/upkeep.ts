@@ -179,5 +179,7 @@ function fits(file: string, proof: KeyProof): boolean {
 
 function requireDatabase(file: string): void {
   if (existsSync(file)) return;
-  throw new StoreUpkeepError(`There is no database ${file}. Set DATA_DIR to the server's data folder.`);
+  throw new StoreUpkeepError(
+    `There is no database ${file}, or this user cannot see it. Set DATA_DIR to the server's data folder.`,
+  );
 }

@@ -59,6 +59,14 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
+test('a key that cannot be read is named, not the folder', async () => {
+  using folder = temporaryFolder();
+  mkdirSync(join(folder.path, 'secrets.key'));
+  const { code, stderr } = await run(['migrate'], { DATA_DIR: folder.path });
+  expect(stderr).toContain(`${join(folder.path, 'secrets.key')} cannot be read (EISDIR). Make it readable`);
+  expect(code).toBe(78);
+});
+
 /** Runs `work` under a umask that removes no permissions, which child processes inherit. */
 async function withoutUmask<T>(work: () => Promise<T>): Promise<T> {
   const before = process.umask(0);

@@ -42,10 +42,14 @@ test('a first start on a full disk says so, leaves nothing behind, and succeeds 
   await (await folder.open()).store.close();
 });
 
-test('reports a backup target in a missing folder', async () => {
+test('reports a backup target in a folder that is missing or cannot be used', async () => {
   const folder = await aFullFolder();
-  await expect(folder.upkeep.backUp('/nowhere/backup.db', false, ignore)).rejects.toMatchObject({
-    name: 'StoreUpkeepError',
-    message: expect.stringMatching(/cannot be made \(ENOENT\)/),
-  });
+  for (const [path, why] of [
+    ['/nowhere/backup.db', 'ENOENT'],
+    ['/etc/passwd/backup.db', 'ENOTDIR'], // like EACCES, also where a file is only removed
+  ] as const)
+    await expect(folder.upkeep.backUp(path, false, ignore)).rejects.toMatchObject({
+      name: 'StoreUpkeepError',
+      message: expect.stringContaining(`cannot be made (${why})`),
+    });
 });

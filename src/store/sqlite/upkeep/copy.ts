@@ -106,9 +106,15 @@ export function settle(from: string, to: string, onFlushed?: () => void): void {
   syncPath(dirname(to));
 }
 
-/** Removes a database with SQLite's companion files. */
+/** Removes a database with SQLite's companion files. What cannot be removed stays: it is called after what went wrong, which matters more. */
 export function removeDatabase(file: string): void {
-  for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${end}`, { force: true });
+  for (const end of ['', '-wal', '-shm', '-journal']) {
+    try {
+      rmSync(`${file}${end}`, { force: true });
+    } catch {
+      // Stays.
+    }
+  }
 }
 
 /** Whether the error means that another process has the database open. */
