@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../lib/clock.ts';
-import { addAll } from '../../../lib/lists.ts';
+import { addAll, largestOf } from '../../../lib/lists.ts';
 import { createYielder } from '../../../lib/yielding.ts';
 import type { Company, CompanyQuery } from '../../../model/company.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
@@ -136,7 +136,7 @@ export function eventPageFace(
       const part = await read(() => pages.withOutcomes(rows.slice(from, from + size)));
       addAll(events, part);
       // The next ones have about as many.
-      const most = Math.max(...part.map(outcomesOf), 1);
+      const most = largestOf(part.map(outcomesOf), 1);
       size = Math.max(1, Math.min(EVENTS_AT_ONCE, Math.floor(OUTCOMES_AT_ONCE / most)));
       await nextTurn();
     }
