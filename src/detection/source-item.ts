@@ -313,3 +313,8 @@ function offsetMs(zone: string): number | null {
   const named = ZONES[name];
   return named === undefined ? null : named * HOUR_MS;
 }
+
+/** A service's ID as a part of a URL. A lone surrogate, which JSON can contain, would be an error. */
+export function urlPart(id: string): string {
+  return encodeURIComponent(id.toWellFormed());
+}

@@ -104,14 +104,33 @@ test('Bluesky: posts containing the words, from the end of the last run until no
     postedAt: T0 - 9_000,
     body: 'Which CRM for field service?',
   });
-  expect(position).toEqual({ cursor: String(US + 1) });
+  expect(position).toEqual({ cursor: String(US) });
   await read(origin, position.cursor ?? null);
   const asks = asked.map(({ path }) => Object.fromEntries(new URLSearchParams(path.split('?')[1])));
   expect(asks).toEqual([
     { wantedCollections: 'app.bsky.feed.post', cursor: String(US - 3_600_000_000) },
-    { wantedCollections: 'app.bsky.feed.post', cursor: String(US + 1) },
+    { wantedCollections: 'app.bsky.feed.post', cursor: String(US) },
   ]);
   expect(asked[0]?.agent).toMatch(/^Signalpost\/1\.0 /);
+});
+
+test('a message with half a character in its ID does not affect the others', async () => {
+  const { origin } = await startStream([
+    post('1\ud800', US - 9_000_000, 'Which CRM for field service?'),
+    post('2', US - 8_000_000, 'CRM for field service?'),
+    post('3', US, 'the last one'),
+  ]);
+  const { items } = await read(origin, null);
+  expect(items.map(({ url }) => url)).toEqual([
+    'https://bsky.app/profile/did:plc:a/post/1%EF%BF%BD',
+    'https://bsky.app/profile/did:plc:a/post/2',
+  ]);
+});
+
+test('a message from the future does not make the next run miss posts', async () => {
+  const { origin } = await startStream([post('1', Number.MAX_SAFE_INTEGER, 'A CRM for field service?')]);
+  const { position } = await read(origin, null);
+  expect(position).toEqual({ cursor: String(US) });
 });
 
 test('a stream that cannot be opened is an error', async () => {

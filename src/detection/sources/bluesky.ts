@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { boundedItems, crowdOf, type Parser } from '../documents/parser.ts';
 import { createWordTest, type Reader } from '../reader.ts';
-import { readTime, type SourceItem } from '../source-item.ts';
+import { readTime, type SourceItem, urlPart } from '../source-item.ts';
 
 /** How long one run listens; the next run, soon after, continues where it stopped. */
 const LISTEN_MS = 60_000;
@@ -34,7 +34,7 @@ const eventSchema = z.object({
 interface Frames {
   frames: string[];
   query: string | null;
-  /** Stops after the message that reaches this time, in microseconds. */
+  /** Stops after the message that reaches this time, in microseconds; no later one is a position to continue from. */
   until: number;
   /** Maximum number of further items. */
   room: number;
@@ -49,7 +49,7 @@ export const jetstreamFrames: Parser<Frames, { items: SourceItem[]; cursor: numb
     let cursor = 0;
     for (const event of frames.map(eventOf)) {
       if (event === null) continue;
-      cursor = Math.max(cursor, event.time_us);
+      cursor = Math.max(cursor, Math.min(event.time_us, until));
       const item = toItem(event);
       if (item !== null && holds(item.body)) items.push(item);
       const isOver = event.time_us >= until || items.length >= room;
@@ -132,7 +132,7 @@ function toItem({ did, time_us, commit }: z.infer<typeof eventSchema>): SourceIt
   return {
     id: `at://${did}/${commit.collection}/${commit.rkey}`,
     platform: 'bluesky',
-    url: `https://bsky.app/profile/${did}/post/${encodeURIComponent(commit.rkey)}`,
+    url: `https://bsky.app/profile/${did}/post/${urlPart(commit.rkey)}`,
     postedAt: readTime(commit.record?.createdAt) ?? Math.floor(time_us / 1_000),
     title: '',
     body: text,

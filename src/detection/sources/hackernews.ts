@@ -11,7 +11,7 @@ import {
   type Reader,
   type ReadingTask,
 } from '../reader.ts';
-import { readTime, type SourceFault, type SourceItem } from '../source-item.ts';
+import { readTime, type SourceFault, type SourceItem, urlPart } from '../source-item.ts';
 
 /**
  * The search returns at most 1,000 results, 100 per page; beyond that, the query is repeated for older ones.
@@ -117,7 +117,7 @@ function toItem(hit: z.infer<typeof hitSchema>): SourceItem {
   return {
     id: hit.objectID,
     platform: 'hackernews',
-    url: `https://news.ycombinator.com/item?id=${encodeURIComponent(hit.objectID)}`,
+    url: `https://news.ycombinator.com/item?id=${urlPart(hit.objectID)}`,
     postedAt: readTime(hit.created_at),
     title: isComment ? '' : htmlToText(hit.title ?? hit.story_title ?? ''),
     body: htmlToText((isComment ? hit.comment_text : hit.story_text) ?? ''),
@@ -200,7 +200,7 @@ function toHiringItem(comment: z.infer<typeof commentSchema>): SourceItem {
   return {
     id: comment.id,
     platform: 'hackernews',
-    url: `https://news.ycombinator.com/item?id=${encodeURIComponent(comment.id)}`,
+    url: `https://news.ycombinator.com/item?id=${urlPart(comment.id)}`,
     postedAt: readTime(comment.created_at),
     title: '',
     body,

@@ -10,7 +10,7 @@ import {
 } from '../documents/parser.ts';
 import { decodeEntities, htmlToText } from '../html-text.ts';
 import { demandSuccess, holdsEnough, type Reader, type ReadingTask, validatorsOf } from '../reader.ts';
-import { readTime, type SourceItem } from '../source-item.ts';
+import { readTime, type SourceItem, urlPart } from '../source-item.ts';
 import type { FetchedPage } from '../web.ts';
 import { type BoardChanges, boardChanges, MOST_KNOWN } from './board-changes.ts';
 
@@ -382,7 +382,7 @@ function toItem(posting: Posting, board: string): SourceItem {
   return {
     id: posting.id,
     platform: 'smartrecruiters',
-    url: `${site}/${encodeURIComponent(posting.id)}`,
+    url: `${site}/${urlPart(posting.id)}`,
     postedAt: readTime(posting.releasedDate),
     title: posting.name,
     body: '',

@@ -3,7 +3,7 @@ import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { htmlToText } from '../html-text.ts';
 import { readNewestFirst } from '../newest-first.ts';
 import { demandSuccess, type Reader } from '../reader.ts';
-import { readTime, type SourceItem } from '../source-item.ts';
+import { readTime, type SourceItem, urlPart } from '../source-item.ts';
 
 /** Maximum number of pages per run, with 25 stories each. */
 const MAX_PAGES = 8;
@@ -49,7 +49,7 @@ function toItem(story: z.infer<typeof storySchema>, site: string): SourceItem {
   return {
     id: story.short_id,
     platform: 'lobsters',
-    url: story.comments_url || story.short_id_url || `${site}/s/${encodeURIComponent(story.short_id)}`,
+    url: story.comments_url || story.short_id_url || `${site}/s/${urlPart(story.short_id)}`,
     postedAt: readTime(story.created_at),
     title: htmlToText(story.title),
     body: story.description_plain?.trim() || htmlToText(story.description ?? ''),
