@@ -106,7 +106,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   });
   boundConnections(app.server, connections);
   readInTurns(app.server, deps.clock, handleInOrder(app.server));
-  endQuietConnections(app);
+  endQuietConnections(app, deps.clock);
   answerSpecialRequests(
     app.server,
     clientErrors,

@@ -82,12 +82,15 @@ export function boundConnections(server: Server, { most }: ConnectionLimits): vo
   server.maxConnections = most;
 }
 
+/** How long a closing server waits for callers to take their responses. */
+const CLOSING_MS = 25_000;
+
 /**
  * Ends idle connections when the server closes: those without a complete request, such as a browser's preconnects,
- * and those whose response has been sent. Node ends only those that are idle at that moment, stops its timeouts, and
- * then waits for the others indefinitely.
+ * and those whose response has been sent; and after {@link CLOSING_MS} all others, such as those of paused downloads.
+ * Node ends only those that are idle at that moment, stops its timeouts, and then waits for the others indefinitely.
  */
-export function endQuietConnections(app: FastifyInstance): void {
+export function endQuietConnections(app: FastifyInstance, clock: Pick<Clock, 'after'>): void {
   /** Requests in progress per open connection. */
   const requests = new Map<Socket, number>();
   let closing = false;
@@ -110,6 +113,10 @@ export function endQuietConnections(app: FastifyInstance): void {
   app.addHook('preClose', async () => {
     closing = true;
     for (const socket of requests.keys()) count(socket, 0);
+    const late = clock.after(CLOSING_MS, () => {
+      for (const socket of requests.keys()) socket.destroy();
+    });
+    app.server.once('close', late.cancel);
   });
 }
 
