@@ -1,7 +1,7 @@
 import { existsSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createKeyProof } from '../../../src/lib/secret-box.ts';
 import { StoreOpenError, type StoreOpenFault } from '../../../src/store/errors.ts';
 import { findDamage, findDamageAtStart, openDatabase } from '../../../src/store/sqlite/database.ts';
@@ -163,6 +163,20 @@ describe('refusing to open', () => {
 
   test('a sound file has no findings', async () => {
     expect(checkEverything(await aStoreFile())).toEqual({ findings: [], total: 0 });
+  });
+
+  test('looks up each position in commit order by its event, not all positions for each event', async () => {
+    const file = await aStoreFile();
+    const prepare = vi.spyOn(Sqlite.prototype, 'prepare');
+    onTestFinished(() => prepare.mockRestore());
+    checkEverything(file);
+    const sql = prepare.mock.calls.map(([text]) => text).find((text) => text.includes('event_positions p'));
+    const db = new Sqlite(file);
+    const plan = db.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all();
+    db.close();
+    expect(plan.map(({ detail }) => detail)).toContain(
+      'SEARCH e USING INDEX sqlite_autoindex_events_1 (id=?)',
+    );
   });
 
   test('reads only the essential tables of a large file', async () => {

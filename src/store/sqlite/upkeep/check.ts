@@ -184,11 +184,12 @@ function faultOf(text: string | null, schema: z.ZodType): string | null {
   return `is invalid at "${issue?.path.join('.')}" (${issue?.code})`;
 }
 
+/** The cross join keeps the order: from the other side, SQLite reads all positions of the tenant for each event. */
 const WITHOUT_A_PLACE = {
   signals:
     'SELECT id FROM signals s WHERE NOT EXISTS (SELECT 1 FROM signal_positions p WHERE p.seq = s.seq AND p.tenant_id = s.tenant_id)',
   events:
-    'SELECT id FROM events EXCEPT SELECT e.id FROM event_positions p JOIN events e ON e.id = p.event_id AND e.tenant_id = p.tenant_id',
+    'SELECT id FROM events EXCEPT SELECT e.id FROM event_positions p CROSS JOIN events e ON e.id = p.event_id AND e.tenant_id = p.tenant_id',
 };
 
 /**
