@@ -110,6 +110,14 @@ const changed = (items: SourceItem[], overrides: Partial<SourceItem> = {}) =>
 test.each<[string, SourceItem[], string[], SourceKind?, SourceItem[]?]>([
   ['one of several IDs changes', [B, { ...A, id: '9' }], []],
   ['the IDs and URLs of all items change', [{ ...A, id: '8', url: 'u' }, { ...B, id: '9', url: 'v' }], []], // biome-ignore format: one line
+  [
+    'the IDs, URLs and dates of all items change',
+    [
+      { ...A, id: '8', url: 'u', postedAt: READ_AT + 1 },
+      { ...B, id: '9', url: 'v', postedAt: READ_AT + 1 },
+    ],
+    [],
+  ],
   ['a text is repeated at another URL', [B, { ...A, id: '9', url: 'u' }], ['A']],
   ['a text is repeated while the first is shown', [A, B, { ...A, id: '9' }], ['A']],
   ['one of several new items repeats a text', [itemOf('7', 'C', ''), itemOf('8', 'D', ''), itemOf('9', 'E', ''), { ...A, id: '6', url: 'u' }], ['C', 'D', 'E', 'A']], // biome-ignore format: one line
