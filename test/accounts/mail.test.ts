@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { mailText } from '../../src/accounts/compose-mail.ts';
 import { createFeedbackLinks, sealToken } from '../../src/accounts/links.ts';
@@ -175,6 +175,12 @@ describe('the outbox', () => {
   });
 });
 
+function trustTestCa(): void {
+  const usual = getCACertificates('default');
+  onTestFinished(() => setDefaultCACertificates(usual));
+  setDefaultCACertificates([...usual, TEST_CA]);
+}
+
 describe('over SMTP', () => {
   const mail: OutgoingMail = {
     messageId: 'mal_1',
@@ -203,9 +209,7 @@ describe('over SMTP', () => {
   ] as const;
 
   test.each(TLS_WAYS)('mail is secured %s', async (_, isOffered, maxVersion) => {
-    const usual = getCACertificates('default');
-    onTestFinished(() => setDefaultCACertificates(usual));
-    setDefaultCACertificates([...usual, TEST_CA]);
+    trustTestCa();
     await using server = await startSmtpServer({ ...RECEIVERS.valid, maxVersion }, isOffered);
     await createSmtpSender(server.url, 'post@signals.example.com', systemClock)(mail);
     expect(server.received).toHaveLength(1);
@@ -227,24 +231,31 @@ describe('over SMTP', () => {
     await expect(send(mail)).rejects.toMatchObject({ code: expect.any(String) });
   });
 
-  test('a server that sends endless empty lines is left before they fill the memory or a turn', async () => {
-    let bytes = 0;
-    const server = createServer((socket) => {
-      const lines = Buffer.from('\r\n'.repeat(30_000));
-      socket.on('error', () => {});
-      const more = () => {
-        if (!socket.destroyed) socket.write(lines, more);
-        bytes = socket.bytesWritten;
-      };
-      more();
-    }).listen(0, '127.0.0.1');
-    onTestFinished(() => void server.close());
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const send = createSmtpSender(`smtp://127.0.0.1:${port}`, 'post@signals.example.com', systemClock);
-    await expect(send(mail)).rejects.toThrow('The mail server sends too much.');
-    expect(bytes).toBeLessThan(32 * 1024 * 1024);
-  });
+  test.each([
+    ['smtp', createServer],
+    ['smtps', (serve: (socket: Socket) => void) => createTlsServer(RECEIVERS.valid, serve)],
+  ])(
+    'a server (%s) that sends endless empty lines is left before they fill a turn',
+    async (scheme, serve) => {
+      trustTestCa();
+      let bytes = 0;
+      const server = serve((socket) => {
+        const lines = Buffer.from('\r\n'.repeat(30_000));
+        socket.on('error', () => {});
+        const more = () => {
+          if (!socket.destroyed) socket.write(lines, more);
+          bytes = socket.bytesWritten;
+        };
+        more();
+      }).listen(0, '127.0.0.1');
+      onTestFinished(() => void server.close());
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const send = createSmtpSender(`${scheme}://127.0.0.1:${port}`, 'post@signals.example.com', systemClock);
+      await expect(send(mail)).rejects.toThrow('The mail server sends too much.');
+      expect(bytes).toBeLessThan(32 * 1024 * 1024);
+    },
+  );
 });
 
 test('a one-time link is mailed to its recipient and appears nowhere else', async () => {
