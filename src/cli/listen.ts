@@ -248,6 +248,7 @@ export async function followFeed(
   let cursor = readPlace(source) ?? (source.fromStart ? null : 'now');
   let isFirst = true;
   while (!isStopping()) {
+    const askedAt = clock.monotonic();
     const page = await readPage(clock, source, { cursor, wait: isFirst ? 0 : WAIT_SECONDS }).catch(
       (error: unknown) => {
         if (isFirst || !(error instanceof NetworkError)) throw asCommandError(error);
@@ -255,11 +256,11 @@ export async function followFeed(
         return null;
       },
     );
+    // An empty page should have been waited for; whatever answers at once would be asked thousands of times a minute.
+    const isHasty = !isFirst && page?.data.length === 0 && clock.monotonic() - askedAt < RETRY_MS;
     isFirst = false;
-    if (page === null) {
-      await pause(clock, RETRY_MS);
-      continue;
-    }
+    if (page === null || isHasty) await pause(clock, RETRY_MS);
+    if (page === null) continue;
     if (page.truncated) err('Events between the last run and 7 days ago are gone.');
     for (const event of page.data) {
       if (isStopping()) return;

@@ -9,6 +9,7 @@ import { verifyWebhook } from '../../src/client/client.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { generateSecret } from '../../src/webhooks/signature.ts';
+import { createManualClock } from '../support/manual-clock.ts';
 import { startReceiver, status } from '../support/receiver.ts';
 import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
 import { start } from './process.ts';
@@ -105,6 +106,24 @@ test.each([
   await expect(follow(1)).rejects.toThrow(
     `${new URL(server.url).origin}: the response is not a page of a feed`,
   );
+});
+
+test('a server that returns empty pages without waiting is asked every 2 s', async () => {
+  const page = '{"data":[],"pagination":{"next_cursor":"c","has_more":false},"truncated":false}';
+  const server = await startReceiver(status(200, {}, page));
+  onTestFinished(() => server.close());
+  source.baseUrl = server.url;
+  const clock = createManualClock();
+  const isStopping = () => server.requests.length >= 3;
+  let isOver = false;
+  const followed = followFeed({ ...ports, clock }, source, { handle: async () => undefined, isStopping });
+  void followed.then(() => {
+    isOver = true;
+  });
+  await server.received(2);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(server.requests).toHaveLength(2);
+  await expect.poll(() => isOver || clock.advance(2_000)).toBe(true);
 });
 
 test('while the server or the receiver is away, the command keeps running', async () => {
