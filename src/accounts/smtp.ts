@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { createTransport } from 'nodemailer';
 import { type Clock, toHttpDate } from '../lib/clock.ts';
+import { limitReceived } from '../lib/network.ts';
 import { createHandshakes, type HandshakeStream, TLS_LIMITS } from '../webhooks/handshakes.ts';
 import type { SendMail } from './mail.ts';
 
@@ -66,11 +67,7 @@ function tlsOver(socket: HandshakeStream) {
 function limitedSocket(): Socket {
   const socket = new Socket();
   socket.on('error', () => {}); // also after nodemailer has finished with it
-  let bytes = 0;
-  socket.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > MAX_RESPONSE_BYTES) socket.destroy(new Error('The mail server sends too much.'));
-  });
+  limitReceived(socket, MAX_RESPONSE_BYTES, 'The mail server sends too much.');
   return socket;
 }
 

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { domainToASCII } from 'node:url';
 import { getDomain } from 'tldts';
@@ -89,4 +89,16 @@ function withoutWww(host: string): string {
   let bare = host;
   while (bare.startsWith('www.') && getDomain(bare.slice(4)) !== null) bare = bare.slice(4);
   return bare;
+}
+
+/** Ends a connection once it has received more than `most` bytes since it was opened, or since it was last `free` of its agent. */
+export function limitReceived(socket: Socket, most: number, message: string): void {
+  let bytes = 0;
+  socket.on('free', () => {
+    bytes = 0;
+  });
+  socket.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > most) socket.destroy(new Error(message));
+  });
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { connect as connectTcp, type TcpNetConnectOpts } from 'node:net';
+import { connect as connectTcp, type Socket, type TcpNetConnectOpts } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import {
@@ -33,6 +33,7 @@ import {
 import type { Logger } from 'pino';
 import type { TracingConfig } from '../config.ts';
 import type { Clock } from '../lib/clock.ts';
+import { limitReceived } from '../lib/network.ts';
 import { PACKAGE } from '../lib/package.ts';
 import { formatTraceparent, parseTraceparent, type Span, splitTrace, type Tracer } from '../lib/tracing.ts';
 import { createHandshakes, TLS_LIMITS } from '../webhooks/handshakes.ts';
@@ -45,6 +46,8 @@ export interface Tracing {
 }
 
 const LAST_EXPORT_MS = 3_000;
+/** The exporter keeps each chunk of a response of 4 MB: chunks of one byte took 1.8 GB. Collectors respond with a few bytes. */
+const MAX_RESPONSE_BYTES = 65_536;
 
 /**
  * Sends spans by OTLP/HTTP, configured by the usual variables (OTEL_EXPORTER_OTLP_…, which the exporter reads
@@ -80,16 +83,26 @@ export function startTracing(config: TracingConfig, log: Pick<Logger, 'warn'>, c
   };
 }
 
-/** As the exporter's own agent, but with limited TLS handshakes. It knows the files that the variables name. */
+/** As the exporter's own agent, but with limited responses and TLS handshakes. It knows the files that the variables name. */
 function createAgent(protocol: string, clock: Clock): HttpAgent {
-  if (protocol === 'http:') return new HttpAgent({ keepAlive: true });
+  const limited = (socket: Socket) => {
+    limitReceived(socket, MAX_RESPONSE_BYTES, 'The collector sends too much.');
+    return socket;
+  };
+  if (protocol === 'http:') {
+    return new (class extends HttpAgent {
+      override createConnection(options: TcpNetConnectOpts): Duplex {
+        return limited(connectTcp(options));
+      }
+    })({ keepAlive: true });
+  }
   const handshakeOf = createHandshakes(clock);
   return new (class extends HttpsAgent {
     override createConnection(options: ConnectionOptions & TcpNetConnectOpts): Duplex {
       const stream = handshakeOf(connectTcp(options), 'collector');
       const secured = connectTls({ ...options, ...TLS_LIMITS, socket: stream });
       stream.serve(secured);
-      return secured;
+      return limited(secured);
     }
   })({
     keepAlive: true,

@@ -5,6 +5,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { TlsOptions } from 'node:tls';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -63,6 +64,24 @@ test('spans reach the collector named by the standard variables, under the servi
   expect(body.includes(Buffer.from(traceId, 'hex'))).toBe(true);
   for (const text of ['signals-of-acme', 'POST /v1/signals', 'http.response.status_code', 'service.version'])
     expect(body.includes(text)).toBe(true);
+});
+
+test('a collector that responds with more than any is left', async () => {
+  const { promise: left, resolve } = Promise.withResolvers<string>();
+  const server = createServer((request, response) => {
+    request.resume();
+    response.on('close', () => resolve('left')).write(Buffer.alloc(100_000));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close().closeAllConnections());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', url);
+  const { tracing } = loadConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: url });
+  const log = { warn: () => undefined };
+  const { tracer, close } = startTracing(tracing ?? expect.fail('nothing'), log, systemClock);
+  tracer.begin('GET /', { kind: 'server', parent: null, attributes: {} }).end({}, false);
+  const stayed = close().then(() => pause(2_000, 'stayed'));
+  expect(await Promise.race([left, stayed])).toBe('left');
 });
 
 describe('a collector over TLS', () => {
