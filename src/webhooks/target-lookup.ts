@@ -1,7 +1,8 @@
-import { Resolver, lookup as systemLookup } from 'node:dns/promises';
+import { lookup as systemLookup } from 'node:dns/promises';
 import { LRUCache } from 'lru-cache';
 import type { Clock, Timer } from '../lib/clock.ts';
 import { createFifo, createLimits } from '../lib/queues.ts';
+import { createNamesThread, MOST_ADDRESSES } from './names-thread.ts';
 import type { Lookup } from './targets.ts';
 
 /**
@@ -12,20 +13,15 @@ const SYSTEM_LOOKUPS = 2;
 /** Time after which a name counts as unresolvable, even if a server is still being queried. */
 const GIVE_UP_MS = 8_000;
 
-/**
- * Maximum number of an owner's names that are looked up at once. c-ares reads all answers that have arrived on the main thread, in one
- * piece: an answer of 4,000 addresses takes it 20 ms, and a hundred took two seconds.
- */
+/** Maximum number of an owner's names that are looked up at once: answers with thousands of addresses take the thread time. */
 const MOST_OF_OWNER = 4;
 /** A name whose look-up took this long does not hold up other names of its owner the next time. */
 const SLOW_MS = 1_000;
 const MOST_SLOW = 1_000;
-/** Maximum number of addresses of a name that count; each may be dialled. */
-const MOST_ADDRESSES = 32;
 
 /** Resolvers of names; each rejects, or returns no addresses, for an unknown name. */
 export interface Resolvers {
-  /** Does not use a thread. */
+  /** Does not use one of libuv's threads. */
   direct(hostname: string): Promise<readonly string[]>;
   /** Occupies a thread for an unlimited time. */
   system(hostname: string): Promise<readonly string[]>;
@@ -37,8 +33,9 @@ export interface Resolvers {
  *
  * If the servers of a name are dead, getaddrinfo occupies one of libuv's four threads for up to ten seconds:
  * four dead receivers would block the resolution of every healthy one, and all reading of files. c-ares needs
- * no thread. Names that it does not find queue for `SYSTEM_LOOKUPS` threads, so they delay only each other,
- * and only until they time out. Concurrent look-ups of a name by one owner share the result.
+ * none of them, and looks up many names at once. Names that it does not find queue for `SYSTEM_LOOKUPS` threads,
+ * so they delay only each other, and only until they time out. Concurrent look-ups of a name by one owner share
+ * the result.
  */
 export function createLookup(clock: Clock, resolvers: Resolvers = createResolvers()): Lookup {
   const deadline = createDeadline(clock);
@@ -96,12 +93,8 @@ export function createLookup(clock: Clock, resolvers: Resolvers = createResolver
 }
 
 function createResolvers(): Resolvers {
-  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   return {
-    async direct(hostname) {
-      const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
-      return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-    },
+    direct: createNamesThread(),
     system: async (hostname) => (await systemLookup(hostname, { all: true })).map((found) => found.address),
   };
 }
