@@ -307,12 +307,16 @@ function isEvent({ id, type, timestamp, payload }: Record<keyof FeedEvent, unkno
   return [id, type, timestamp].every(isHeaderText) && typeof payload === 'object' && payload !== null;
 }
 
+const MAX_SHOWN_CHARS = 500;
+
 function detailOf(text: string): string {
+  let said: unknown;
   try {
-    return String((JSON.parse(text) as { detail?: unknown }).detail ?? text);
+    said = (JSON.parse(text) as { detail?: unknown } | null)?.detail;
   } catch {
-    return text.slice(0, 200);
+    // It is no problem document.
   }
+  return (typeof said === 'string' ? said : text).slice(0, MAX_SHOWN_CHARS);
 }
 
 function asCommandError(error: unknown): unknown {

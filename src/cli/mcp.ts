@@ -12,6 +12,7 @@ const MAX_READ_CHARACTERS = 4 * MAX_LINE_CHARACTERS;
 const TOO_LONG = `A message of more than ${MAX_LINE_CHARACTERS} characters was not sent.`;
 /** Further messages wait in stdin. */
 const MOST_AT_ONCE = 64;
+const MAX_REFUSAL_CHARACTERS = 1_000;
 const INTERNAL_ERROR = -32_603;
 const INVALID_REQUEST = -32_600;
 const VERSION_META = 'io.modelcontextprotocol/protocolVersion';
@@ -119,10 +120,12 @@ function messageIn(text: string): string | null {
 function refusalIn({ status, text }: { status: number; text: string }): string {
   try {
     const { code, detail } = JSON.parse(text);
-    return `${code}: ${detail}`;
+    if (typeof code === 'string' && typeof detail === 'string')
+      return `${code}: ${detail}`.slice(0, MAX_REFUSAL_CHARACTERS);
   } catch {
-    return `The server returned ${status}.`;
+    // It is no problem document.
   }
+  return `The server returned ${status}.`;
 }
 
 /** `id`: null if it is not known. */

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type FeedEvent, type FeedSource, followFeed, forward } from '../../src/cli/listen.ts';
+import { textOf } from '../../src/cli/request.ts';
 import { verifyWebhook } from '../../src/client/client.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { systemRandom } from '../../src/lib/random.ts';
@@ -140,4 +141,27 @@ test('while the server or the receiver is away, the command keeps running', asyn
   const back = createServer((_request, response) => void response.end()).listen(Number(port), '127.0.0.1');
   onTestFinished(() => void back.close());
   await running.said(new RegExp(`${event} -> 200`));
+});
+
+test('chunks of a response are copied, not kept', async () => {
+  async function* body() {
+    const chunk = new Uint8Array(1);
+    for (const byte of Buffer.from(`\ufeff${'Grüße '.repeat(10_000)}`)) {
+      chunk[0] = byte;
+      yield chunk;
+    }
+  }
+  expect(await textOf(body())).toBe('Grüße '.repeat(10_000));
+});
+
+test('of an error, the beginning is shown', async () => {
+  const server = createServer((_request, response) =>
+    response.writeHead(403).end(JSON.stringify({ code: 'x'.repeat(10_000) })),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  source.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const failed = await follow(1).catch((error: Error) => error.message);
+  expect(failed).toMatch(/^The server returned 403: /);
+  expect(String(failed).length).toBeLessThan(600);
 });
