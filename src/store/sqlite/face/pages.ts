@@ -14,8 +14,10 @@ import type { LeadStore } from '../../lead-store.ts';
 import { pageOf } from '../../pages.ts';
 import { createCompanyPages, type ListedCompany, positionOfCompany } from '../reads/companies.ts';
 import { createDeliveryPages, createDeliveryWalk, isInRange, newestFirst } from '../reads/deliveries.ts';
-import { createEventPages } from '../reads/events.ts';
+import { createEventPages, type EventKey } from '../reads/events.ts';
 import { createLeadPages, type LeadKey, positionOfLead, soughtWords } from '../reads/leads.ts';
+
+type Read = <T>(query: () => T) => Promise<T>;
 
 /**
  * Up to this number, waiting deliveries are sorted in memory (about 10 ms); with more, a scan by time finds them soon
@@ -29,7 +31,7 @@ const LARGEST_SCAN = 4_000;
 /** Pages of deliveries: some are read at once, others by a scan that yields between its parts. */
 export function deliveryPageFace(
   db: Database,
-  read: <T>(query: () => T) => Promise<T>,
+  read: Read,
 ): Pick<DeliveryLogStore, 'listDeliveries' | 'listStoredDeliveries'> {
   const log = createDeliveryPages(db);
   const walk = createDeliveryWalk(db);
@@ -112,6 +114,32 @@ function turnOfTheLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Characters of rows that are read at a time: about 2 ms. */
+const ROW_CHARACTERS = 100_000;
+
+/** Reads the rows of a page, which may be long, a few at a time; null: there is no such row any longer. */
+async function readInParts<K, T>(
+  keys: readonly K[],
+  { clock, read, one, length }: { clock: Clock; read: Read; one(key: K): T | null; length(row: T): number },
+): Promise<T[]> {
+  const nextTurn = createYielder(clock);
+  const rows: T[] = [];
+  let next = 0;
+  const readPart = () => {
+    for (let characters = 0; next < keys.length && characters < ROW_CHARACTERS; ) {
+      const row = one(keys[next++] as K);
+      if (row === null) continue;
+      rows.push(row);
+      characters += length(row);
+    }
+  };
+  while (next < keys.length) {
+    await read(readPart);
+    await nextTurn();
+  }
+  return rows;
+}
+
 /** Outcomes read at once, about 10 ms, and events whose outcomes are read at once. */
 const OUTCOMES_AT_ONCE = 4_000;
 const EVENTS_AT_ONCE = 4;
@@ -123,11 +151,13 @@ const EVENTS_AT_ONCE = 4;
 export function eventPageFace(
   db: Database,
   clock: Clock,
-  read: <T>(query: () => T) => Promise<T>,
+  read: Read,
 ): Pick<EventStore, 'listEvents' | 'listStoredEvents'> {
   const pages = createEventPages(db);
 
-  async function withOutcomes(rows: Parameters<typeof pages.withOutcomes>[0]): Promise<RecordedEvent[]> {
+  async function wholeEvents(keys: readonly EventKey[]): Promise<RecordedEvent[]> {
+    const one = pages.withData;
+    const rows = await readInParts(keys, { clock, read, one, length: ({ data }) => data.length });
     const nextTurn = createYielder(clock);
     const events: RecordedEvent[] = [];
     let size = 1;
@@ -150,11 +180,11 @@ export function eventPageFace(
         toRow: (event) => event,
         position: (event) => [event.createdAt, event.id],
       });
-      return { rows: await withOutcomes(rows), last };
+      return { rows: await wholeEvents(rows), last };
     },
     async listStoredEvents(tenantId, query) {
-      const { rows, next, hasMore } = await read(() => pages.findStored(tenantId, query));
-      return { count: rows.length, rows: await withOutcomes(rows), next, hasMore };
+      const { rows, ...end } = await read(() => pages.findStored(tenantId, query));
+      return { count: rows.length, rows: await wholeEvents(rows), ...end };
     },
   };
 }
@@ -166,18 +196,12 @@ function outcomesOf({ deliveries, batched, skips }: RecordedEvent): number {
 /** Leads scanned at a time, if a single condition is checked for each: about 1 ms. */
 const FIRST_LEADS = 200;
 const MOST_LEADS = 500;
-/** Characters of leads read at a time: about 2 ms. */
-const LEAD_CHARACTERS = 100_000;
 
 /**
  * Pages of leads: the few that have a rare value are found at once, others by a scan; it yields between its parts, and so does reading
  * the leads that were found.
  */
-export function leadPageFace(
-  db: Database,
-  clock: Clock,
-  read: <T>(query: () => T) => Promise<T>,
-): Pick<LeadStore, 'listLeads'> {
+export function leadPageFace(db: Database, clock: Clock, read: Read): Pick<LeadStore, 'listLeads'> {
   const pages = createLeadPages(db);
 
   async function walked(tenantId: string, query: LeadQuery): Promise<LeadKey[]> {
@@ -195,26 +219,6 @@ export function leadPageFace(
     }
   }
 
-  /** Adds the first of these leads, as JSON, and returns how many were read. */
-  function readSome(tenantId: string, ids: readonly string[], wires: string[]): number {
-    let [count, characters] = [0, 0];
-    while (count < ids.length && characters < LEAD_CHARACTERS) {
-      const wire = pages.wireOf(tenantId, ids[count++] as string);
-      if (wire === undefined) continue;
-      wires.push(wire);
-      characters += wire.length;
-    }
-    return count;
-  }
-
-  async function wiresOf(tenantId: string, ids: readonly string[]): Promise<string[]> {
-    const nextTurn = createYielder(clock);
-    const wires: string[] = [];
-    for (let from = 0; from < ids.length; await nextTurn())
-      from += await read(() => readSome(tenantId, ids.slice(from), wires));
-    return wires;
-  }
-
   return {
     async listLeads(tenantId, query) {
       if (query.q !== null && soughtWords(query.q).length === 0) return { rows: [], last: null };
@@ -228,7 +232,9 @@ export function leadPageFace(
         toRow: ({ id }) => id,
         position: (key) => positionOfLead(key, query),
       });
-      return { rows: await wiresOf(tenantId, rows), last };
+      const one = (id: string) => pages.wireOf(tenantId, id);
+      const wires = await readInParts(rows, { clock, read, one, length: (wire) => wire.length });
+      return { rows: wires, last };
     },
   };
 }
@@ -238,11 +244,7 @@ const FIRST_COMPANIES = 500;
 const MOST_COMPANIES = 4_000;
 
 /** Pages of companies: those with given domains are read at once, others by a scan that yields between its parts. */
-export function companyPageFace(
-  db: Database,
-  clock: Clock,
-  read: <T>(query: () => T) => Promise<T>,
-): Pick<CompanyStore, 'listCompanies'> {
+export function companyPageFace(db: Database, clock: Clock, read: Read): Pick<CompanyStore, 'listCompanies'> {
   const pages = createCompanyPages(db);
 
   async function walked(tenantId: string, query: CompanyQuery): Promise<ListedCompany[]> {

@@ -138,8 +138,8 @@ export function createLeadPages(db: Database) {
       all(buildSortedLeadsSql(tenantId, query, rarest)),
     /** Scans `scan` leads after a position, and returns up to `limit` matches. */
     walk: (tenantId: string, query: LeadQuery, scan: number): LeadPart => walk(tenantId, query, scan),
-    /** A lead as JSON; undefined if it was erased since. */
-    wireOf: (tenantId: string, id: string): string | undefined => selectOne.get(id, tenantId),
+    /** A lead as JSON; null if it was erased since. */
+    wireOf: (tenantId: string, id: string): string | null => selectOne.get(id, tenantId) ?? null,
   };
 }
 
