@@ -28,6 +28,22 @@ export function describeFeeds(open: OpenStore): void {
       expect((await store.readFeed('ten_b', page)).rows).toEqual([]);
     });
 
+    test('has at most a mebibyte of bodies on a page, whatever their script', async () => {
+      const { store } = await openWithTenants(open);
+      for (const id of ['evt_1', 'evt_2']) {
+        const event = aRoutedEvent('ten_a', ['whk_a'], { id, deliveryIds: [`dlv_${id}`] });
+        const deliveries = event.deliveries.map((one) => ({
+          ...one,
+          body: `"${id}${'漢'.repeat(200_000)}"`,
+        }));
+        await store.commitSignals([aSignal('ten_a', { events: [{ ...event, deliveries }] })]);
+      }
+      const first = await store.readFeed('ten_a', page);
+      expect(first).toMatchObject({ count: 1, hasMore: true, rows: [{ id: 'dlv_evt_1' }] });
+      const rest = await store.readFeed('ten_a', { ...page, after: first.next });
+      expect(rest).toMatchObject({ count: 1, hasMore: false, rows: [{ id: 'dlv_evt_2' }] });
+    });
+
     test('has a delivery that was stored after its event at the position of the delivery', async () => {
       const { store } = await openWithTenants(open);
       const batched = { ...aRoutedEvent('ten_a', [], { id: 'evt_1' }), batched: ['whk_a'] };

@@ -295,7 +295,7 @@ export function feedReads(db: Connection) {
       for (const { position, ...row } of found) {
         const body = (await selectBody(row.id)) ?? null;
         if (body !== null) {
-          bytes += body.length;
+          bytes += Buffer.byteLength(body);
           if (bytes > MOST_BYTES && feed.length > 0) {
             end = last;
             break;

@@ -292,7 +292,7 @@ export function feedReads(db: Database) {
       for (const { position, ...row } of found) {
         const body = selectBody.get(row.id) ?? null;
         if (body !== null) {
-          bytes += body.length;
+          bytes += Buffer.byteLength(body);
           if (bytes > MOST_BYTES && rows.length > 0) {
             end = last;
             break;
