@@ -1,7 +1,7 @@
 import { glob, readFile, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { findNodeAtLocation, getNodeValue, type Node, type ParseError, parseTree } from 'jsonc-parser';
-import { LineCounter, parseDocument } from 'yaml';
+import { LineCounter, parseDocument, visit } from 'yaml';
 import { z } from 'zod';
 import { addAll } from '../../lib/lists.ts';
 
@@ -222,6 +222,16 @@ function readYaml<T extends z.ZodType>(source: YamlSource, schema: T): LocatedRe
     detail: `${message.split(/ at line \d+/)[0]}.${HINTS[code] ?? ''}`,
   }));
   if (syntax.length > 0) return { ok: false, faults: syntax };
+
+  // References to other values: an unknown one has no value, and a few levels of them have millions.
+  const references: ContentFault[] = [];
+  visit(document, {
+    Alias(_key, { range, source: name }) {
+      const detail = `Put "*${name}" into quotes: YAML takes it for a reference to another value.`;
+      references.push({ file, line: lineAt(range?.[0] ?? 0), detail });
+    },
+  });
+  if (references.length > 0) return { ok: false, faults: references };
 
   const placeOf = (path: readonly PropertyKey[]) => {
     for (let length = path.length; length > 0; length--) {

@@ -29,6 +29,13 @@ test.each<[string, Record<string, string | Buffer>, string, number, RegExp]>([
     3,
     /quotes/,
   ],
+  [
+    'a value between asterisks',
+    { 'a.md': '---\ntitle: A\ndescription: *ours*\n---\n# A\n' },
+    'a.md',
+    3,
+    /"\*ours\*".*quotes/,
+  ],
   ['front matter that is missing', { 'a.md': '# A\n' }, 'a.md', 1, /front matter/],
   ['front matter without an end', { 'a.md': '---\ntitle: A\n# A\n' }, 'a.md', 1, /front matter/],
   ['an unknown field', { 'a.md': pageFile('# A\n', { auther: 'me' }) }, 'a.md', 5, /no field "auther"/],
