@@ -14,8 +14,10 @@ import { plainAmount } from './leads.ts';
 import { type SignalCard, signalCards } from './signal-card.ts';
 import { inboxFilterOf } from './signals.ts';
 
-/** Rows read and written per turn of the event loop. */
+/** Rows read at a time. */
 const ROWS_AT_ONCE = 50;
+/** Characters parsed or written per turn of the event loop: about 1 ms. Fifty leads with long fields took 33 ms. */
+const CHARACTERS_AT_ONCE = 100_000;
 
 const FORMATS = ['csv', 'ndjson'] as const;
 type Format = (typeof FORMATS)[number];
@@ -51,7 +53,9 @@ export function addExports(app: FastifyInstance, deps: DashboardDeps): void {
       const read = (place: PageRequest) => store.listLeads(tenant.id, { ...filters, ...place });
       const named = async (place: PageRequest) => {
         const { rows, last } = await read(place);
-        const leads = rows.map((row) => JSON.parse(row) as Lead);
+        const leads: Lead[] = [];
+        for await (const part of inParts(rows, (row) => row.length))
+          for (const row of part) leads.push(JSON.parse(row));
         const nameOf = await namesOf(store, leads);
         return { rows: leads.map((lead) => ({ ...lead, called: nameOf(lead) })), last };
       };
@@ -98,9 +102,36 @@ async function* pagesOf<T>(read: ReadPage<T>): AsyncGenerator<T[]> {
   } while (after !== null);
 }
 
+/** Rows a few at a time, if they are long, with other requests in between. */
+async function* inParts<T>(rows: readonly T[], lengthOf: (row: T) => number): AsyncGenerator<T[]> {
+  let part: T[] = [];
+  let characters = 0;
+  for (const row of rows) {
+    part.push(row);
+    characters += lengthOf(row);
+    if (characters < CHARACTERS_AT_ONCE) continue;
+    yield part;
+    [part, characters] = [[], 0];
+    await standInLine();
+  }
+  yield part;
+}
+
+async function* linesOf<T>(rows: readonly T[], lineOf: (row: T) => string): AsyncGenerator<string> {
+  let lines = '';
+  for (const row of rows) {
+    lines += lineOf(row);
+    if (lines.length < CHARACTERS_AT_ONCE) continue;
+    yield lines;
+    lines = '';
+    await standInLine();
+  }
+  if (lines !== '') yield lines;
+}
+
 /** Rows that are already JSON. */
 async function* jsonLines(read: ReadPage<string>): AsyncGenerator<string> {
-  for await (const rows of pagesOf(read)) yield rows.map(jsonLine).join('');
+  for await (const rows of pagesOf(read)) yield* linesOf(rows, jsonLine);
 }
 
 async function* csvLines<T>(
@@ -111,7 +142,7 @@ async function* csvLines<T>(
   // Spreadsheets recognise UTF-8 only by its byte order mark.
   yield `\uFEFF${csvLine(Object.keys(columns))}`;
   for await (const rows of pagesOf(read))
-    yield rows.map((row) => csvLine(cells.map((cellOf) => cellOf(row)))).join('');
+    yield* linesOf(rows, (row) => csvLine(cells.map((cellOf) => cellOf(row))));
 }
 
 /** Escapes characters that some parsers treat as line ends or control codes. */

@@ -56,6 +56,20 @@ test('all leads are exported regardless of the page size, with the filters of th
   expect(even.slice(0, 25)).toEqual(listed.json().data);
 });
 
+test.each(['csv', 'ndjson'])('long leads are exported to %s a few at a time', async (format) => {
+  const custom_fields = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`f${n}`, 'x'.repeat(500)]));
+  const leads = Array.from({ length: 20 }, (_, n) => ({ email: `p${n}@acme.com`, custom_fields }));
+  await call('/v1/leads/batch', { leads });
+  const { body } = await browser.get(`/dashboard/leads.${format}`);
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const url = `/dashboard/leads.${format}`;
+  const streamed = await made.app.inject({ url, headers: { cookie }, payloadAsStream: true });
+  const parts: string[] = await streamed.stream().setEncoding('utf8').toArray();
+  expect(parts.join('')).toBe(body);
+  expect(Math.max(...parts.map((part) => part.length))).toBeLessThan(150_000);
+  expect(parts.length).toBeGreaterThanOrEqual(4);
+});
+
 test('the list links to its own export, including filters', async () => {
   await manyLeads(2);
   await call('/v1/signals', aPost());

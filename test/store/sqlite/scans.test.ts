@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { Company, CompanyQuery } from '../../../src/model/company.ts';
+import { STAGES } from '../../../src/model/constants.ts';
 import type { Page } from '../../../src/model/filters.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { companyPageFace } from '../../../src/store/sqlite/face/pages.ts';
@@ -126,6 +127,28 @@ test('the leads of a pipeline are counted and their deals summed in parts', asyn
   expect(await sumOpenDeals('ten_a')).toEqual(wanted);
   expect(parts.count).toBeGreaterThan(6);
   expect(await sumOpenDeals('ten_none')).toEqual([]);
+});
+
+test('long leads of a pipeline are read a few at a time', async () => {
+  const { parts, clock, read } = inParts();
+  const db = openDatabase(':memory:');
+  onTestFinished(() => void db.close());
+  migrate(db);
+  createRunner(db).createTenant(aTenant('ten_a'));
+  db.prepare(
+    `WITH RECURSIVE n AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM n WHERE n < 20)
+     INSERT INTO leads (id, tenant_id, stage, score, classification, company_domain, source, created_at, version, wire)
+     SELECT 'led_' || n, 'ten_a', 'new', 0, '', '', '', n, 1, json_object('n', n, 'notes', printf('%.*c', 40000, 'x')) FROM n`,
+  ).run();
+  const { readBoard } = boardFace(db, clock, read);
+  await readBoard('ten_a', 0);
+  const counted = parts.count;
+  const [column] = await readBoard('ten_a', 15);
+  expect(column?.leads.map((lead) => JSON.parse(lead).n)).toEqual(
+    Array.from({ length: 15 }, (_, n) => 20 - n),
+  );
+  // Which leads they are in each stage, then three leads at a time.
+  expect(parts.count - 2 * counted).toBeGreaterThanOrEqual(STAGES.length + 5);
 });
 
 test('few of many companies are found in parts', async () => {

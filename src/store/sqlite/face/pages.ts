@@ -118,7 +118,7 @@ function turnOfTheLoop(): Promise<void> {
 const ROW_CHARACTERS = 100_000;
 
 /** Reads the rows of a page, which may be long, a few at a time; null: there is no such row any longer. */
-async function readInParts<K, T>(
+export async function readInParts<K, T>(
   keys: readonly K[],
   { clock, read, one, length }: { clock: Clock; read: Read; one(key: K): T | null; length(row: T): number },
 ): Promise<T[]> {

@@ -3,6 +3,7 @@ import type { Clock } from '../../../lib/clock.ts';
 import { addAll } from '../../../lib/lists.ts';
 import { createYielder } from '../../../lib/yielding.ts';
 import { dealStatusIn, STAGES } from '../../../model/constants.ts';
+import type { Stage } from '../../../model/pipeline.ts';
 import type { CompanyStore } from '../../company-store.ts';
 import type { BoardColumn, LeadStore } from '../../lead-store.ts';
 import type { SignalStore, StoredPost } from '../../signal-store.ts';
@@ -10,6 +11,7 @@ import { type CompanySpan, createCompanyScans } from '../reads/companies.ts';
 import { bestFirst, createPersonSignalScans, type RankedSignal } from '../reads/lead-signals.ts';
 import { createBoardScans, type DealSum, type WorthPlace } from '../reads/leads.ts';
 import { createPostReads } from '../reads/signals.ts';
+import { readInParts } from './pages.ts';
 
 type Read = <T>(query: () => T) => Promise<T>;
 
@@ -166,6 +168,13 @@ export function boardFace(
     return [...all.values()];
   }
 
+  async function newestOf(tenantId: string, stage: Stage, limit: number): Promise<string[]> {
+    if (limit === 0) return [];
+    const ids = await read(() => scans.newestOf(tenantId, stage, limit));
+    const one = (id: string) => scans.wireOf(tenantId, id);
+    return readInParts(ids, { clock, read, one, length: (wire) => wire.length });
+  }
+
   return {
     async readBoard(tenantId, limit) {
       const all = await sumFrom(tenantId, STAGES.map(scans.startOf));
@@ -178,7 +187,7 @@ export function boardFace(
           value: own.flatMap(({ currency, amount, leads }) =>
             currency === null ? [] : [{ currency, amount_minor: amount, deals: leads }],
           ),
-          leads: limit === 0 ? [] : await read(() => scans.newestOf(tenantId, stage, limit)),
+          leads: await newestOf(tenantId, stage, limit),
         });
       }
       return columns;

@@ -92,6 +92,14 @@ export interface LeadPart {
   next: Position | null;
 }
 
+/** Reads a lead as wire JSON; null: there is none. */
+function createWireReader(db: Database): (tenantId: string, id: string) => string | null {
+  const selectOne = db
+    .prepare<[string, string], string>('SELECT wire FROM leads WHERE id = ? AND tenant_id = ?')
+    .pluck();
+  return (tenantId, id) => selectOne.get(id, tenantId) ?? null;
+}
+
 /**
  * Pages of leads: scans of an index in the page's order, no OFFSET, no count. A part is limited by the number of leads scanned,
  * not found: with five hundred thousand, a scan for a word that many have took up to 2 s. The leads themselves are read afterwards, a
@@ -99,10 +107,6 @@ export interface LeadPart {
  */
 export function createLeadPages(db: Database) {
   const statements = new LRUCache<string, Statement<SqlValue[], LeadKey>>({ max: MAX_CACHED_SHAPES });
-
-  const selectOne = db
-    .prepare<[string, string], string>('SELECT wire FROM leads WHERE id = ? AND tenant_id = ?')
-    .pluck();
 
   function all({ sql, values }: SqlFragment<SqlValue>): LeadKey[] {
     let statement = statements.get(sql);
@@ -139,7 +143,7 @@ export function createLeadPages(db: Database) {
     /** Scans `scan` leads after a position, and returns up to `limit` matches. */
     walk: (tenantId: string, query: LeadQuery, scan: number): LeadPart => walk(tenantId, query, scan),
     /** A lead as JSON; null if it was erased since. */
-    wireOf: (tenantId: string, id: string): string | null => selectOne.get(id, tenantId) ?? null,
+    wireOf: createWireReader(db),
   };
 }
 
@@ -376,7 +380,7 @@ export function createBoardScans(db: Database) {
 
   const selectNewest = db
     .prepare<[string, string, number], string>(
-      `SELECT wire FROM leads INDEXED BY leads_by_stage WHERE tenant_id = ? AND stage = ?
+      `SELECT id FROM leads INDEXED BY leads_by_stage WHERE tenant_id = ? AND stage = ?
        ORDER BY created_at DESC, id DESC LIMIT ?`,
     )
     .pluck();
@@ -406,8 +410,10 @@ export function createBoardScans(db: Database) {
   return {
     /** The first position of a stage, before leads without a deal. */
     startOf: (stage: Stage): WorthPlace => ({ stage, currency: null, amount: null, row: -1 }),
+    /** IDs, newest first. */
     newestOf: (tenantId: string, stage: Stage, limit: number): string[] =>
       selectNewest.all(tenantId, stage, limit),
+    wireOf: createWireReader(db),
     /** The sum of the next leads after a position, at most twice `scan`, and the next position; null: there is none in this stage. */
     next(tenantId: string, place: WorthPlace, scan: number): { sum: DealSum; next: WorthPlace | null } {
       const { leads, amount, end } = sumSome(tenantId, place, scan);
