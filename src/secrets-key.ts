@@ -92,6 +92,7 @@ function readKey(file: string): KeyRing | null {
     text = readFileSync(file, 'utf8').trim();
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null;
+    if (codeOf(error) === 'ENOTDIR') throw error; // the data folder is at fault
     throw new SecretsKeyError(
       `${file} cannot be read (${codeOf(error)}). Make it readable for this user, with chown or chmod.`,
     );
