@@ -25,11 +25,11 @@ describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
     return store;
   }
 
-  /** Makes the server close every other connection to the database. */
+  /** Makes the server close every other connection to the database, and waits until they are closed and no longer count. */
   async function endConnections(config: Config): Promise<void> {
     const db = await connect(config);
     await db.execute(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
        WHERE datname = current_database() AND pid <> pg_backend_pid()`,
     );
     await db.close();
