@@ -14,7 +14,7 @@ import { CommandError, EXIT, type Opened, type Ports, withStorage } from './port
 const BATCH_ROWS = 100;
 const MAX_SHOWN = 20;
 const BAR_CELLS = 24;
-/** The batch that a killed process was storing is free for others then. */
+/** How long the batch of a killed process stays reserved. */
 const KILLED_SECONDS = 30;
 
 interface Options {
@@ -243,7 +243,7 @@ const MAX_LINE_CHARACTERS = 256 * 1024;
 const MAX_DEPTH = 32;
 /** A signal as the API shows it has about a hundred. */
 const MAX_VALUES = 10_000;
-/** A post has about thirty; each column takes time for every row, also an empty one. */
+/** A post has about thirty columns. Each one costs time for every row, even if its cell is empty. */
 const MAX_COLUMNS = 1_000;
 
 /** The rows of a file, one at a time: JSON Lines, or CSV according to the name. Rejects if it cannot be read. */

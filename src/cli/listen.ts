@@ -256,7 +256,7 @@ export async function followFeed(
         return null;
       },
     );
-    // An empty page should have been waited for; whatever answers at once would be asked thousands of times a minute.
+    // A server waits before it returns an empty page. One that does not would be requested thousands of times a minute.
     const isHasty = !isFirst && page?.data.length === 0 && clock.monotonic() - askedAt < RETRY_MS;
     isFirst = false;
     if (page === null || isHasty) await pause(clock, RETRY_MS);
@@ -287,13 +287,13 @@ async function readPage(
   throw new NetworkError(said);
 }
 
-/** Whatever answers at the address of a server may be something else, such as a proxy's page for logging in. */
+/** The response may come from something else, such as a proxy's login page. @throws NetworkError */
 function pageIn(text: string, { origin }: URL): FeedPage {
   try {
     const page = JSON.parse(text);
     if (page.data.every(isEvent) && isHeaderText(page.pagination.next_cursor)) return page;
   } catch {
-    // It is no page.
+    // Not a page.
   }
   throw new NetworkError(`${origin}: the response is not a page of a feed`);
 }
@@ -314,7 +314,7 @@ function detailOf(text: string): string {
   try {
     said = (JSON.parse(text) as { detail?: unknown } | null)?.detail;
   } catch {
-    // It is no problem document.
+    // Not a problem document.
   }
   return (typeof said === 'string' ? said : text).slice(0, MAX_SHOWN_CHARS);
 }

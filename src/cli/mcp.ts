@@ -7,7 +7,7 @@ import { fetchText, NetworkError } from './request.ts';
 const TIMEOUT_MS = 30_000;
 /** The server accepts bodies of a mebibyte. */
 const MAX_LINE_CHARACTERS = 1024 * 1024;
-/** Lines up to this length are read for the IDs of their messages, which clients put last; parts of longer ones are skipped. */
+/** Lines of up to this length are parsed for the ID of their message, which clients put last; parts of longer ones are dropped. */
 const MAX_READ_CHARACTERS = 4 * MAX_LINE_CHARACTERS;
 const TOO_LONG = `A message of more than ${MAX_LINE_CHARACTERS} characters was not sent.`;
 /** Further messages wait in stdin. */
@@ -123,7 +123,7 @@ function refusalIn({ status, text }: { status: number; text: string }): string {
     if (typeof code === 'string' && typeof detail === 'string')
       return `${code}: ${detail}`.slice(0, MAX_REFUSAL_CHARACTERS);
   } catch {
-    // It is no problem document.
+    // Not a problem document.
   }
   return `The server returned ${status}.`;
 }

@@ -82,7 +82,7 @@ export function boundConnections(server: Server, { most }: ConnectionLimits): vo
   server.maxConnections = most;
 }
 
-/** How long a closing server waits for callers to take their responses. */
+/** How long a closing server waits for clients to read their responses. */
 const CLOSING_MS = 25_000;
 
 /**

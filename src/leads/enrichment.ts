@@ -174,7 +174,7 @@ export function createProvider(deps: ProviderDeps): Provider {
   const underWay = new Map<string, Promise<ProviderAnswer | null>>();
   const inTurn = createTenantTurns();
   const ofProvider = createBreaker(clock);
-  /** By tenant: what one asks about may fail without concerning the others. */
+  /** By tenant: the queries of one may fail while those of others succeed. */
   const ofTenants = new LRUCache<string, Breaker>({ max: MOST_TENANTS });
   /** The day on which reaching the daily limit was logged. */
   let spentOn = '';
@@ -380,13 +380,13 @@ interface ProviderQuery {
   domain?: string;
 }
 
-/** Statuses about the provider as a whole: credentials, limits, outages. Others may be about what it was asked. */
+/** Statuses that indicate a problem with the provider itself: credentials, limits or an outage. Others may be caused by the query. */
 const STATUSES_OF_PROVIDER = [401, 402, 403, 407, 429, 503];
 
 /** Why there is no answer: a word for the log. */
 class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
-  /** Another query may succeed. */
+  /** The query may be the cause: another one may succeed. */
   readonly isOfQuery: boolean;
   /** Until when the provider asked to wait (Unix milliseconds; 0: it did not). */
   readonly until: number;

@@ -83,7 +83,7 @@ export function startTracing(config: TracingConfig, log: Pick<Logger, 'warn'>, c
   };
 }
 
-/** As the exporter's own agent, but with limited responses and TLS handshakes. It knows the files that the variables name. */
+/** As the exporter's own agent, but with limited responses and TLS handshakes. It reads the files that the environment variables name. */
 function createAgent(protocol: string, clock: Clock): HttpAgent {
   const limited = (socket: Socket) => {
     limitReceived(socket, MAX_RESPONSE_BYTES, 'The collector sends too much.');

@@ -24,7 +24,7 @@ const [LONG_STEP_MS, PAUSE_FACTOR] = [20, 3];
 /** Number of servers that are remembered. */
 const [MOST_COSTLY, MOST_PROVEN] = [1_000, 10_000];
 
-/** Limits of what a server may ask of a TLS client, for all of ours. */
+/** What all our TLS clients allow servers to do. */
 export const TLS_LIMITS = {
   // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED can change the default.
   rejectUnauthorized: true,
@@ -36,7 +36,7 @@ export const TLS_LIMITS = {
 
 /** The stream between a TCP connection and its TLS client. */
 export interface HandshakeStream extends Duplex {
-  /** Serves `client`, which reads this stream. Whatever the connection received before was read by somebody else. */
+  /** Serves `client`, which reads this stream. Bytes that the connection received earlier have been consumed by another reader. */
   serve(client: TLSSocket): void;
 }
 

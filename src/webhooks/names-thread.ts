@@ -7,7 +7,7 @@ export const MOST_ADDRESSES = 32;
 
 /**
  * Creates a look-up with c-ares, in a thread that starts with the first name: c-ares reads all answers that have arrived in one
- * piece, and one of 4,000 addresses takes it 12 ms. Those of names of several tenants, kept back and sent together, stopped the
+ * piece, and one of 4,000 addresses takes it 12 ms. Answers to several tenants, held back and sent together, blocked the
  * process for a second. Rejects, or returns no addresses, for an unknown name.
  *
  * @param servers name servers other than the system's, as in `dns.setServers`

@@ -13,7 +13,7 @@ export interface ErasureStatements extends MentionStatements, CampaignStatements
   erasure: {
     /** With one of the keys; some repeatedly. */
     selectSignalIds(tenantId: string, keys: string): string[];
-    /** The number of the same. */
+    /** The number of IDs that `selectSignalIds` returns. */
     countSignalIds(tenantId: string, keys: string): number | undefined;
     /** Removes the key from up to `limit` signals, up to the one with id `last`; returns their number. */
     forgetAuthor(tenantId: string, key: string, last: string, limit: number): number;
@@ -106,7 +106,7 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
   const runStep = createSteps(ask, events);
   const beginReindexing = createReindexings(ask);
 
-  /** Whether the lead and the person's signals are still exactly as found; of very many signals, whether there are no more. */
+  /** Whether the lead and the person's signals are still exactly as found; of very many signals, only whether their number has not grown. */
   function* holds(erasure: LeadErasure): Script<boolean> {
     const { tenantId, leadId, expectedVersion, authorships, signals } = erasure;
     const stored = yield* ask.leads.getLead(tenantId, leadId);

@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 export interface DatabaseOptions {
   /** How long to wait for another process's lock. */
   busyTimeoutMs?: number;
-  /** The disk's room, of which the write-ahead log takes a part. */
+  /** The free space on the disk, which limits the size of the write-ahead log. */
   freeBytes?: number;
 }
 
@@ -40,8 +40,8 @@ const PAGE_BYTES = 8 * 1024;
 const LOG_PAGES = 8_000;
 const MIN_LOG_PAGES = 128;
 /**
- * The log's maximum share of the room on the disk when the database is opened: a log that had taken all of a small disk could not
- * be checkpointed any more, because that makes the database grow.
+ * The log's maximum share of the room on the disk when the database is opened: a log that fills a small disk can no longer be
+ * checkpointed, because a checkpoint makes the database grow.
  */
 const LOG_SHARE = 1 / 8;
 

@@ -117,7 +117,7 @@ function turnOfTheLoop(): Promise<void> {
 /** Characters of rows that are read at a time: about 2 ms. */
 const ROW_CHARACTERS = 100_000;
 
-/** Reads the rows of a page, which may be long, a few at a time; null: there is no such row any longer. */
+/** Reads the rows of a page, which may be long, a few at a time. `one` returns null for a row that has been removed since. */
 export async function readInParts<K, T>(
   keys: readonly K[],
   { clock, read, one, length }: { clock: Clock; read: Read; one(key: K): T | null; length(row: T): number },

@@ -58,7 +58,7 @@ export function leadReads(db: Database) {
   } satisfies Part<LeadStore>;
 }
 
-/** The place of a lead in every order. */
+/** The position of a lead in every sort order. */
 export interface LeadKey {
   id: string;
   created_at: number;

@@ -106,13 +106,13 @@ export function settle(from: string, to: string, onFlushed?: () => void): void {
   syncPath(dirname(to));
 }
 
-/** Removes a database with SQLite's companion files. What cannot be removed stays: it is called after what went wrong, which matters more. */
+/** Removes a database with SQLite's companion files. Errors are ignored: it runs after another one, which is the one to report. */
 export function removeDatabase(file: string): void {
   for (const end of ['', '-wal', '-shm', '-journal']) {
     try {
       rmSync(`${file}${end}`, { force: true });
     } catch {
-      // Stays.
+      // Ignored.
     }
   }
 }
