@@ -2,6 +2,7 @@ import { serializerCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { pageBytes } from '../../src/api/list.ts';
 import { paginationSchema } from '../../src/http/paging.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { parseRows } from '../../src/lib/json.ts';
 import { letGo } from '../../src/lib/lists.ts';
 import { signalFilters, signalSchema } from '../../src/model/signal.ts';
@@ -31,9 +32,7 @@ export async function timePagesMade(store: Store, tenantId: string): Promise<Pag
   const serialize = serializerCompiler({ schema: page, method: 'GET', url: '/v1/signals' });
   const ours = async () => {
     const { json } = await list();
-    const bytes = pageBytes(json, PAGINATION);
-    letGo(json);
-    return bytes;
+    return pageBytes([json], PAGINATION, systemClock);
   };
   const floor = async () => {
     const { json } = await list();

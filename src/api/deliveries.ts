@@ -209,12 +209,12 @@ export function addEvents(routesOf: RoutesOf): void {
     async show({ rows, endpoints }, { deps: { clock } }) {
       const now = clock.now();
       const nextTurn = createYielder(clock);
-      const texts: string[] = [];
+      const json: Buffer[] = [];
       for (const event of rows) {
-        texts.push(JSON.stringify(eventResource(event, endpoints, now)));
+        json.push(Buffer.from(JSON.stringify(eventResource(event, endpoints, now))));
         await nextTurn();
       }
-      return Buffer.from(texts.join(','));
+      return { json };
     },
   });
 }

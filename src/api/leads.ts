@@ -32,7 +32,7 @@ export function addLeads(routesOf: RoutesOf): void {
     item: leadSchema,
     filters: ({ query }) => leadFilters.toFilters(query),
     read: ({ deps: { store }, tenantId }, asked) => store.listLeads(tenantId, asked),
-    show: ({ rows }) => Buffer.from(rows.join(',')),
+    show: ({ rows }) => ({ json: rows }),
   });
   leads.get('/leads/:id', {
     operationId: 'getLead',

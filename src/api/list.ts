@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import {
   cursorScope,
@@ -10,8 +9,8 @@ import {
 } from '../http/paging.ts';
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import type { Clock } from '../lib/clock.ts';
-import { letGo } from '../lib/lists.ts';
-import { createYielder } from '../lib/yielding.ts';
+import { commaSeparated } from '../lib/json.ts';
+import { concatInTurns, createYielder } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import { type PageRequest, type Position, type StoredPage, wholeNumber } from '../model/filters.ts';
 import type { StoredWait } from '../store/event-store.ts';
@@ -38,12 +37,12 @@ export interface List<
     kind: StoredWait['kind'];
     read(call: ListCall<Name, Q>, asked: PageRequest & F): Promise<Omit<P, 'last'> & StoredPage>;
   };
-  /** The page's items, or comma-separated bytes if they already are JSON. */
-  show(
-    page: Omit<P, 'last'>,
-    call: ListCall<Name, Q>,
-  ): z.output<I>[] | Uint8Array | Promise<z.output<I>[] | Uint8Array>;
+  /** The page's items, or their bytes if they already are JSON. */
+  show(page: Omit<P, 'last'>, call: ListCall<Name, Q>): Shown<z.output<I>> | Promise<Shown<z.output<I>>>;
 }
+
+/** Items, or pieces of comma-separated JSON, which are released after they were sent. */
+type Shown<T> = T[] | { json: readonly Uint8Array[] };
 
 /** Adds a GET that returns a page of items, with the next page in `pagination` and `Link`. */
 export function addList<
@@ -72,8 +71,9 @@ export function addList<
       const answer = async (page: Omit<P, 'last'>, end: { nextCursor: string | null; hasMore: boolean }) => {
         const pagination = paginate(request, reply, { baseUrl, limit, ...end });
         const data = await show(page, asked);
-        const json = data instanceof Uint8Array ? data : await serialize(item, data, call.deps.clock);
-        return sendPage(reply, json, pagination);
+        const { clock } = call.deps;
+        const json = 'json' in data ? data.json : await serialize(item, data, clock);
+        return sendAsIs(reply, JSON_TYPE, await pageBytes(json, pagination, clock));
       };
       if (stored !== undefined && asksForStored(query)) {
         const { page, nextCursor } = await readStored<Omit<P, 'last'> & StoredPage>(call, {
@@ -105,33 +105,26 @@ async function serialize<I extends z.ZodType>(
   item: I,
   values: readonly z.output<I>[],
   clock: Pick<Clock, 'monotonic'>,
-): Promise<Buffer> {
+): Promise<Buffer[]> {
   const nextTurn = createYielder(clock);
-  const parts: Buffer[] = [];
+  const rows: Buffer[] = [];
   for (const value of values) {
     await nextTurn();
-    const text = JSON.stringify(z.encode(item, value));
-    parts.push(Buffer.from(parts.length === 0 ? text : `,${text}`));
+    rows.push(Buffer.from(JSON.stringify(z.encode(item, value))));
   }
-  return Buffer.concat(parts);
+  return rows;
 }
 
-const PAGE_HEAD = '{"data":[';
+const PAGE_HEAD = Buffer.from('{"data":[');
 
-/** A page of comma-separated JSON rows. */
-export function pageBytes(json: Uint8Array, pagination: Pagination): Buffer {
-  const tail = `],"pagination":${JSON.stringify(pagination)}}`; // ASCII: a cursor and numbers
-  const bytes = Buffer.allocUnsafe(PAGE_HEAD.length + json.length + tail.length);
-  bytes.write(PAGE_HEAD, 'latin1');
-  bytes.set(json, PAGE_HEAD.length);
-  bytes.write(tail, PAGE_HEAD.length + json.length, 'latin1');
-  return bytes;
-}
-
-function sendPage(reply: FastifyReply, json: Uint8Array, pagination: Pagination): FastifyReply {
-  const bytes = pageBytes(json, pagination);
-  letGo(json);
-  return sendAsIs(reply, JSON_TYPE, bytes);
+/** A page of JSON rows, or of pieces of comma-separated ones, which it releases. */
+export function pageBytes(
+  rows: readonly Uint8Array[],
+  pagination: Pagination,
+  clock: Pick<Clock, 'monotonic'>,
+): Promise<Buffer> {
+  const tail = Buffer.from(`],"pagination":${JSON.stringify(pagination)}}`);
+  return concatInTurns([PAGE_HEAD, ...commaSeparated(rows), tail], clock);
 }
 
 const MAX_WAIT_SECONDS = 20;

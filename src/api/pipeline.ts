@@ -3,6 +3,8 @@ import { pathId } from '../http/request-path.ts';
 import { requireLead, versionOf } from '../leads/changes.ts';
 import { moveLead, setDeal } from '../leads/move-lead.ts';
 import { toIso } from '../lib/clock.ts';
+import { commaSeparated } from '../lib/json.ts';
+import { concatInTurns } from '../lib/yielding.ts';
 import { wholeNumber } from '../model/filters.ts';
 import { leadSchema } from '../model/lead.ts';
 import {
@@ -46,12 +48,14 @@ export function addPipeline(routesOf: RoutesOf): void {
       limit: wholeNumber(0, 100).default(BOARD_LEADS).describe('Maximum number of leads per stage.'),
     },
     answer: boardSchema,
-    async handle({ deps: { store }, tenantId, query }) {
+    async handle({ deps: { store, clock }, tenantId, query }) {
       const board = await store.readBoard(tenantId, query.limit);
-      const stages = board.map(
-        ({ leads, ...counts }) => `${JSON.stringify(counts).slice(0, -1)},"leads":[${leads.join(',')}]}`,
-      );
-      return `{"data":{"stages":[${stages.join(',')}]}}`;
+      const stages = board.flatMap(({ leads, ...counts }, place) => [
+        Buffer.from(`${place === 0 ? '' : ','}${JSON.stringify(counts).slice(0, -1)},"leads":[`),
+        ...commaSeparated(leads),
+        Buffer.from(']}'),
+      ]);
+      return concatInTurns([Buffer.from('{"data":{"stages":['), ...stages, Buffer.from(']}}')], clock);
     },
   });
   pipeline.put('/pipeline/:id/stage', {

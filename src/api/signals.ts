@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { deleteSignal } from '../leads/erase-lead.ts';
 import { type Clock, toIso } from '../lib/clock.ts';
-import { createYielder } from '../lib/yielding.ts';
+import { commaSeparated } from '../lib/json.ts';
+import { concatInTurns, createYielder } from '../lib/yielding.ts';
 import { DomainError, type Fault } from '../model/errors.ts';
 import { JOB_MS, type Job, type JobResult, jobSchema } from '../model/job.ts';
 import {
@@ -165,7 +166,7 @@ function addSignalReads(signals: Routes): void {
       read: ({ deps: { store }, tenantId, query }, asked) =>
         store.listStoredSignals(tenantId, { ...asked, explain: query.include === 'explanation' }),
     },
-    show: ({ json }) => json,
+    show: ({ json }) => ({ json: [json] }),
   });
   signals.get('/signals/:id', {
     operationId: 'getSignal',
@@ -228,11 +229,12 @@ async function jobBytes(
     if (text === null) break;
     const results = JSON.parse(text) as Pick<JobResult, 'status'>[];
     for (const { status } of results) counts[status]++;
-    parts.push(Buffer.from(`${read === 0 ? '' : ','}${text.slice(1, -1)}`));
+    parts.push(Buffer.from(text.slice(1, -1)));
     read += results.length;
   }
   const head = JSON.stringify(jobResource(job, counts)).slice(0, -1);
-  return Buffer.concat([Buffer.from(`{"data":${head},"results":[`), ...parts, Buffer.from(']}}')]);
+  const pieces = [Buffer.from(`{"data":${head},"results":[`), ...commaSeparated(parts), Buffer.from(']}}')];
+  return concatInTurns(pieces, clock);
 }
 
 /** `POST /v1/signals/{id}/feedback`: whether a signal was relevant. */

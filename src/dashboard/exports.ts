@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { namesOf } from '../leads/lead-names.ts';
 import { toIso } from '../lib/clock.ts';
-import { parseRows } from '../lib/json.ts';
+import { parseBytes, parseRows } from '../lib/json.ts';
 import { standInLine } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Page, PageRequest, Position } from '../model/filters.ts';
@@ -55,12 +55,12 @@ export function addExports(app: FastifyInstance, deps: DashboardDeps): void {
         const { rows, last } = await read(place);
         const leads: Lead[] = [];
         for await (const part of inParts(rows, (row) => row.length))
-          for (const row of part) leads.push(JSON.parse(row));
+          for (const row of part) leads.push(parseBytes(row));
         const nameOf = await namesOf(store, leads);
         return { rows: leads.map((lead) => ({ ...lead, called: nameOf(lead) })), last };
       };
       const url = ({ id }: Lead) => `${baseUrl}/dashboard/leads/${id}`;
-      const lines = format === 'csv' ? csvLines(named, { ...LEAD_COLUMNS, url }) : jsonLines(read);
+      const lines = format === 'csv' ? csvLines(named, { ...LEAD_COLUMNS, url }) : jsonLines(read, String);
       return send(reply, { name: 'leads', format, lines });
     });
 
@@ -75,9 +75,9 @@ export function addExports(app: FastifyInstance, deps: DashboardDeps): void {
       };
       const plain = async (place: PageRequest) => {
         const { json, last } = await store.listSignals(tenant.id, { ...filter, ...place, explain: false });
-        return { rows: parseRows(json).map((signal) => JSON.stringify(signal)), last };
+        return { rows: parseRows(json), last };
       };
-      const lines = format === 'csv' ? csvLines(explained, SIGNAL_COLUMNS) : jsonLines(plain);
+      const lines = format === 'csv' ? csvLines(explained, SIGNAL_COLUMNS) : jsonLines(plain, JSON.stringify);
       return send(reply, { name: 'signals', format, lines });
     });
   }
@@ -129,9 +129,8 @@ async function* linesOf<T>(rows: readonly T[], lineOf: (row: T) => string): Asyn
   if (lines !== '') yield lines;
 }
 
-/** Rows that are already JSON. */
-async function* jsonLines(read: ReadPage<string>): AsyncGenerator<string> {
-  for await (const rows of pagesOf(read)) yield* linesOf(rows, jsonLine);
+async function* jsonLines<T>(read: ReadPage<T>, jsonOf: (row: T) => string): AsyncGenerator<string> {
+  for await (const rows of pagesOf(read)) yield* linesOf(rows, (row) => jsonLine(jsonOf(row)));
 }
 
 async function* csvLines<T>(

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { nameOf } from '../leads/lead-names.ts';
-import { parseRows } from '../lib/json.ts';
+import { parseBytes, parseRows } from '../lib/json.ts';
 import { fold } from '../lib/text.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { type Lead, leadFilters } from '../model/lead.ts';
@@ -108,7 +108,7 @@ async function find({ store, clock }: DashboardDeps, tenantId: string, q: string
       ...{ label: facts.manual.name?.value ?? facts.observed.name?.value ?? domain, detail: domain },
     })),
     ...leads.rows.map((row) => {
-      const lead = JSON.parse(row) as Lead;
+      const lead = parseBytes<Lead>(row);
       const detail = lead.company.name || lead.company.domain || lead.title;
       return { kind: 'Lead', path: `/dashboard/leads/${lead.id}`, label: nameOf(lead), detail };
     }),

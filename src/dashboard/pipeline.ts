@@ -3,6 +3,7 @@ import { requireLead } from '../leads/changes.ts';
 import { headlinesOf, nameOf } from '../leads/lead-names.ts';
 import { moveLead } from '../leads/move-lead.ts';
 import { DAY_MS, fromIso } from '../lib/clock.ts';
+import { parseBytes } from '../lib/json.ts';
 import { dealStatusIn, STAGES } from '../model/constants.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Lead } from '../model/lead.ts';
@@ -43,7 +44,7 @@ export function addPipeline(app: FastifyInstance, deps: DashboardDeps, show: Sho
     ]);
     const shown = columns.map(({ leads, ...column }) => ({
       ...column,
-      leads: leads.map((row) => JSON.parse(row) as Lead),
+      leads: leads.map(parseBytes<Lead>),
     }));
     const headlines = await headlinesOf(
       store,

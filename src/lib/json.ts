@@ -20,10 +20,22 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, item]) => [name, sorted(item)]));
 }
 
+/** Parses a JSON document that is given in UTF-8. */
+export function parseBytes<T>(json: Buffer): T {
+  return JSON.parse(json.toString('utf8'));
+}
+
 /** Parses a JSON array that is given in UTF-8 without its brackets. */
 export function parseRows<T>({ buffer, byteOffset, byteLength }: Uint8Array): T[] {
   return JSON.parse(`[${Buffer.from(buffer, byteOffset, byteLength).toString('utf8')}]`);
 }
+
+/** Puts commas between rows, or between pieces of comma-separated rows. */
+export function commaSeparated(rows: readonly Uint8Array[]): Uint8Array[] {
+  return rows.flatMap((row, index) => (index === 0 ? [row] : [COMMA_BYTE, row]));
+}
+
+const COMMA_BYTE = Buffer.from(',');
 
 /** The size of a JSON text, measured in one pass without creating objects. */
 interface JsonMeasure {

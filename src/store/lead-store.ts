@@ -64,9 +64,9 @@ export interface LeadChange {
   events: RoutedEvent[];
 }
 
-/** A column of the board, with its newest leads as wire JSON texts. */
+/** A column of the board, with its newest leads as wire JSON in UTF-8. */
 export interface BoardColumn extends BoardStage {
-  leads: string[];
+  leads: Buffer[];
 }
 
 /** Progress of leads through the pipeline. */
@@ -81,8 +81,8 @@ export interface StageFlow {
 /** Leads with their identities, stages and signals. */
 export interface LeadStore {
   getLead(tenantId: string, id: string): Promise<StoredLead | null>;
-  /** As wire JSON texts. */
-  listLeads(tenantId: string, query: LeadQuery): Promise<Page<string>>;
+  /** As wire JSON in UTF-8. */
+  listLeads(tenantId: string, query: LeadQuery): Promise<Page<Buffer>>;
   /** The owner of each of `keys`, in their order. */
   findIdentities(tenantId: string, keys: readonly string[]): Promise<IdentityHolder[]>;
   /** The tenant's signals with these ids, in any order; unknown ones are omitted. */

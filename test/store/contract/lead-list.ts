@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { toIso } from '../../../src/lib/clock.ts';
+import { parseBytes } from '../../../src/lib/json.ts';
 import type { Lead, LeadQuery } from '../../../src/model/lead.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { aLead, aNewLead } from '../../support/leads.ts';
@@ -56,7 +57,7 @@ async function add(store: Store, id: string, createdAt: number, overrides: Parti
   await store.commitLead(aNewLead('ten_a', aLead(id, { created_at: toIso(createdAt), ...overrides })));
 }
 
-const numbers = (rows: string[]) => rows.map((text) => Number(JSON.parse(text).id.slice(4)));
+const numbers = (rows: Buffer[]) => rows.map((row) => Number(parseBytes<Lead>(row).id.slice(4)));
 
 export function describeLeadList(open: OpenStore): void {
   describe('pages of leads', () => {
@@ -153,7 +154,7 @@ export function describeLeadList(open: OpenStore): void {
         (query.stages === undefined || n % 7 === 0);
       const expected = Array.from({ length: 640 }, (_, n) => n).filter(isMatch);
       for (const sort of ['-created_at', 'created_at', '-icp_score'] as const) {
-        const seen: string[] = [];
+        const seen: Buffer[] = [];
         let after: LeadQuery['after'] = null;
         do {
           const page = await store.listLeads('ten_a', { ...ANY, ...query, sort, limit: 100, after });
@@ -161,7 +162,7 @@ export function describeLeadList(open: OpenStore): void {
           after = page.last;
         } while (after !== null);
         expect(numbers(seen).sort((a, b) => a - b)).toEqual(expected.map((n) => n + 1));
-        const leads = seen.map((text) => JSON.parse(text) as Lead);
+        const leads = seen.map((row) => parseBytes<Lead>(row));
         const inOrder = leads.toSorted((a, b) => {
           const byTime = a.created_at.localeCompare(b.created_at) || (a.id < b.id ? -1 : 1);
           if (sort === 'created_at') return byTime;

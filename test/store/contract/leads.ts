@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { toIso } from '../../../src/lib/clock.ts';
+import { parseBytes } from '../../../src/lib/json.ts';
+import type { Lead } from '../../../src/model/lead.ts';
 import { aLead, aLeadUpdate, aMove, aNewLead } from '../../support/leads.ts';
 import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
@@ -265,7 +267,7 @@ export function describeLeads(open: OpenStore): void {
       expect([await store.countLeads('ten_a', since), await store.countLeads('ten_b', since)]).toEqual([
         5, 1,
       ]);
-      expect(board[0]?.leads.map((text) => JSON.parse(text).id)).toEqual(['led_4', 'led_3']);
+      expect(board[0]?.leads.map((row) => parseBytes<Lead>(row).id)).toEqual(['led_4', 'led_3']);
     });
   });
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
-import type { LeadQuery } from '../../../src/model/lead.ts';
+import { parseBytes } from '../../../src/lib/json.ts';
+import type { Lead, LeadQuery } from '../../../src/model/lead.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { leadPageFace } from '../../../src/store/sqlite/face/pages.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
@@ -142,9 +143,9 @@ describe('a page of leads is an index scan, never a sort', () => {
     for (const filter of [{}, { tag: 'vip' }]) {
       const query: LeadQuery = { ...ANY, ...filter, sort: 'created_at' };
       const { rows, last } = await listLeads('ten_a', query);
-      expect(rows.map((row) => JSON.parse(row).id)).toEqual(ids.slice(0, 25));
+      expect(rows.map((row) => parseBytes<Lead>(row).id)).toEqual(ids.slice(0, 25));
       const rest = await listLeads('ten_a', { ...query, after: last });
-      expect(rest.rows.map((row) => JSON.parse(row).id)).toEqual(ids.slice(25));
+      expect(rest.rows.map((row) => parseBytes<Lead>(row).id)).toEqual(ids.slice(25));
       expect(rest.last).toBeNull();
     }
     // Of each page of 25 and of 5: what is found first, and then three leads at a time.
@@ -165,7 +166,7 @@ describe('a page of leads is an index scan, never a sort', () => {
       return part;
     });
     const { rows } = await listLeads('ten_a', ANY);
-    expect(rows.map((row) => JSON.parse(row).id)).toEqual(['led_2']);
+    expect(rows.map((row) => parseBytes<Lead>(row).id)).toEqual(['led_2']);
     db.close();
   });
 });

@@ -159,7 +159,7 @@ export function leadListReads(db: Connection) {
         [...terms, query.limit + 1],
       );
       return pageOf(found, query.limit, {
-        toRow: (row) => row.wire,
+        toRow: ({ wire }) => Buffer.from(wire),
         position: (row) => key.map((column) => row[column]),
       });
     },
@@ -304,7 +304,7 @@ export function boardReads(db: Connection) {
           value: own.flatMap(({ currency, amount, leads }) =>
             currency === null ? [] : [{ currency, amount_minor: amount, deals: leads }],
           ),
-          leads: newest[place] ?? [],
+          leads: (newest[place] ?? []).map((wire) => Buffer.from(wire)),
         };
       });
     },

@@ -1,3 +1,4 @@
+import { commaSeparated } from '../../../lib/json.ts';
 import { addAll } from '../../../lib/lists.ts';
 import { CLASSIFICATIONS } from '../../../model/constants.ts';
 import { DomainError } from '../../../model/errors.ts';
@@ -14,7 +15,6 @@ const PLACE_MASK = 2n ** TIME_SHIFT - 1n;
 const SCORE_MASK = 127n;
 const MAX_SEQ = 2n ** 63n - 1n;
 const MAX_TIME = Number(MAX_SEQ >> TIME_SHIFT);
-const COMMA = Buffer.from(',');
 
 interface SignalListRow {
   seq: string;
@@ -166,7 +166,7 @@ function toPage(found: readonly SignalListRow[], limit: number): SignalPage {
   );
   const last = found.length > limit ? page.at(-1) : undefined;
   return {
-    json: Buffer.concat(json.flatMap((piece, index) => (index === 0 ? [piece] : [COMMA, piece]))),
+    json: Buffer.concat(commaSeparated(json)),
     last: last === undefined ? null : lastOf(BigInt(last.seq)),
   };
 }

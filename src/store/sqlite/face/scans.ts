@@ -168,7 +168,7 @@ export function boardFace(
     return [...all.values()];
   }
 
-  async function newestOf(tenantId: string, stage: Stage, limit: number): Promise<string[]> {
+  async function newestOf(tenantId: string, stage: Stage, limit: number): Promise<Buffer[]> {
     if (limit === 0) return [];
     const ids = await read(() => scans.newestOf(tenantId, stage, limit));
     const one = (id: string) => scans.wireOf(tenantId, id);

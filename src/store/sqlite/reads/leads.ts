@@ -92,10 +92,10 @@ export interface LeadPart {
   next: Position | null;
 }
 
-/** Reads a lead as wire JSON; null: there is none. */
-function createWireReader(db: Database): (tenantId: string, id: string) => string | null {
+/** Reads a lead as wire JSON in UTF-8, as it is sent; null: there is none. */
+function createWireReader(db: Database): (tenantId: string, id: string) => Buffer | null {
   const selectOne = db
-    .prepare<[string, string], string>('SELECT wire FROM leads WHERE id = ? AND tenant_id = ?')
+    .prepare<[string, string], Buffer>('SELECT CAST(wire AS BLOB) FROM leads WHERE id = ? AND tenant_id = ?')
     .pluck();
   return (tenantId, id) => selectOne.get(id, tenantId) ?? null;
 }

@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { commaSeparated } from '../../../lib/json.ts';
 import { addAll } from '../../../lib/lists.ts';
 import { CLASSIFICATIONS } from '../../../model/constants.ts';
 import { DomainError } from '../../../model/errors.ts';
@@ -265,7 +266,6 @@ function createTermBeginnings(db: Database): (beginning: string, most: number) =
 const TIME_SHIFT = 21n;
 const PLACE_MASK = 2n ** TIME_SHIFT - 1n;
 const SCORE_MASK = 127n;
-const COMMA = Buffer.from(',');
 const MAX_SEQ = 2n ** 63n - 1n;
 const MAX_TIME = Number(MAX_SEQ >> TIME_SHIFT);
 
@@ -434,14 +434,14 @@ function toPage(rows: readonly ListRows[], limit: number): SignalPage {
   const cutKey = keys.lastIndexOf(',');
   const [seq] = keys.slice(keys.lastIndexOf(',', cutKey - 1) + 1, cutKey).split(':');
   const [, cutBytes] = keys.slice(cutKey + 1).split(':');
-  const json = whole.subarray(0, whole.length - Number(cutBytes) - COMMA.length);
+  const json = whole.subarray(0, whole.length - Number(cutBytes) - ','.length);
   return { json, last: lastOf(BigInt(seq ?? 0)) };
 }
 
 function joined(pieces: readonly Buffer[]): Buffer {
   const [first] = pieces;
   if (first !== undefined && pieces.length === 1) return first;
-  return Buffer.concat(pieces.flatMap((piece, index) => (index === 0 ? [piece] : [COMMA, piece])));
+  return Buffer.concat(commaSeparated(pieces));
 }
 
 /** As two numbers, because one does not have enough bits. */
