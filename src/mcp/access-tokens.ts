@@ -82,7 +82,8 @@ const keySchema = z
     d: z.undefined().optional(),
   })
   .transform(({ key_ops: _uses, d: _private, ...key }) => key);
-const scopeClaim = z.union([z.string(), z.array(z.string())]).optional();
+/** Not a union with an array: zod would describe each invalid element, which took 6 ms for a token of 10 KB. */
+const scopeClaim = z.custom<string | string[]>(areScopes).optional();
 const claimsSchema = z.object({
   iss: z.string(),
   sub: z.string().min(1),
@@ -176,6 +177,10 @@ export function createAccessTokens(deps: AccessTokenDeps): (token: string) => Pr
       },
     };
   };
+}
+
+function areScopes(claim: unknown): boolean {
+  return [claim].flat().every((name) => typeof name === 'string');
 }
 
 /** The signing keys of an issuer, cached up to a maximum age; concurrent requests for them are shared. */

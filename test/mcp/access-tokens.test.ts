@@ -146,11 +146,21 @@ describe('a token of an authorization server', () => {
     ['without an account', { signalpost_tenant: undefined }, /"signalpost_tenant"/],
     ['of an unknown account', { signalpost_tenant: 'ten_none' }, /names no account/],
     ['of another issuer', { iss: 'https://evil.example.com' }, /not accepted/],
+    ['with a scope that is no text', { scope: 5 }, /"scope"/],
+    ['with a scope among others that is no text', { scp: ['signals:read', 5] }, /"scp"/],
   ])('%s is refused', async (_, claims, detail) => {
     const answer = await list(await aToken(claims));
     expect(answer.statusCode).toBe(401);
     expect(answer.json()).toMatchObject({ code: 'UNAUTHENTICATED', detail: expect.stringMatching(detail) });
     expect(answer.headers['www-authenticate']).toContain('error="invalid_token"');
+  });
+
+  test('is refused at once however many of its scopes are invalid', async () => {
+    const token = await aToken({ scope: Array.from({ length: 500_000 }, () => 1) });
+    await list(await aToken()); // reads the issuer's keys
+    const before = process.threadCpuUsage();
+    expect((await list(token)).statusCode).toBe(401);
+    expect(process.threadCpuUsage(before).user / 1_000).toBeLessThan(100);
   });
 
   test("is rejected with another issuer's signature, or none", async () => {
