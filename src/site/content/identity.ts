@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { ContentError, type ContentFault, type PositionOf, readJson } from './page-file.ts';
+import { ContentError, type ContentFault, linesOf, type PositionOf, readJson } from './page-file.ts';
 
 /** A colour as red, green and blue from 0 to 255. */
 type Rgb = readonly [number, number, number];
@@ -199,15 +199,12 @@ export interface OperationsMark {
 
 /** The marks of a page's body, in order. */
 export function operationsMarks(body: string): OperationsMark[] {
+  const lines = linesOf(body);
   return [...body.matchAll(OPERATIONS_MARK)].map(({ 0: text, 1: tags = '', index }) => ({
     text,
     tags: tags.split(',').map((tag) => tag.trim()),
-    linesAbove: linesAbove(body, index),
+    linesAbove: lines.linePos(index).line - 1,
   }));
-}
-
-function linesAbove(body: string, offset: number): number {
-  return body.slice(0, offset).split('\n').length - 1;
 }
 
 const PLACEHOLDER = /\{\{ ?([a-z_]+) ?\}\}/g;
@@ -238,11 +235,12 @@ export function fillPlaceholders(
   values: ReadonlyMap<string, string>,
   faults: ContentFault[],
 ): string {
+  const lines = linesOf(body);
+  const known = [...values.keys()].join(', ');
   return body.replace(PLACEHOLDER, (whole, name: string, offset: number) => {
     const value = values.get(name);
     if (value !== undefined) return value;
-    const line = bodyLine + linesAbove(body, offset);
-    const known = [...values.keys()].join(', ');
+    const line = bodyLine + lines.linePos(offset).line - 1;
     faults.push({ file, line, detail: `There is no placeholder "${whole}"; known are ${known}.` });
     return whole;
   });

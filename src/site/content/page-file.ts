@@ -5,6 +5,11 @@ import { LineCounter, parseDocument, visit } from 'yaml';
 import { z } from 'zod';
 import { addAll } from '../../lib/lists.ts';
 
+/** Maximum characters of a page's front matter: the YAML parser compares each name with all names before it. */
+const MOST_FRONT_MATTER = 16_000;
+/** Maximum characters of `site.json`: positions of its members are found by a search from its beginning. */
+const MOST_JSON = 100_000;
+
 /** The front matter of a page file. */
 const frontMatterSchema = z.strictObject({
   title: z
@@ -157,9 +162,17 @@ export function readJson<T extends z.ZodType>(
   { file, text }: { file: string; text: string },
   schema: T,
 ): LocatedResult<z.output<T>> {
+  const lines = linesOf(text);
+  const placeAt = (offset: number): FilePosition => {
+    const { line, col } = lines.linePos(offset);
+    return { line, column: col };
+  };
+  if (text.length > MOST_JSON) {
+    const detail = `It has ${text.length} characters; it can have at most ${MOST_JSON}.`;
+    return { ok: false, faults: [{ file, ...placeAt(MOST_JSON), detail }] };
+  }
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false });
-  const placeAt = (offset: number) => placeIn(text, offset);
   const [first] = errors;
   if (first !== undefined || root === undefined) {
     const detail = `Invalid JSON: ${WORDS[first?.error ?? 4] ?? 'this cannot be parsed'}.`;
@@ -188,13 +201,23 @@ function offsetOf(root: Node, path: readonly PropertyKey[]): number {
 function twins(node: Node): Node[] {
   const children = node.children ?? [];
   const names = children.flatMap((child) => (child.type === 'property' ? (child.children?.[0] ?? []) : []));
-  const again = names.filter((name, index) => names.findIndex(({ value }) => value === name.value) < index);
+  const seen = new Set<unknown>();
+  const again = names.filter(({ value }) => {
+    if (seen.has(value)) return true;
+    seen.add(value);
+    return false;
+  });
   return [...again, ...children.flatMap(twins)];
 }
 
-function placeIn(text: string, offset: number): FilePosition {
-  const before = text.slice(0, offset).split('\n');
-  return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
+/** The lines of `text`, from which its positions follow. */
+export function linesOf(text: string): LineCounter {
+  const lines = new LineCounter();
+  for (let start = 0; ; ) {
+    lines.addNewLine(start);
+    start = text.indexOf('\n', start) + 1;
+    if (start === 0) return lines;
+  }
 }
 
 /** YAML text and its position. */
@@ -212,10 +235,14 @@ const HINTS: Readonly<Record<string, string>> = {
 
 /** Parses and validates the front matter of a page. */
 function readYaml<T extends z.ZodType>(source: YamlSource, schema: T): LocatedResult<z.output<T>> {
-  const { file, firstLine } = source;
-  const lines = new LineCounter();
-  const document = parseDocument(source.text, { lineCounter: lines });
+  const { file, firstLine, text } = source;
+  const lines = linesOf(text);
   const lineAt = (offset: number) => firstLine + lines.linePos(offset).line - 1;
+  if (text.length > MOST_FRONT_MATTER) {
+    const detail = `The front matter has ${text.length} characters; it can have at most ${MOST_FRONT_MATTER}.`;
+    return { ok: false, faults: [{ file, line: lineAt(MOST_FRONT_MATTER), detail }] };
+  }
+  const document = parseDocument(text);
   const syntax = document.errors.map(({ code, pos, message }) => ({
     file,
     line: lineAt(pos[0]),

@@ -174,8 +174,16 @@ function createBodyRenderer(markdown: MarkdownIt, { highlight, assets }: BodyDep
     if (title === '') return block;
     return `<figure class="code"><figcaption>${escapeHtml(title)}</figcaption>\n${block}</figure>\n`;
   };
-  rules.table_open = (tokens, index) =>
-    `<div class="table" role="group" tabindex="0" aria-label="${escapeHtml(tableName(tokens, index))}">\n<table>\n`;
+  // A scrolling table is a group named after the heading above it.
+  let heading = '';
+  rules.heading_open = (tokens, index, options, _env, renderer) => {
+    heading = plainText(tokens[index + 1]);
+    return renderer.renderToken(tokens, index, options);
+  };
+  rules.table_open = () => {
+    const name = heading === '' ? 'Table' : `Table: ${heading}`;
+    return `<div class="table" role="group" tabindex="0" aria-label="${escapeHtml(name)}">\n<table>\n`;
+  };
   rules.table_close = () => '</table>\n</div>\n';
   rules.th_open = alignedCell;
   rules.td_open = alignedCell;
@@ -194,6 +202,7 @@ function createBodyRenderer(markdown: MarkdownIt, { highlight, assets }: BodyDep
 
   return (tokens) => {
     images = 0;
+    heading = '';
     return markdown.renderer.render(tokens, markdown.options, {});
   };
 }
@@ -209,14 +218,6 @@ const alignedCell: RendererRule = (tokens, index, options, _env, renderer) => {
   if (token.tag === 'th') token.attrSet('scope', 'col');
   return renderer.renderToken(tokens, index, options);
 };
-
-/** A scrolling table is a group named after the heading above it. */
-function tableName(tokens: readonly Token[], index: number): string {
-  for (let at = index; at > 0; at--) {
-    if (tokens[at]?.type === 'heading_open') return `Table: ${plainText(tokens[at + 1])}`;
-  }
-  return 'Table';
-}
 
 const CODE_SPAN = /(`+)(?!`).*?[^`]\1(?!`)/g;
 /** `](/path` of a link or image, and `[name]: /path` of a definition. */

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 import createParser, { type MarkdownIt, type Token } from 'markdown-it';
-import anchor from 'markdown-it-anchor';
 import { readPalette } from '../../http/representation.ts';
 import { addAll } from '../../lib/lists.ts';
 import { type Asset, hashed } from './assets.ts';
@@ -140,14 +139,32 @@ export interface ParsedMarkdown {
 
 /** A parser with anchors; raw HTML is shown as text, so that no page can contain a script or an external request. */
 export function createMarkdown(): MarkdownIt {
-  const linkHeading = anchor.permalink.headerLink({ class: 'anchor' });
   const markdown = createParser({ html: false, linkify: false });
-  return markdown.use(anchor, {
-    slugify,
-    tabIndex: false,
-    permalink: (slug, options, state, index) => {
-      if (state.tokens[index]?.tag !== 'h1') linkHeading(slug, options, state, index);
-    },
+  markdown.core.ruler.push('anchor', ({ tokens }) => addAnchors(tokens));
+  return markdown;
+}
+
+/** Gives each heading an id, and makes those below the first level links to themselves. */
+function addAnchors(tokens: readonly Token[]): void {
+  /** Ids in use, with the number to try next for another heading with the same text. */
+  const next = new Map<string, number>();
+  tokens.forEach((token, index) => {
+    if (token.type !== 'heading_open') return;
+    const inline = tokens[index + 1];
+    const slug = slugify(plainText(inline));
+    let id = slug;
+    let number = next.get(slug) ?? 1;
+    while (next.has(id)) id = `${slug}-${number++}`;
+    next.set(slug, number);
+    next.set(id, next.get(id) ?? 1);
+    token.attrSet('id', id);
+    if (token.tag === 'h1' || inline === undefined) return;
+    const open = new createParser.Token('link_open', 'a', 1);
+    open.attrs = [
+      ['class', 'anchor'],
+      ['href', `#${id}`],
+    ];
+    inline.children = [open, ...(inline.children ?? []), new createParser.Token('link_close', 'a', -1)];
   });
 }
 

@@ -12,10 +12,11 @@ async function faultsOf(files: Record<string, string | Buffer>): Promise<Content
     (reason: unknown) => reason,
   );
   if (!(error instanceof ContentError)) throw new Error(`no ContentError but ${error}`);
-  for (const { file, line, column, detail } of error.faults) {
+  const printed = error.faults.map(({ file, line, column, detail }) => {
     const place = column === undefined ? line : `${line}:${column}`;
-    expect(error.message).toContain(`${file}:${place}: ${detail}`);
-  }
+    return `  ${file}:${place}: ${detail}`;
+  });
+  expect(error.message.split('\n').slice(1).join('\n')).toBe(printed.join('\n'));
   return error.faults.map((fault) => ({ ...fault, file: fault.file.slice(folder.path.length + 1) }));
 }
 
@@ -38,6 +39,13 @@ test.each<[string, Record<string, string | Buffer>, string, number, RegExp]>([
   ],
   ['front matter that is missing', { 'a.md': '# A\n' }, 'a.md', 1, /front matter/],
   ['front matter without an end', { 'a.md': '---\ntitle: A\n# A\n' }, 'a.md', 1, /front matter/],
+  [
+    'front matter that is too long',
+    { 'a.md': pageFile('# A\n', { label: 'x'.repeat(9000), note: 'y'.repeat(9000) }) },
+    'a.md',
+    6,
+    /front matter has 18\d\d\d characters; .* at most 16000/,
+  ],
   ['an unknown field', { 'a.md': pageFile('# A\n', { auther: 'me' }) }, 'a.md', 5, /no field "auther"/],
   ['a missing title', { 'a.md': `---\ndescription: ${'d'.repeat(60)}\n---\n# A\n` }, 'a.md', 2, /title/],
   ['a long title', { 'a.md': pageFile('# A\n', { title: 'x'.repeat(61) }) }, 'a.md', 2, /title: .*60/],
@@ -155,6 +163,7 @@ test.each<[string, string, number, number, RegExp]>([
   ['is empty', '', 1, 1, /Invalid JSON/],
   ['is no object', '"hello"', 1, 1, /object/],
   ['says a field twice', site({}).replace('"lang"', '"name": "y",\n  "lang"'), 4, 3, /"name" .* second time/],
+  ['is too long', site({ areaServed: Array(2000).fill('x'.repeat(50)) }), 1737, 47, /at most 100000/],
   ['has an unknown field', site({ nmae: 'x' }), 20, 3, /no field "nmae"/],
   ['has an unknown field inside', site({ action: { labl: 'x' } }), 21, 5, /no field "action.labl"/],
   ['has an address without @', site({ email: 'hello' }), 5, 3, /email/],
@@ -176,6 +185,15 @@ test('all errors are reported at once', async () => {
   });
   const places = faults.map(({ file, line }) => `${file}:${line}`);
   expect(places.sort()).toEqual(['a.md:8', 'a.md:9', 'b.md:10', 'c.md:5']);
+});
+
+test('tens of thousands of errors on a page take no more time each than one', {
+  timeout: 20_000,
+}, async () => {
+  const marks = '{{phonne}} {{operations: Leed}}\n'.repeat(55_000);
+  const faults = await faultsOf({ 'a.md': pageFile(`# A\n\n${marks}`) });
+  expect(faults).toHaveLength(110_000);
+  expect(faults[54_999]).toMatchObject({ line: 55_007, detail: expect.stringContaining('{{phonne}}') });
 });
 
 test('a folder without site.json is reported with a solution', async () => {

@@ -234,6 +234,21 @@ test('a code in a heading creates the anchor that problem documents link to', as
   ]);
 });
 
+test('headings with the same text have different anchors', async () => {
+  const page = await render('# B\n\n## B\n\n### B 2\n\n### B\n\n### B\n\n### B 2\n');
+  expect(page.headings.map(({ id }) => id)).toEqual(['b', 'b-1', 'b-2', 'b-3', 'b-4', 'b-2-1']);
+  expect(page.html).toContain('<h2 id="b-1"><a class="anchor" href="#b-1">B</a></h2>');
+  expect(page.html).toContain('<h1 id="b">B</h1>');
+});
+
+test('a page with 50,000 equal headings and tables is rendered', { timeout: 20_000 }, async () => {
+  const page = await render(
+    `# A\n\n## B\n\n${'| a |\n|---|\n\n'.repeat(50_000)}${'## B\n\n'.repeat(50_000)}`,
+  );
+  expect(page.headings.at(-1)?.id).toBe('b-50000');
+  expect(page.html.split('aria-label="Table: B"')).toHaveLength(50_001);
+});
+
 test('pages are sorted by the order of their sections, then by their own', async () => {
   const { pages } = await load({
     'z.md': pageFile('# Z\n', { order: '1' }),
