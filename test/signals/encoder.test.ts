@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { inPackage } from '../../src/lib/package.ts';
 import { defaultProfile } from '../../src/model/icp.ts';
 import { createEncoder, type Encoder, openEncoder, whyNoEncoder } from '../../src/signals/encoder/encoder.ts';
 import type { ModelName } from '../../src/signals/encoder/load-encoder.ts';
@@ -291,6 +292,44 @@ test('with a damaged model, signals are scored by words alone, as without its fi
   expect(opened).toBeNull();
   expect(lines).toEqual(['no sentence encoder, signals are scored by words alone: protobuf parsing failed']);
 });
+
+test('with a changed byte in any file of the models, signals are scored by words alone', () => {
+  using folder = temporaryFolder();
+  for (const part of ['src', 'data', 'package.json'])
+    cpSync(inPackage(part), join(folder.path, part), { recursive: true });
+  symlinkSync(inPackage('node_modules'), join(folder.path, 'node_modules'));
+  const models = join(folder.path, 'data/models');
+  const names = readdirSync(models, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.(onnx|bin|json)$/.test(name),
+  );
+  const script = `
+    import { readFileSync, writeFileSync } from 'node:fs';
+    import { openEncoder } from './src/signals/encoder/encoder.ts';
+    const opened = await openEncoder('auto', console);
+    console.log(opened === null ? 'unusable' : 'usable');
+    await opened?.close();
+    for (const file of ${JSON.stringify(names.map((name) => join(models, name)))}) {
+      const bytes = readFileSync(file);
+      const middle = bytes.length >> 1;
+      bytes[middle] ^= 1;
+      writeFileSync(file, bytes);
+      const warn = (text) => console.log(text.startsWith('no sentence encoder, signals are scored by words alone: ' + file + ' is damaged'));
+      console.log((await openEncoder('auto', { info() {}, warn })) === null);
+      bytes[middle] ^= 1;
+      writeFileSync(file, bytes);
+    }
+  `;
+  writeFileSync(join(folder.path, 'damage.mjs'), script);
+  const { stdout, stderr } = spawnSync(process.execPath, ['damage.mjs'], {
+    cwd: folder.path,
+    encoding: 'utf8',
+  });
+  expect(names).toHaveLength(6);
+  expect({ lines: stdout.trim().split('\n'), stderr }).toEqual({
+    lines: ['usable', ...Array(12).fill('true')],
+    stderr: '',
+  });
+}, 60_000);
 
 test('closing while texts are being encoded does not abort the process', () => {
   const module = new URL('../../src/signals/encoder/encoder.ts', import.meta.url).href;

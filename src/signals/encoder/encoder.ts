@@ -15,7 +15,14 @@ import {
   type EncoderWork,
   type QueuedWork,
 } from './encoder-queue.ts';
-import { CLOSE, type Encoded, forbidTelemetry, MODEL_FOLDERS, type ModelName } from './load-encoder.ts';
+import {
+  CLOSE,
+  type Encoded,
+  forbidTelemetry,
+  MODEL_FOLDERS,
+  type ModelName,
+  SUMS_FILE,
+} from './load-encoder.ts';
 
 /**
  * Computes embeddings of texts, in threads. The same text always gives the same vector, whatever the load.
@@ -92,6 +99,7 @@ const SHIPPED_FILES = [
   ...Object.values(MODEL_FOLDERS).map((folder) => join(folder, 'model.onnx')),
   NEEDS_FILE,
   WORDING_FILE,
+  SUMS_FILE,
 ];
 
 /** Why the encoder cannot be used; null if it can. Checks without loading anything; `files` are those that it needs. */

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { inPackage } from '../../lib/package.ts';
 
@@ -30,17 +31,50 @@ const [START_TOKEN, END_TOKEN] = [101, 102];
 /** Tells an encoder's thread to begin no further text; it sends this back once it has completed the one in progress. */
 export const CLOSE = 'close';
 
+const MODELS = inPackage('data/models');
+/** The SHA-256 of each file of the models, in the format of `sha256sum`. */
+export const SUMS_FILE = join(MODELS, 'SHA256SUMS');
+
 /**
  * The models and the folders of their weights: `intent` detects intent to buy, `offers` compares posts with
  * offers.
  */
 export const MODEL_FOLDERS = {
-  intent: inPackage('data/models/minilm-l6-int8'),
-  offers: inPackage('data/models/offers-l6-int8'),
+  intent: join(MODELS, 'minilm-l6-int8'),
+  offers: join(MODELS, 'offers-l6-int8'),
 } as const;
 export type ModelName = keyof typeof MODEL_FOLDERS;
 /** All models use the same tokens. */
 const TOKENIZER_FOLDER = MODEL_FOLDERS.intent;
+
+/**
+ * Compares the files of all models with their SHA-256, which takes 36 ms: a changed byte of their weights would change
+ * scores silently. @throws Error naming the first damaged file
+ */
+export function checkModelFiles(): void {
+  for (const line of readFileSync(SUMS_FILE, 'utf8').trimEnd().split('\n')) {
+    const [sum, name = ''] = line.split('  ');
+    const file = join(MODELS, name);
+    if (sha256Of(file) !== sum)
+      throw new Error(
+        `${file} is damaged, its SHA-256 is not that in ${SUMS_FILE}: install the package again`,
+      );
+  }
+}
+
+/** Reads in pieces: the models need the memory. */
+function sha256Of(file: string): string {
+  const hash = createHash('sha256');
+  const piece = Buffer.alloc(256 * 1024);
+  const opened = openSync(file, 'r');
+  try {
+    for (let bytes = readSync(opened, piece); bytes > 0; bytes = readSync(opened, piece))
+      hash.update(piece.subarray(0, bytes));
+    return hash.digest('hex');
+  } finally {
+    closeSync(opened);
+  }
+}
 
 /**
  * onnxruntime 1.30 reports each process and model to Microsoft and leaves files in the temporary folder,

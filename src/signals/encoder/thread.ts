@@ -1,13 +1,24 @@
 import { parentPort } from 'node:worker_threads';
 import type { EncodeAnswer, EncodeRequest } from './encoder.ts';
-import { CLOSE, loadEncoder, MODEL_FOLDERS, type ModelName, type PartsEncoder } from './load-encoder.ts';
+import {
+  CLOSE,
+  checkModelFiles,
+  loadEncoder,
+  MODEL_FOLDERS,
+  type ModelName,
+  type PartsEncoder,
+} from './load-encoder.ts';
 
 /** Loaded on first use: without profiles with an offer, only one is needed. */
 const models = new Map<ModelName, Promise<PartsEncoder>>();
 
+let isChecked = false;
+
 function modelOf(name: ModelName): Promise<PartsEncoder> {
   const loaded = models.get(name);
   if (loaded !== undefined) return loaded;
+  if (!isChecked) checkModelFiles();
+  isChecked = true;
   const model = loadEncoder(MODEL_FOLDERS[name]);
   models.set(name, model);
   model.catch(() => models.delete(name)); // for want of memory, perhaps: the next text tries again
