@@ -4,9 +4,14 @@
  * sequence.
  */
 export interface Automaton {
+  /** The memory that it takes, outside the heap. */
+  bytes: number;
   /** Calls `visit` for each sequence that ends at each position, longest first. */
   scan(symbols: Int32Array, visit: (sequence: number, last: number) => void): void;
 }
+
+/** Five numbers. */
+const STATE_BYTES = 20;
 
 /** Builds the automaton of `sequences`, which must be distinct and not empty. */
 export function buildAutomaton(sequences: readonly (readonly number[])[]): Automaton {
@@ -26,7 +31,7 @@ export function buildAutomaton(sequences: readonly (readonly number[])[]): Autom
       }
     }
   }
-  return { scan };
+  return { bytes: found.length * STATE_BYTES, scan };
 }
 
 /**
@@ -47,7 +52,7 @@ function grow(sequences: readonly (readonly number[])[]): States {
   const size = sequences.reduce((total, sequence) => total + sequence.length, 1);
   const [symbols, parents, found] = [new Int32Array(size), new Int32Array(size), new Int32Array(size)];
   let open = [...sequences.entries()]
-    .sort(([, a], [, b]) => compare(a, b))
+    .sort(([, a], [, b]) => compareSequences(a, b))
     .map(([index, sequence]) => ({ index, sequence, state: 0 }));
   let count = 1;
   for (let depth = 0; open.length > 0; depth++) {
@@ -72,7 +77,7 @@ function grow(sequences: readonly (readonly number[])[]): States {
   };
 }
 
-function compare(a: readonly number[], b: readonly number[]): number {
+export function compareSequences(a: readonly number[], b: readonly number[]): number {
   let at = 0;
   while (at < a.length && a[at] === b[at]) at++;
   return (a[at] ?? 0) - (b[at] ?? 0);

@@ -6,7 +6,7 @@ import { createYielder } from '../lib/yielding.ts';
 import type { Company } from '../model/company.ts';
 import { DEFAULT_WEIGHTS, SAMPLE_PLATFORM } from '../model/constants.ts';
 import { invalidAt } from '../model/errors.ts';
-import { DEFAULT_THRESHOLDS, defaultProfile } from '../model/icp.ts';
+import { DEFAULT_THRESHOLDS } from '../model/icp.ts';
 import type { DraftQuestion, DraftReview, IcpDraft } from '../model/icp-draft.ts';
 import type { Signal } from '../model/signal.ts';
 import type { CompanyStore } from '../store/company-store.ts';
@@ -14,7 +14,7 @@ import type { SignalStore } from '../store/signal-store.ts';
 import type { Encoder, TextEncoding } from './encoder/encoder.ts';
 import { readIndustry, readPlace } from './fit.ts';
 import { type KnownOffer, nearestOffers } from './offer.ts';
-import { compilePhrases, readPhrases } from './phrases.ts';
+import { compilePhrases } from './phrases.ts';
 import { postKey } from './profiles.ts';
 import { type Tokens, tokenize } from './tokens.ts';
 
@@ -82,8 +82,7 @@ export async function reviewDraft(
     posts: 0,
     examples: [] as DraftReview['phrases'][number]['examples'],
   }));
-  const looked = readPhrases({ ...defaultProfile('', tenantId, 0), phrases: draft.phrases });
-  const matcher = compilePhrases([looked]);
+  const matcher = compilePhrases([{ phrases: draft.phrases, competitors: [], excludedPhrases: [] }]);
   const nextTurn = createYielder(clock);
   const met = new Set<string>();
   for (const post of await store.listPosts(tenantId, MOST_SIGNALS)) {

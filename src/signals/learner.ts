@@ -51,7 +51,7 @@ export function createLearner({ store, clock, encoder }: LearnerDeps): Learner {
     const compiled = compileProfile(profile);
     const { offer } = compiled;
     if (offer === null) return [];
-    const matcher = compilePhrases([compiled.phrases]);
+    const matcher = compilePhrases([profile]);
     const nextTurn = createYielder(clock);
     const judged: Judged[] = [];
     for (const judgement of judgements) {

@@ -49,7 +49,7 @@ export interface TenantMatcher {
   fitting: readonly number[];
   /** Indexes of profiles with an offer. */
   offering: readonly number[];
-  /** Number of phrases of all profiles, which determines the memory that it takes. */
+  /** Approximately the memory that it takes, in bytes. */
   size: number;
   compiled: Compiled;
 }
@@ -70,10 +70,12 @@ export interface Matchers {
 }
 
 /**
- * Maximum number of cached phrases of all tenants. At about 0.7 KB each they take 140 MB: four tenants at the
- * limit of the largest plan, or forty at that of the next.
+ * Maximum memory of the matchers of all tenants: five tenants at the limit of the largest plan with phrases of five words, or
+ * fifty at that of the next. A number of phrases would not limit it, because a profile can have 300 criteria without any.
  */
-const MAX_CACHED_PHRASES = 200_000;
+const MAX_CACHED_BYTES = 128 * 1024 * 1024;
+/** Of a profile without any terms, a phrase, another term, and a word of phrases, beside their texts and automata. */
+const BYTES = { profile: 2_500, phrase: 64, term: 200, word: 80 };
 
 /**
  * Minimum number of phrases per automaton. A single automaton of fifty thousand long phrases took a second to
@@ -106,7 +108,7 @@ interface CachedMatcher {
  * Compiles a tenant's profiles on first use and after a change, reusing unchanged parts. The least recently
  * used tenants are evicted first.
  */
-export function createMatchers(store: ProfileStore, maxPhrases = MAX_CACHED_PHRASES): Matchers {
+export function createMatchers(store: ProfileStore, maxBytes = MAX_CACHED_BYTES): Matchers {
   /** By tenant, the most recently used last. */
   const cache = new Map<string, CachedMatcher>();
   /** Compilations in progress, by tenant. */
@@ -118,7 +120,7 @@ export function createMatchers(store: ProfileStore, maxPhrases = MAX_CACHED_PHRA
     cache.delete(tenantId);
     cache.set(tenantId, { stamp, matcher });
     for (const [id, { matcher: oldest }] of cache) {
-      if (size <= maxPhrases || id === tenantId) return;
+      if (size <= maxBytes || id === tenantId) return;
       cache.delete(id);
       size -= oldest.size;
     }
@@ -186,17 +188,17 @@ export function* compileInSteps(
   const parts: ProfileGroup[] = [];
   let waiting: CompiledProfile[] = [];
   let phrases = 0;
-  function close(): boolean {
-    const same = oldParts.get(keyOf(waiting));
-    const made = () =>
-      compilePart(
-        waiting.map((one) => one.phrases),
-        symbols,
-      );
-    parts.push(same ?? { profiles: waiting, phrases: made() });
+  function* close(): Generator<void, boolean> {
+    const [profiles, same] = [waiting, oldParts.get(keyOf(waiting))];
     waiting = [];
     phrases = 0;
-    return same === undefined;
+    if (same !== undefined) {
+      parts.push(same);
+      return false;
+    }
+    const texts = profiles.map(({ profile }) => profile);
+    parts.push({ profiles, phrases: yield* compilePart(texts, symbols) });
+    return true;
   }
   const wasIn = new Map(
     old.flatMap((part, place) => part.profiles.map(({ profile }) => [profile.id, place])),
@@ -208,7 +210,7 @@ export function* compileInSteps(
     const lesson = lessonOf.get(profile.id);
     const same = known.get(stampOf(profile, lesson?.version));
     const compiled = same ?? compileProfile(profile, lesson);
-    if (same === undefined) inChunk += compiled.phrases.count + criteriaCount(profile);
+    if (same === undefined) inChunk += criteriaCount(profile);
     if (inChunk >= CHUNK) {
       inChunk = 0;
       yield;
@@ -217,12 +219,12 @@ export function* compileInSteps(
     // Parts end where they ended before: otherwise one longer profile would shift all that follow.
     const ended = part !== undefined && last !== undefined && part !== last && phrases >= size / 2;
     const isFull = phrases >= size && (part === undefined || part !== last || phrases >= 2 * size);
-    if ((ended || isFull) && close()) yield;
+    if ((ended || isFull) && (yield* close())) yield;
     waiting.push(compiled);
-    phrases += 1 + compiled.phrases.count;
+    phrases += 1 + phraseCount(profile);
     last = part;
   }
-  if (waiting.length > 0) close();
+  if (waiting.length > 0) yield* close();
   return matcherOfParts({ parts, symbols });
 }
 
@@ -239,8 +241,10 @@ function matcherOfParts({ parts, symbols }: Compiled): TenantMatcher {
     return part;
   });
   const { match } = matcherOf(placed, symbols);
-  // A profile without phrases takes up memory, too.
-  const size = all.reduce((total, { phrases }) => total + 1 + phrases.count, 0);
+  const size =
+    symbols.size * BYTES.word +
+    parts.reduce((total, { phrases }) => total + phrases.automaton.bytes, 0) +
+    all.reduce((total, { profile }) => total + bytesOf(profile), 0);
   const open = [...all.keys()].filter((place) => all[place] && needsNoPhrase(all[place]));
   const isOpen = new Set(open);
   const fitting = [...all.keys()].filter(
@@ -248,6 +252,18 @@ function matcherOfParts({ parts, symbols }: Compiled): TenantMatcher {
   );
   const offering = [...all.keys()].filter((place) => all[place]?.offer !== null);
   return { profiles: all, match, open, fitting, offering, size, compiled: { parts, symbols } };
+}
+
+function bytesOf(profile: IcpProfile): number {
+  const { phrases, excludedPhrases, competitors, titles, industries, locations } = profile;
+  const { mutedAuthors, mutedSources, offer, description } = profile;
+  const terms = [titles, industries, locations, mutedAuthors, mutedSources];
+  const units = [...terms, phrases, excludedPhrases, competitors, [offer, description]].reduce(
+    (total, texts) => total + texts.reduce((sum, text) => sum + text.length, 0),
+    0,
+  );
+  const count = terms.reduce((total, { length }) => total + length, 0);
+  return BYTES.profile + BYTES.phrase * phraseCount(profile) + BYTES.term * count + 2 * units;
 }
 
 function keyOf(profiles: readonly CompiledProfile[]): string {

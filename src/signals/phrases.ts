@@ -1,6 +1,6 @@
 import { readWordTable, wordsSchema } from '../lib/word-table.ts';
 import type { IcpProfile } from '../model/icp.ts';
-import { type Automaton, buildAutomaton } from './automaton.ts';
+import { type Automaton, buildAutomaton, compareSequences } from './automaton.ts';
 import { type Tokens, tokenize } from './tokens.ts';
 
 /** Ordinary words that are names or acronyms in capitals: IT, SAP, ACT, LEAN. */
@@ -19,13 +19,6 @@ export interface Hit {
   end: number;
 }
 
-/** The phrases of a profile, parsed once per version. */
-export interface ProfilePhrases {
-  /** By kind, in the order of {@link HIT_KINDS}; null if a phrase contains no word. */
-  lists: (Phrase | null)[][];
-  count: number;
-}
-
 /** Finds the phrases of many profiles in one pass over a text. */
 export interface PhraseMatcher {
   /** Hits by the profile's index in the compiled list, in text order; profiles without hits are omitted. */
@@ -36,37 +29,17 @@ export interface PhraseMatcher {
 const MAX_PLACES = 3;
 const MAX_HITS_A_KIND = 16;
 
-export function readPhrases({ phrases, competitors, excludedPhrases }: IcpProfile): ProfilePhrases {
-  const lists = [phrases, competitors, excludedPhrases].map((list) => list.map(readPhrase));
-  return { lists, count: lists.reduce((total, list) => total + list.length, 0) };
-}
-
-/** A phrase in one spelling, and the profiles that look for it. */
-interface Wanted {
-  phrase: Phrase;
-  /** Triples of indexes: the profile, the kind, the phrase. */
-  targets: number[];
-}
-
-/**
- * All phrases with the same words, by the symbols around them, so that an occurrence is not compared with each: a
- * profile can have "C", "C+", "C#+" and so on, and a text their word ten thousand times.
- */
-interface Spellings {
-  /** Number of words. */
-  length: number;
-  hasSigns: boolean;
-  /** By {@link signsKey}, for occurrences whose words are not separated. */
-  joined: ReadonlyMap<number, readonly Wanted[]>;
-  /** By {@link signsKey} and {@link GapHashes}, for those that are. */
-  parted: ReadonlyMap<number, ReadonlyMap<number, readonly Wanted[]>>;
-}
-
-/** Compiles the phrases, competitors and exclusions of all `profiles`. */
-export function compilePhrases(profiles: readonly ProfilePhrases[]): PhraseMatcher {
+/** Compiles the phrases, competitors and exclusions of all `profiles` at once. */
+export function compilePhrases(profiles: readonly PhraseLists[]): PhraseMatcher {
   const symbols: Symbols = new Map();
-  return matcherOf([{ first: 0, part: compilePart(profiles, symbols) }], symbols);
+  const steps = compilePart(profiles, symbols);
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return matcherOf([{ first: 0, part: step.value }], symbols);
 }
+
+/** The phrases of a profile. */
+export type PhraseLists = Pick<IcpProfile, 'phrases' | 'competitors' | 'excludedPhrases'>;
 
 /**
  * The number of each word. Automata that read the same texts share it, so that the words of a text are looked
@@ -74,20 +47,63 @@ export function compilePhrases(profiles: readonly ProfilePhrases[]): PhraseMatch
  */
 export type Symbols = Map<string, number>;
 
-/** One automaton of the phrases of adjacent profiles. */
+/**
+ * One automaton of the phrases of adjacent profiles. A spelling is what differs between phrases with the same words: the symbols around
+ * them, so that an occurrence is not compared with each. A profile can have "C", "C+", "C#+" and so on, and a text their word ten thousand
+ * times. Everything that there is by the phrase are lists of numbers: as objects, phrases took 0.9 KB each, and the collector of garbage had
+ * to go through all of them.
+ */
 export interface PhrasePart {
   automaton: Automaton;
-  /** By sequence of the automaton. */
-  spellings: readonly Spellings[];
+  /** Number of words, by sequence of the automaton. */
+  lengths: Int32Array;
+  /** The first spelling of each sequence, and the end of the last one; ordered by signs, then by gaps. */
+  spellings: Int32Array;
+  /** By spelling: its {@link signsKey}. */
+  signs: Int32Array;
+  /** By spelling: the hash of its gaps ({@link GapHashes}); 0 without gaps. */
+  gaps: Int32Array;
+  /** By spelling: the gaps or the exact spelling that an occurrence must have; otherwise empty. */
+  exact: readonly string[];
+  /** The first place in `targets` of each spelling, and the end of the last one. */
+  places: Int32Array;
+  /** The phrases with a spelling, numbered by profile, kind and place. */
+  targets: Int32Array;
+  /** By phrase: its list, i.e. index of the profile × 3 + index of the kind. */
+  lists: Int32Array;
+  /** By list: the number of its first phrase. */
+  listStarts: Int32Array;
 }
 
-/** Compiles the phrases of adjacent profiles; new words are added to `symbols`. */
-export function compilePart(profiles: readonly ProfilePhrases[], symbols: Symbols): PhrasePart {
-  const wanted = gather(profiles);
-  const automaton = buildAutomaton(
-    [...wanted.keys()].map((words) => words.split(' ').map((word) => symbolOf(symbols, word))),
-  );
-  return { automaton, spellings: [...wanted.values()].map((each) => bySigns([...each.values()])) };
+/** The number of phrases that are read between two yields. */
+const PHRASES_AT_ONCE = 2_000;
+
+/** Compiles the phrases of adjacent profiles; new words are added to `symbols`. Yields between chunks. */
+export function* compilePart(
+  profiles: readonly PhraseLists[],
+  symbols: Symbols,
+): Generator<void, PhrasePart> {
+  const all = profiles.flatMap(({ phrases, competitors, excludedPhrases }) => [
+    phrases,
+    competitors,
+    excludedPhrases,
+  ]);
+  const listStarts = new Int32Array(all.length);
+  const lists = new Int32Array(all.reduce((total, list) => total + list.length, 0));
+  const read: Phrase[] = [];
+  let number = 0;
+  for (const [list, phrases] of all.entries()) {
+    listStarts[list] = number;
+    for (const text of phrases) {
+      const phrase = readPhrase(text, number, symbols);
+      if (phrase !== null) read.push(phrase);
+      lists[number++] = list;
+      if (number % PHRASES_AT_ONCE === 0) yield;
+    }
+  }
+  if (number >= PHRASES_AT_ONCE) yield;
+  read.sort(compareSpellings);
+  return { ...groupSpellings(read), lists, listStarts };
 }
 
 /** Searches all parts; `first` is the index of a part's first profile in the whole list. */
@@ -101,51 +117,53 @@ export function matcherOf(
       const words = Int32Array.from(tokens.stems, (word) => symbols.get(word) ?? 0);
       const text = { tokens, words, signs: null, gaps: createGapHashes(tokens) };
       for (const { first, part } of parts)
-        search(part, text, (targets, place) => found.add(first, targets, place));
+        search(part, text, (phrase, place) => found.add(first, part, phrase, place));
       return found.hits;
     },
   };
 }
 
-/** All phrases by their words, then by {@link spellingKey}. */
-function gather(profiles: readonly ProfilePhrases[]): Map<string, Map<string, Wanted>> {
-  const wanted = new Map<string, Map<string, Wanted>>();
-  profiles.forEach(({ lists }, profile) => {
-    lists.forEach((list, kind) => {
-      list.forEach((phrase, place) => {
-        if (phrase === null) return;
-        const words = phrase.stems.join(' ');
-        const spellings = wanted.get(words) ?? new Map<string, Wanted>();
-        wanted.set(words, spellings);
-        const key = spellingKey(phrase);
-        const known = spellings.get(key);
-        if (known === undefined) spellings.set(key, { phrase, targets: [profile, kind, place] });
-        else known.targets.push(profile, kind, place);
-      });
-    });
-  });
-  return wanted;
+/** By words, then by spelling, then in the order of the profiles. */
+function compareSpellings(a: Phrase, b: Phrase): number {
+  return compareSequences(a.words, b.words) || compareInWords(a, b) || a.number - b.number;
 }
 
-function bySigns(all: readonly Wanted[]): Spellings {
-  const joined = new Map<number, Wanted[]>();
-  const parted = new Map<number, Map<number, Wanted[]>>();
-  for (const wanted of all) {
-    const { before, after, gaps } = wanted.phrase;
-    const key = signsKey(codeBefore(before, before.length), codeAfter(after, 0));
-    valueAt(joined, key, () => []).push(wanted);
-    if (gaps === null) continue;
-    const byGaps = valueAt(parted, key, () => new Map<number, Wanted[]>());
-    valueAt(byGaps, gaps.reduce(nextHash, 0), () => []).push(wanted);
+function compareInWords(a: Phrase, b: Phrase): number {
+  const order = a.signs - b.signs || a.gaps - b.gaps;
+  if (order !== 0 || a.exact === b.exact) return order;
+  return a.exact < b.exact ? -1 : 1;
+}
+
+/** Merges phrases with the same words, and those with the same spelling. */
+function groupSpellings(sorted: readonly Phrase[]): Omit<PhrasePart, 'lists' | 'listStarts'> {
+  const sequences: (readonly number[])[] = [];
+  const [spellings, signs, gaps, places] = [[] as number[], [] as number[], [] as number[], [] as number[]];
+  const exact: string[] = [];
+  let before: Phrase | undefined;
+  for (const [place, phrase] of sorted.entries()) {
+    const isNew = before === undefined || compareSequences(before.words, phrase.words) !== 0;
+    if (isNew) {
+      sequences.push(phrase.words);
+      spellings.push(signs.length);
+    }
+    if (isNew || before === undefined || compareInWords(before, phrase) !== 0) {
+      signs.push(phrase.signs);
+      gaps.push(phrase.gaps);
+      exact.push(phrase.exact);
+      places.push(place);
+    }
+    before = phrase;
   }
-  const length = all[0]?.phrase.stems.length ?? 0;
-  return { length, hasSigns: joined.size > 1 || !joined.has(0), joined, parted };
-}
-
-function valueAt<Value>(map: Map<number, Value>, key: number, create: () => Value): Value {
-  const value = map.get(key) ?? create();
-  map.set(key, value);
-  return value;
+  return {
+    automaton: buildAutomaton(sequences),
+    lengths: Int32Array.from(sequences, ({ length }) => length),
+    spellings: Int32Array.from([...spellings, signs.length]),
+    signs: Int32Array.from(signs),
+    gaps: Int32Array.from(gaps),
+    exact,
+    places: Int32Array.from([...places, sorted.length]),
+    targets: Int32Array.from(sorted, ({ number }) => number),
+  };
 }
 
 function symbolOf(symbols: Symbols, word: string): number {
@@ -163,43 +181,73 @@ interface SearchedText {
   gaps: GapHashes;
 }
 
-function search(
-  { automaton, spellings }: PhrasePart,
-  text: SearchedText,
-  add: (targets: readonly number[], place: { start: number; end: number }) => void,
-): void {
-  const { tokens, words, gaps } = text;
-  const times = new Map<Wanted, number>();
-  /** The phrases of a list that have not occurred often enough yet. */
-  const left = new Map<readonly Wanted[], Wanted[]>();
-  const findAll = (list: readonly Wanted[], last: number) => {
-    const open = left.get(list) ?? [...list];
+interface Place {
+  start: number;
+  end: number;
+}
+
+/** Calls `add` with the number of each phrase that occurs, and where. */
+function search(part: PhrasePart, text: SearchedText, add: (phrase: number, place: Place) => void): void {
+  const { automaton, lengths, spellings, signs, gaps, places, targets } = part;
+  const { tokens, words } = text;
+  /** By spelling. */
+  const times = new Map<number, number>();
+  /** Those of a range of spellings that have not occurred often enough yet, in the order of the profiles. */
+  const left = new Map<number, number[]>();
+
+  function findAll(from: number, to: number, at: Occurrence): void {
+    if (from === to) return;
+    const range = 2 * from + (at.isParted ? 1 : 0);
+    const open = left.get(range) ?? inOrder(part, from, to);
     if (open.length === 0) return;
-    const still = open.filter((wanted) => {
-      const place = placeOf(wanted.phrase, tokens, last - wanted.phrase.stems.length + 1, last);
-      if (place !== null) add(wanted.targets, place);
+    const still = open.filter((spelling) => {
+      const place = placeOf(part, spelling, tokens, at);
+      if (place !== null) {
+        const end = places[spelling + 1] ?? 0;
+        for (let i = places[spelling] ?? 0; i < end; i++) add(targets[i] ?? 0, place);
+      }
       // Other gaps with the same hash count, too: with a thousand phrases made to have one, a post took 1.2 s.
-      else if (wanted.phrase.gaps === null) return true;
-      const count = (times.get(wanted) ?? 0) + 1;
-      times.set(wanted, count);
+      else if (!at.isParted) return true;
+      const count = (times.get(spelling) ?? 0) + 1;
+      times.set(spelling, count);
       return count < MAX_PLACES;
     });
-    left.set(list, still);
-  };
+    left.set(range, still);
+  }
+
   automaton.scan(words, (sequence, last) => {
-    const found = spellings[sequence];
-    if (found === undefined) return;
-    const first = last - found.length + 1;
+    const first = last - (lengths[sequence] ?? 0) + 1;
     const isParted = tokens.breaks[first] !== tokens.breaks[last];
-    if (isParted && found.parted.size === 0) return;
+    const [from, to] = [spellings[sequence] ?? 0, spellings[sequence + 1] ?? 0];
+    const at = { first, last, isParted };
     const look = (key: number) => {
-      const list = isParted ? found.parted.get(key)?.get(gaps.of(first, last)) : found.joined.get(key);
-      if (list !== undefined) findAll(list, last);
+      const [start, end] = [lowerBound(signs, key, from, to), lowerBound(signs, key + 1, from, to)];
+      if (!isParted) return findAll(start, end, at);
+      if (gaps[start] === 0 && gaps[end - 1] === 0) return;
+      const hash = text.gaps.of(first, last);
+      findAll(lowerBound(gaps, hash, start, end), lowerBound(gaps, hash + 1, start, end), at);
     };
-    if (!found.hasSigns) return look(0);
+    // In order: without signs in the last one, there are none.
+    if (signs[to - 1] === 0) return look(0);
     text.signs ??= signsOf(tokens);
     eachKey(text.signs.before[first] ?? 0, text.signs.after[last] ?? 0, look);
   });
+}
+
+/** The first place from `from` to `to` with at least this value, in an ordered list. */
+function lowerBound(list: Int32Array, value: number, from: number, to: number): number {
+  let [low, high] = [from, to];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((list[middle] ?? 0) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function inOrder({ places, targets }: PhrasePart, from: number, to: number): number[] {
+  const first = (spelling: number) => targets[places[spelling] ?? 0] ?? 0;
+  return Array.from({ length: to - from }, (_, i) => from + i).sort((a, b) => first(a) - first(b));
 }
 
 function createFindings() {
@@ -208,38 +256,40 @@ function createFindings() {
   const counts = new Map<number, number>();
   return {
     hits,
-    add(first: number, targets: readonly number[], place: { start: number; end: number }): void {
-      for (let i = 0; i < targets.length; i += 3) {
-        const [own = 0, kind = 0, phrase = 0] = [targets[i], targets[i + 1], targets[i + 2]];
-        const profile = first + own;
-        const slot = profile * HIT_KINDS.length + kind;
-        const count = counts.get(slot) ?? 0;
-        if (count >= MAX_HITS_A_KIND) continue;
-        counts.set(slot, count + 1);
-        const list = hits.get(profile);
-        const hit: Hit = { kind: HIT_KINDS[kind] ?? 'phrase', phrase, ...place };
-        if (list === undefined) hits.set(profile, [hit]);
-        else list.push(hit);
-      }
+    /** `first`: the index of the part's first profile. */
+    add(first: number, { lists, listStarts }: PhrasePart, number: number, place: Place): void {
+      const own = lists[number] ?? 0;
+      const slot = first * HIT_KINDS.length + own;
+      const count = counts.get(slot) ?? 0;
+      if (count >= MAX_HITS_A_KIND) return;
+      counts.set(slot, count + 1);
+      const profile = Math.floor(slot / HIT_KINDS.length);
+      const kind = HIT_KINDS[slot % HIT_KINDS.length] ?? 'phrase';
+      const hit: Hit = { kind, phrase: number - (listStarts[own] ?? 0), ...place };
+      const known = hits.get(profile);
+      if (known === undefined) hits.set(profile, [hit]);
+      else known.push(hit);
     },
   };
 }
 
-/** A phrase prepared for search: the stems of its words, and the requirements of its spelling. */
+/** A phrase prepared for search: the symbols of its words, and the requirements of its spelling. */
 interface Phrase {
-  stems: string[];
+  words: number[];
   /**
-   * Symbols required right before the first and after the last word: the `.` of ".NET", the `++` of "C++".
+   * Symbols required right before the first and after the last word, as a {@link signsKey}: the `.` of ".NET", the `++`
+   * of "C++".
    */
-  before: string;
-  after: string;
+  signs: number;
+  /** The hash of its gaps; 0 without gaps. */
+  gaps: number;
   /**
-   * The text between its words, if it would usually separate words ("Yahoo! Mail", "Dr. Oetker"); otherwise
-   * null.
+   * Its gaps ({@link gapsText}), if they would usually separate words ("Yahoo! Mail", "Dr. Oetker"); the exact spelling of an acronym
+   * that is an ordinary word in lower case, such as IT; otherwise empty.
    */
-  gaps: string[] | null;
-  /** The exact spelling of an acronym that is an ordinary word in lower case, such as IT; otherwise null. */
-  exact: string | null;
+  exact: string;
+  /** Its place among the phrases of its part. */
+  number: number;
 }
 
 /**
@@ -247,14 +297,17 @@ interface Phrase {
  * a name.
  */
 const [BEFORE, AFTER] = ['.#@$€£&+', '+#!%&$°'];
-const SIGNS_BEFORE = new RegExp(`[${BEFORE}]{0,3}$`, 'u');
-const SIGNS_AFTER = new RegExp(`^[${AFTER}]{0,3}`, 'u');
 /** Selects the signs next to a word: none, one, two, three, at four bits each. */
 const SIGN_MASKS = [0, 0xf, 0xff, 0xfff];
 
 /** The signs before and after a phrase as one number. */
 function signsKey(before: number, after: number): number {
   return (before << 12) | after;
+}
+
+/** The number of signs in one half of a {@link signsKey}. */
+function signCount(code: number): number {
+  return code > 0xff ? 3 : code > 0xf ? 2 : code > 0 ? 1 : 0;
 }
 
 function codeBefore(text: string, at: number): number {
@@ -301,6 +354,7 @@ function signsOf({ text, starts, ends }: Tokens): Signs {
 
 /** Hashes of the characters between words, such as the "!" in "Yahoo! Mail". */
 interface GapHashes {
+  /** Not 0. */
   of(first: number, last: number): number;
 }
 
@@ -320,7 +374,9 @@ function createGapHashes(tokens: Tokens): GapHashes {
     of(first, last) {
       beginnings ??= hashesOf(gapsOf(tokens, 0, tokens.starts.length - 1));
       for (let i = powers.length; i <= last - first; i++) powers.push(Math.imul(powers[i - 1] ?? 0, FACTOR));
-      return ((beginnings[last] ?? 0) - Math.imul(beginnings[first] ?? 0, powers[last - first] ?? 0)) | 0;
+      return (
+        ((beginnings[last] ?? 0) - Math.imul(beginnings[first] ?? 0, powers[last - first] ?? 0)) | 0 || 1
+      );
     },
   };
 }
@@ -332,53 +388,53 @@ function hashesOf(gaps: readonly string[]): Int32Array {
 }
 
 /** Parses a phrase as typed into a profile; null if it contains no word. */
-function readPhrase(phrase: string): Phrase | null {
+function readPhrase(phrase: string, number: number, symbols: Symbols): Phrase | null {
   const tokens = tokenize(phrase);
   const last = tokens.stems.length - 1;
   if (last < 0) return null;
   const first = tokens.starts[0] ?? 0;
   const end = tokens.ends[last] ?? 0;
-  const before = SIGNS_BEFORE.exec(phrase.slice(0, first))?.[0] ?? '';
-  const after = SIGNS_AFTER.exec(phrase.slice(end))?.[0] ?? '';
-  const word = phrase.slice(first, end);
+  const [before, after] = [codeBefore(phrase, first), codeAfter(phrase, end)];
+  const isParted = tokens.breaks[last] !== tokens.breaks[0];
+  const isShouted = last === 0 && isShoutedWord(phrase.slice(first, end));
+  const shouted = isShouted ? phrase.slice(first - signCount(before), end + signCount(after)) : '';
   return {
-    stems: tokens.stems,
-    before,
-    after,
-    gaps: (tokens.breaks[last] ?? 0) === (tokens.breaks[0] ?? 0) ? null : gapsOf(tokens, 0, last),
-    exact: last === 0 && isShoutedWord(word) ? `${before}${word}${after}` : null,
+    words: tokens.stems.map((word) => symbolOf(symbols, word)),
+    signs: signsKey(before, after),
+    gaps: isParted ? gapsOf(tokens, 0, last).reduce(nextHash, 0) || 1 : 0,
+    exact: isParted ? gapsText(tokens, 0, last) : shouted,
+    number,
   };
 }
 
-/** Where the phrase occurs in the words from `first` to `last`; null if the spelling does not match. */
+/** Words of a text that may be those of a phrase. */
+interface Occurrence {
+  first: number;
+  last: number;
+  /** Whether something separates them that usually separates words. */
+  isParted: boolean;
+}
+
+/** Where a phrase with these signs occurs; null if its spelling does not match. */
 function placeOf(
-  phrase: Phrase,
+  { signs, exact }: PhrasePart,
+  spelling: number,
   tokens: Tokens,
-  first: number,
-  last: number,
-): { start: number; end: number } | null {
-  const start = (tokens.starts[first] ?? 0) - phrase.before.length;
-  const wordEnd = tokens.ends[last] ?? 0;
-  const end = wordEnd + phrase.after.length;
-  if ((tokens.breaks[first] ?? 0) !== (tokens.breaks[last] ?? 0) && !sameGaps(phrase, tokens, first, last)) {
-    return null;
-  }
-  if (phrase.before !== '' && !tokens.text.startsWith(phrase.before, start)) return null;
-  if (phrase.after !== '' && !tokens.text.startsWith(phrase.after, wordEnd)) return null;
-  if (phrase.exact !== null && tokens.text.slice(start, end) !== phrase.exact) return null;
-  return { start, end };
+  { first, last, isParted }: Occurrence,
+): Place | null {
+  const key = signs[spelling] ?? 0;
+  const start = (tokens.starts[first] ?? 0) - signCount(key >>> 12);
+  const end = (tokens.ends[last] ?? 0) + signCount(key & 0xfff);
+  const asked = exact[spelling] ?? '';
+  if (isParted) return gapsText(tokens, first, last) === asked ? { start, end } : null;
+  return first < last || asked === '' || tokens.text.slice(start, end) === asked ? { start, end } : null;
 }
 
-/** Distinguishes phrases with the same words. */
-function spellingKey({ before, after, gaps, exact }: Phrase): string {
-  return before === '' && after === '' && gaps === null && exact === null
-    ? ''
-    : JSON.stringify([before, after, gaps, exact]);
-}
-
-function sameGaps({ gaps }: Phrase, tokens: Tokens, first: number, last: number): boolean {
-  if (gaps === null) return false;
-  return gapsOf(tokens, first, last).every((gap, i) => gap === gaps[i]);
+/** Not empty, and distinct, because gaps contain no white space. */
+function gapsText(tokens: Tokens, first: number, last: number): string {
+  return gapsOf(tokens, first, last)
+    .map((gap) => `${gap}\n`)
+    .join('');
 }
 
 function gapsOf({ text, starts, ends }: Tokens, first: number, last: number): string[] {

@@ -200,7 +200,7 @@ interface CompiledDraft {
 
 function compileDraft(profile: IcpProfile): CompiledDraft {
   const compiled = compileProfile(profile);
-  return { compiled, matcher: compilePhrases([compiled.phrases]) };
+  return { compiled, matcher: compilePhrases([profile]) };
 }
 
 /** One signal per post: that of the edited profile, otherwise the best one. Newest first. */

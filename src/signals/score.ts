@@ -35,7 +35,7 @@ import { activeLessonOf } from './lesson.ts';
 import { createOffer, type Offer, type OfferMatch } from './offer.ts';
 import type { Origin } from './origin.ts';
 import { isKnownToFit, ownWayOf } from './own-ways.ts';
-import { type Hit, type ProfilePhrases, readPhrases } from './phrases.ts';
+import type { Hit } from './phrases.ts';
 import { type Features, type PostFeatures, readFeatures } from './reading/features.ts';
 import { type Tokens, tokenize } from './tokens.ts';
 import { knownWording } from './wording.ts';
@@ -97,7 +97,6 @@ export interface PostReading {
 /** A profile, compiled once for all posts that are matched with it. */
 export interface CompiledProfile {
   profile: IcpProfile;
-  phrases: ProfilePhrases;
   /** Null if the profile has no offer. */
   offer: Offer | null;
   /** Version of what was learned from judgements; 0: nothing yet. */
@@ -114,7 +113,6 @@ export interface CompiledProfile {
 export function compileProfile(profile: IcpProfile, learned?: StoredLesson): CompiledProfile {
   return {
     profile,
-    phrases: readPhrases(profile),
     offer: createOffer(profile, learned === undefined ? null : activeLessonOf(learned)),
     lessonVersion: learned?.version ?? 0,
     namesTopic: profile.offer !== '' || profile.phrases.length + profile.competitors.length > 0,

@@ -406,6 +406,6 @@ type Scoring = (reading: PostReading) => number;
 
 function scoringOf(profile: IcpProfile): Scoring {
   const compiled: CompiledProfile = compileProfile(profile);
-  const matcher: PhraseMatcher = compilePhrases([compiled.phrases]);
+  const matcher: PhraseMatcher = compilePhrases([profile]);
   return (reading) => scorePost(reading, compiled, matcher.match(reading.tokens).get(0) ?? []).score;
 }

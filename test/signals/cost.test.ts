@@ -24,7 +24,7 @@ function fullProfiles(count: number) {
 test('a post with a curly quote takes no more memory than others, with a hundred full profiles', () => {
   const before = process.memoryUsage().rss;
   const profiles = fullProfiles(100);
-  const matcher = compilePhrases(profiles.map(({ phrases }) => phrases));
+  const matcher = compilePhrases(profiles.map(({ profile }) => profile));
   const text = `We’re looking for a CRM. ${'some words about our work '.repeat(60)}`.slice(0, 1_500);
   const reading = readPost({ ...UNKNOWN, text });
   const hits = matcher.match(reading.tokens);

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
 import { compileInSteps, createMatchers } from '../../src/signals/matchers.ts';
-import { compilePhrases, readPhrases } from '../../src/signals/phrases.ts';
+import { compilePhrases } from '../../src/signals/phrases.ts';
 import { tokenize } from '../../src/signals/tokens.ts';
 import type { Store } from '../../src/store/store.ts';
 import { compileTenant } from '../support/compile-tenant.ts';
@@ -109,11 +109,46 @@ test('several parts find the same as a single automaton, at the same offsets', (
   const profiles = fullProfiles().slice(0, 30);
   const phrases = profiles.flatMap((profile) => profile.phrases);
   const text = Array.from({ length: 300 }, (_, n) => phrases[(n * 37) % phrases.length]).join('. ');
-  const whole = compilePhrases(profiles.map(readPhrases)).match(tokenize(text));
+  const whole = compilePhrases(profiles).match(tokenize(text));
   const parts = compileTenant(profiles);
   expect(parts.compiled.parts.length).toBeGreaterThan(2);
   const sorted = (hits: typeof whole) => [...hits].sort(([a], [b]) => a - b);
   expect(sorted(parts.match(tokenize(text)))).toEqual(sorted(whole));
+});
+
+test('the criteria of profiles count as memory, too', async () => {
+  const titles = Array.from({ length: 100 }, (_, i) => `Head of department ${i}`);
+  await store.createProfile(aProfile('icp_x', { titles }), 10);
+  const matchers = createMatchers(store, 20_000);
+  const [first, other] = [await matchers.of('ten_a'), await matchers.of('ten_b')];
+  expect(await matchers.of('ten_b')).toBe(other);
+  expect(await matchers.of('ten_a')).not.toBe(first);
+});
+
+/** The objects that can be reached from `root`. Lists of numbers count as one each, as for the collector of garbage. */
+function objectCount(root: object): number {
+  const seen = new Set<object>([root]);
+  for (const each of seen) {
+    const inside =
+      each instanceof Map || each instanceof Set
+        ? [...each].flat()
+        : ArrayBuffer.isView(each)
+          ? []
+          : Object.values(each);
+    for (const one of inside) if (typeof one === 'object' && one !== null) seen.add(one);
+  }
+  return seen.size;
+}
+
+test('compiled phrases are lists of numbers, not objects', () => {
+  const profiles = fullProfiles().slice(0, 30);
+  const { compiled } = compileTenant([
+    ...profiles,
+    aProfile('icp_signs', { phrases: ['C++', 'Yahoo! Mail', 'IT'] }),
+  ]);
+  expect(compiled.parts.length).toBeGreaterThan(2);
+  // Before, there were eight for each of 6,000 phrases.
+  expect(objectCount(compiled.parts)).toBeLessThan(2_000);
 });
 
 test('concurrent callers share a compilation in progress', async () => {

@@ -5,6 +5,6 @@ import { type CompiledProfile, readPost, type ScoredPost, scorePost } from '../.
 /** Scores a post with only one profile, by words. */
 export function scoreAlone(post: ScoredPost, compiled: CompiledProfile): Explanation {
   const reading = readPost(post);
-  const hits = compilePhrases([compiled.phrases]).match(reading.tokens).get(0);
+  const hits = compilePhrases([compiled.profile]).match(reading.tokens).get(0);
   return scorePost(reading, compiled, hits ?? []);
 }
