@@ -37,6 +37,7 @@ export async function v1(app: FastifyInstance, deps: ApiDeps): Promise<void> {
   });
   addAuthentication(app, { ...deps, limits });
   const ownerOf = ({ caller }: FastifyRequest) => caller?.tenant.id ?? '';
+  addCompression(app);
   addShedding(app, { load: deps.load, ownerOf });
   addOneATurn(app, { ...deps, ownerOf });
   deps.load.watchTurns(lineWaitMs);
@@ -44,7 +45,6 @@ export async function v1(app: FastifyInstance, deps: ApiDeps): Promise<void> {
     caller === null ? null : { tenantId: caller.tenant.id, actor: caller.key.id },
   );
   addIdempotency(app, deps);
-  addCompression(app);
   refuseStrayBodies(app);
   const document = await collectDocument(app, deps);
 

@@ -61,13 +61,13 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
   addFaultPages(app, deps.logger, shown);
   addGate(app, deps, shown);
   const ownerOf = ({ signedIn }: FastifyRequest) => signedIn?.tenant.id ?? '';
+  addCompression(app);
   addShedding(app, { load: deps.load, ownerOf });
   addOneATurn(app, { ...deps, ownerOf });
   await addCsrf(app, deps);
   recordActors(app, deps.store, (request) =>
     request.signedIn === null ? null : selfOf(request.signedIn.user, { client: clientOf(request) }),
   );
-  addCompression(app);
   show = createScreens({ clock: deps.clock, assets: await addAssets(app) });
 
   // The only dependencies of the screens: a handler has no others, so every change it makes is part of its request's

@@ -184,6 +184,8 @@ function seldom(clock: Clock, read: () => number): () => number {
 
 /** Smaller responses are not counted. */
 const LARGE_RESPONSE_BYTES = 64 * 1024;
+/** In UTF-8, of each unit of a string. */
+const MOST_BYTES_A_UNIT = 3;
 
 /** The assumed size of a body of unknown length: that of a larger one. */
 const UNKNOWN_BYTES = 64 * 1024;
@@ -199,7 +201,8 @@ const DETAILS: Record<Strain, string> = {
 
 /**
  * Responds with 503 while the server is overloaded, before bodies are read. Runs after authentication, so that 401
- * and 403 take precedence and each owner's share is known.
+ * and 403 take precedence and each owner's share is known. Counts the responses of routes added from now on as they are sent:
+ * compression must be added before.
  */
 export function addShedding(
   app: FastifyInstance,
@@ -207,11 +210,22 @@ export function addShedding(
 ): void {
   const costs = new WeakMap<FastifyRequest, RequestCost>();
 
-  app.addHook('onSend', (request, _reply, payload, done) => {
-    const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
+  const count = (
+    request: FastifyRequest,
+    _reply: unknown,
+    payload: unknown,
+    done: (error: null, payload: unknown) => void,
+  ) => {
+    // A string would be encoded when it is written; encoded here, its bytes are known, and it is not encoded again.
+    const isLong = typeof payload === 'string' && payload.length > LARGE_RESPONSE_BYTES / MOST_BYTES_A_UNIT;
+    const body = isLong ? Buffer.from(payload) : payload;
+    const bytes = Buffer.isBuffer(body) ? body.length : 0;
     const cost = bytes < LARGE_RESPONSE_BYTES ? undefined : costs.get(request);
     if (cost !== undefined) load.answer(cost, bytes);
-    done(null, payload);
+    done(null, body);
+  };
+  app.addHook('onRoute', (route) => {
+    route.onSend = [route.onSend ?? [], count].flat();
   });
   app.addHook('onRequest', (request, reply, done) => {
     if (reply.raw.destroyed) {

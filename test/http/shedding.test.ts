@@ -1,7 +1,10 @@
 import { connect } from 'node:net';
+import Fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
-import { LOAD_LIMITS } from '../../src/http/load.ts';
+import { addCompression } from '../../src/http/compression.ts';
+import { addShedding, createLoadGate, LOAD_LIMITS } from '../../src/http/load.ts';
 import { aPost, buildTestApp } from '../support/app.ts';
+import { createManualClock } from '../support/manual-clock.ts';
 
 /** A server that takes two concurrent requests of a tenant, and whose store responds when told to. */
 async function buildBusyApp() {
@@ -72,6 +75,25 @@ test('a tenant whose clients do not read their large responses gets 503 until th
   expect(await status((await t.addTenant()).auth)).toBe('ok');
   for (const socket of sockets) socket.destroy();
   await expect.poll(() => status()).toBe('ok');
+});
+
+test('responses are counted in bytes, as they are sent', async () => {
+  const app = Fastify();
+  onTestFinished(() => app.close());
+  const counted: number[] = [];
+  const load = createLoadGate({ clock: createManualClock(), store: { waitMs: () => 0 } });
+  addCompression(app);
+  addShedding(app, {
+    load: { ...load, answer: (_cost, bytes) => void counted.push(bytes) },
+    ownerOf: () => 'ten_1',
+  });
+  const text = '漢'.repeat(30_000);
+  app.get('/text', (_request, reply) => reply.type('text/plain; charset=utf-8').send(text));
+  const plain = await app.inject('/text');
+  expect([plain.body === text, plain.headers['content-length']]).toEqual([true, '90000']);
+  await app.inject({ url: '/text', headers: { 'accept-encoding': 'gzip' } }); // a few hundred bytes
+  expect((await app.inject({ method: 'HEAD', url: '/text' })).headers['content-length']).toBe('90000');
+  expect(counted).toEqual([90_000]);
 });
 
 test('the dashboard shows a page that says so', async () => {
