@@ -184,11 +184,13 @@ export function createProvider(deps: ProviderDeps): Provider {
     const ofTenant = ofTenants.get(tenantId) ?? createBreaker(clock);
     ofTenants.set(tenantId, ofTenant);
     if (ofProvider.isOpen() || ofTenant.isOpen() || stopping.signal.aborted) return null;
-    ofProvider.begin();
-    ofTenant.begin();
+    const trials = [ofProvider.begin(), ofTenant.begin()];
     const asked = generation;
     try {
-      if (!(await hasRoom())) return null;
+      if (!(await hasRoom())) {
+        for (const cancel of trials) cancel();
+        return null;
+      }
       const answer = { facts: await askOnce(connection, query), at: clock.now() };
       ofProvider.close();
       ofTenant.close();
@@ -252,9 +254,14 @@ function createBreaker(clock: Clock) {
   let openUntil = 0;
   return {
     isOpen: () => clock.now() < openUntil,
-    /** A query is sent. While it is a trial, others get no answer. */
-    begin() {
-      if (failures >= FAILURES_TO_OPEN) openUntil = clock.now() + OPEN_MS;
+    /** A query is sent. While it is a trial, others get no answer. Returns what to call if it was not sent after all. */
+    begin(): () => void {
+      if (failures < FAILURES_TO_OPEN) return () => undefined;
+      const until = clock.now() + OPEN_MS;
+      openUntil = until;
+      return () => {
+        if (openUntil === until) openUntil = 0;
+      };
     },
     close() {
       failures = 0;

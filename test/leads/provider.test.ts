@@ -161,6 +161,18 @@ test('it is not asked until its Retry-After has passed, or beyond its daily limi
   expect(provider.requests).toHaveLength(3);
 });
 
+test('a trial that the daily limit prevents does not put off the next one', async () => {
+  const { provider, add, clock } = await open(status(500), { ENRICHMENT_DAILY_LIMIT: '5' });
+  clock.advance(DAY_MS - 90_000);
+  for (let i = 0; i < 5; i++) await add({ email: `p${i}@acme.com` });
+  provider.answer = answering(KNOWN);
+  clock.advance(60_000);
+  await add({ email: 'late@acme.com' });
+  expect(provider.requests).toHaveLength(5);
+  clock.advance(30_000);
+  expect((await add({ email: 'next-day@acme.com' })).title).toBe('Operations Manager');
+});
+
 test('no response within ten seconds is a failure, and so is one that is not JSON', async () => {
   const { provider, add, clock } = await open(hang);
   const adding = add({ email: 'a@acme.com' });
