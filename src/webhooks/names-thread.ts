@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises';
-import { parentPort, Worker, workerData } from 'node:worker_threads';
-import { moduleBeside } from '../lib/package.ts';
+import { parentPort, type Worker, workerData } from 'node:worker_threads';
+import { startThread } from '../lib/package.ts';
 
 /** Maximum number of addresses of a name that count; each may be dialled. */
 export const MOST_ADDRESSES = 32;
@@ -20,23 +20,17 @@ export function createNamesThread(
   const pending = new Map<number, PendingName>();
 
   function start(): Worker {
-    const made = new Worker(moduleBeside(import.meta.url, './names-thread'), {
+    const made = startThread<NameAnswer>(import.meta.url, './names-thread', {
       workerData: { servers },
-      execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 },
+      answered({ id, addresses }) {
+        const name = pending.get(id);
+        pending.delete(id);
+        if (pending.size === 0) made.unref();
+        name?.resolve(addresses);
+      },
+      ended: (error) => drop(made, error ?? new Error('the thread that looks up names has ended')),
     });
-    made.unref();
-    made.on('message', ({ id, addresses }: NameAnswer | { id?: never; addresses?: never }) => {
-      // Under `node --watch`, Node itself reports the worker's imports this way.
-      if (id === undefined) return;
-      const name = pending.get(id);
-      pending.delete(id);
-      // The thread keeps the process alive only while an answer is pending.
-      if (pending.size === 0) made.unref();
-      name?.resolve(addresses);
-    });
-    made.on('error', (error) => drop(made, error));
-    made.on('exit', () => drop(made, new Error('the thread that looks up names has ended')));
     return made;
   }
 

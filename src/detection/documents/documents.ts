@@ -1,7 +1,7 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { systemClock, type Timer } from '../../lib/clock.ts';
-import { moduleBeside } from '../../lib/package.ts';
+import { startThread } from '../../lib/package.ts';
 import { createFairQueue } from '../../lib/queues.ts';
 import { SourceFault, stoppedFault, TOO_COSTLY } from '../source-item.ts';
 import type { ParseAnswer, ParseRequest, Parser, ReceivedDocument } from './parser.ts';
@@ -57,25 +57,22 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
   let closed = false;
 
   function start(): ParserThread {
-    const worker = new Worker(moduleBeside(import.meta.url, './worker'), {
-      execArgv: [],
+    const worker = startThread<ParseAnswer>(import.meta.url, './worker', {
       // A larger young generation made nothing faster and cost 20 MB.
       resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: maxHeapMb, stackSizeMb: 4 },
+      answered(answer) {
+        if (thread !== started) return;
+        if (answer.state !== 'ready') return settle(answer);
+        started.isReady = true;
+        send();
+      },
+      ended(error: NodeJS.ErrnoException | null) {
+        const isFull = error?.code === 'ERR_WORKER_OUT_OF_MEMORY';
+        const fault = isFull ? tooCostly(`more than ${maxHeapMb} MB of memory`) : error;
+        drop(started, fault ?? new Error('the parsing thread ended'));
+      },
     });
     const started: ParserThread = { worker, isReady: false };
-    worker.unref();
-    worker.on('message', (answer: ParseAnswer | { state?: never }) => {
-      // Under `node --watch`, Node itself reports the worker's imports as messages.
-      if (answer.state === undefined || thread !== started) return;
-      if (answer.state !== 'ready') return settle(answer);
-      started.isReady = true;
-      send();
-    });
-    worker.on('error', (error) => {
-      const isFull = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
-      drop(started, isFull ? tooCostly(`more than ${maxHeapMb} MB of memory`) : error);
-    });
-    worker.on('exit', () => drop(started, new Error('the parsing thread ended')));
     return started;
   }
 
@@ -122,7 +119,6 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
     if (job === undefined) return;
     current = { job, limit: null, sentAt: null };
     thread ??= start();
-    // The thread keeps the process alive only while a result is pending.
     thread.worker.ref();
     send();
   }

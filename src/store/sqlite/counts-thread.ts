@@ -1,6 +1,6 @@
-import { parentPort, Worker, workerData } from 'node:worker_threads';
+import { parentPort, type Worker, workerData } from 'node:worker_threads';
 import Sqlite from 'better-sqlite3';
-import { moduleBeside } from '../../lib/package.ts';
+import { startThread } from '../../lib/package.ts';
 import type { StoreCounts } from '../figures.ts';
 import { sqliteCode } from './database.ts';
 import { createCounts } from './reads/counts.ts';
@@ -17,47 +17,40 @@ export interface CountsThread {
  */
 export function createCountsThread(file: string): CountsThread {
   let worker: Worker | null = null;
-  let underWay: Promise<StoreCounts> | null = null;
+  let pending: PromiseWithResolvers<StoreCounts> | null = null;
+
+  function end(tell: (asked: PromiseWithResolvers<StoreCounts>) => void): void {
+    const asked = pending;
+    pending = null;
+    worker?.unref();
+    if (asked !== null) tell(asked);
+  }
 
   function start(): Worker {
-    const made = new Worker(moduleBeside(import.meta.url, './counts-thread'), {
+    const made = startThread<CountsAnswer>(import.meta.url, './counts-thread', {
       workerData: { file },
-      execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 },
-    });
-    made.unref();
-    // The pending call is rejected; the next one starts a new thread.
-    made.on('exit', () => {
-      if (worker === made) worker = null;
+      answered(answer) {
+        end(({ resolve, reject }) => (answer.ok ? resolve(answer.counts) : reject(errorOf(answer))));
+      },
+      // The pending call is rejected; the next one starts a new thread.
+      ended(error) {
+        if (worker !== made) return;
+        worker = null;
+        end(({ reject }) => reject(error ?? new Error('the counting thread has ended')));
+      },
     });
     return made;
   }
 
-  function ask(lateBefore: number): Promise<StoreCounts> {
-    worker ??= start();
-    const thread = worker;
-    return new Promise<StoreCounts>((resolve, reject) => {
-      const end = (act: () => void) => {
-        thread.off('message', answered).off('error', reject).off('exit', gone).unref();
-        act();
-      };
-      const answered = (answer: CountsAnswer | { ok?: never }) => {
-        // Under `node --watch`, Node itself reports the worker's imports this way.
-        if (answer.ok === undefined) return;
-        end(() => (answer.ok ? resolve(answer.counts) : reject(errorOf(answer))));
-      };
-      const gone = () => end(() => reject(new Error('the counting thread has ended')));
-      thread.on('message', answered).once('error', reject).once('exit', gone).ref();
-      thread.postMessage(lateBefore);
-    });
-  }
-
   return {
     countAll(lateBefore) {
-      underWay ??= ask(lateBefore).finally(() => {
-        underWay = null;
-      });
-      return underWay;
+      if (pending !== null) return pending.promise;
+      pending = Promise.withResolvers();
+      worker ??= start();
+      worker.ref();
+      worker.postMessage(lateBefore);
+      return pending.promise;
     },
     async close() {
       await worker?.terminate();

@@ -1,6 +1,6 @@
-import { parentPort, Worker, workerData } from 'node:worker_threads';
+import { parentPort, type Worker, workerData } from 'node:worker_threads';
 import Sqlite from 'better-sqlite3';
-import { moduleBeside } from '../../lib/package.ts';
+import { startThread } from '../../lib/package.ts';
 import { createFairQueue } from '../../lib/queues.ts';
 import type { SignalQuery } from '../../model/signal.ts';
 import { phrasesOf } from '../../rules/words.ts';
@@ -50,7 +50,6 @@ export function createSearchThread(file: string): SearchThread {
     current = waiting.next() ?? null;
     if (current === null) return;
     worker ??= start();
-    // It keeps the process alive only while a search is pending.
     worker.ref();
     worker.postMessage(current.request);
   }
@@ -63,19 +62,14 @@ export function createSearchThread(file: string): SearchThread {
   }
 
   function start(): Worker {
-    const made = new Worker(moduleBeside(import.meta.url, './search-thread'), {
+    const made = startThread<SearchAnswer>(import.meta.url, './search-thread', {
       workerData: { file },
-      execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 128 },
+      answered({ id, page }) {
+        if (id === current?.request.id) end(page && { json: Buffer.from(page.json), last: page.last });
+      },
+      ended: () => drop(made),
     });
-    made.on('message', (answer: SearchAnswer | { id?: never }) => {
-      // Under `node --watch`, Node itself reports the worker's imports this way.
-      if (answer.id === undefined || answer.id !== current?.request.id) return;
-      const { page } = answer;
-      end(page && { json: Buffer.from(page.json), last: page.last });
-    });
-    made.on('error', () => drop(made));
-    made.on('exit', () => drop(made));
     return made;
   }
 

@@ -1,6 +1,6 @@
-import { parentPort, Worker, workerData } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import type { Database } from 'better-sqlite3';
-import { moduleBeside } from '../../lib/package.ts';
+import { startThread } from '../../lib/package.ts';
 import { DomainError, type ErrorCode, type ProblemExtra } from '../../model/errors.ts';
 import type { NamedChange } from '../changes.ts';
 import type { Committed } from '../write-queue.ts';
@@ -30,32 +30,25 @@ const MAX_HEAP_MB = 1_024;
  * requests and sends deliveries.
  */
 export function createThreadWriter(data: WriterData, watch: WriterWatch): Writer {
-  // Without the process's own flags: a thread rejects some of them, and the server would not start.
-  const worker = new Worker(moduleBeside(import.meta.url, './writer'), {
+  const worker = startThread<Answers>(import.meta.url, './writer', {
     workerData: data,
-    execArgv: [],
     // Its objects live for one commit: a smaller young generation than V8's default of 96 MiB costs nothing, and
     // saves 45.
     resourceLimits: { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb: MAX_HEAP_MB },
+    answered({ values, failed }) {
+      const errors = failed.map((failure) => ({ index: failure.index, error: toError(failure) }));
+      worker.unref();
+      pending?.resolve({ values, failed: errors });
+    },
+    ended(error) {
+      end(error);
+      // Uncaught on purpose: a server that cannot store anything should be restarted, which recovers it, instead of
+      // returning 503 forever. Nothing that was acknowledged is lost.
+      if (error !== null) throw error;
+    },
   });
   let pending: PromiseWithResolvers<Committed> | null = null;
   let ended: { cause: unknown } | null = null;
-
-  worker.unref(); // it keeps the process alive only while a commit is awaited
-  worker.on('message', (answers: Answers | { values?: never }) => {
-    // Under `node --watch`, Node itself reports the worker's imports this way (test/cli/content.test.ts).
-    if (answers.values === undefined) return;
-    const failed = answers.failed.map((failure) => ({ index: failure.index, error: toError(failure) }));
-    worker.unref();
-    pending?.resolve({ values: answers.values, failed });
-  });
-  worker.on('error', (cause) => {
-    end(cause);
-    // Uncaught on purpose: a server that cannot store anything should be restarted, which recovers it, instead of
-    // returning 503 forever. Nothing that was acknowledged is lost.
-    throw cause;
-  });
-  worker.on('exit', () => end(null));
 
   function end(cause: unknown): void {
     ended ??= { cause };
