@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { addAuthentication, addKeyLimits } from '../http/auth.ts';
 import { addCompression } from '../http/compression.ts';
 import { addFaceGate } from '../http/face-gate.ts';
@@ -36,10 +36,9 @@ export async function v1(app: FastifyInstance, deps: ApiDeps): Promise<void> {
     admit: limits.admitClient,
   });
   addAuthentication(app, { ...deps, limits });
-  const ownerOf = ({ caller }: FastifyRequest) => caller?.tenant.id ?? '';
   addCompression(app);
-  addShedding(app, { load: deps.load, ownerOf });
-  addOneATurn(app, { ...deps, ownerOf });
+  addShedding(app, { load: deps.load, ownerOf: ({ caller }) => caller?.tenant.id ?? '' });
+  addOneATurn(app, deps);
   deps.load.watchTurns(lineWaitMs);
   recordActors(app, deps.store, ({ caller }) =>
     caller === null ? null : { tenantId: caller.tenant.id, actor: caller.key.id },

@@ -1,5 +1,5 @@
 import cookie from '@fastify/cookie';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { selfOf } from '../accounts/links.ts';
 import { createMailLimits } from '../accounts/mail.ts';
@@ -53,17 +53,16 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
   app.addContentTypeParser<string>(
     'application/x-www-form-urlencoded',
     { parseAs: 'string', bodyLimit: FORM_BYTES },
-    (_request, body, done) => inTurn(body.length, () => done(null, parseForm(body))),
+    (request, body, done) => inTurn(request.owner, body.length, () => done(null, parseForm(body))),
   );
   app.addHook('onRoute', (route) => {
     route.bodyLimit ??= FORM_BYTES;
   });
   addFaultPages(app, deps.logger, shown);
   addGate(app, deps, shown);
-  const ownerOf = ({ signedIn }: FastifyRequest) => signedIn?.tenant.id ?? '';
   addCompression(app);
-  addShedding(app, { load: deps.load, ownerOf });
-  addOneATurn(app, { ...deps, ownerOf });
+  addShedding(app, { load: deps.load, ownerOf: ({ signedIn }) => signedIn?.tenant.id ?? '' });
+  addOneATurn(app, deps);
   await addCsrf(app, deps);
   recordActors(app, deps.store, (request) =>
     request.signedIn === null ? null : selfOf(request.signedIn.user, { client: clientOf(request) }),

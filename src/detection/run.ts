@@ -1,7 +1,7 @@
 import { requireRoom } from '../accounts/plans.ts';
 import { DAY_MS, HOUR_MS } from '../lib/clock.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import { createYielder } from '../lib/yielding.ts';
+import { createYielder, onBehalfOf } from '../lib/yielding.ts';
 import { DomainError, storageFaultOf } from '../model/errors.ts';
 import type { NewMail } from '../model/mail.ts';
 import { hintFor, type Source, type SourceError, type SourceKind } from '../model/source.ts';
@@ -92,7 +92,12 @@ export interface RunEnds {
 export async function runClaimed(deps: RunDeps, claimed: ClaimedSource, ends: RunEnds): Promise<void> {
   const startedAt = deps.clock.now();
   try {
-    await finish(deps, claimed, await read(deps, claimed, ends), ends);
+    await finish(
+      deps,
+      claimed,
+      await onBehalfOf(claimed.source.tenantId, () => read(deps, claimed, ends)),
+      ends,
+    );
   } catch (error) {
     if (!isPassing(error)) {
       const run = failed(deps, claimed, startedAt, error);

@@ -10,15 +10,15 @@ const SMALL_BYTES = 8 * 1024;
  */
 const TURN_BYTES = 64 * 1024;
 
-/** Returns a function that calls `parse` for a body of that size: immediately or, if much was parsed in this turn, in a later one. */
-export function createBodyTurns(): (bytes: number, parse: () => void) => void {
+/** Returns a function that calls `parse` for a body of that size in bytes: immediately or, if much was parsed in this turn, in a later one. */
+export function createBodyTurns(): (owner: string, bytes: number, parse: () => void) => void {
   let turnBytes = 0;
   const endTurn = oncePerTurn(() => {
     turnBytes = 0;
   });
-  return (bytes, parse) => {
+  return (owner, bytes, parse) => {
     if (bytes <= SMALL_BYTES) return parse();
-    if (turnBytes + bytes > TURN_BYTES) return void standInLine().then(parse);
+    if (turnBytes + bytes > TURN_BYTES) return void standInLine(owner).then(parse);
     turnBytes += bytes;
     endTurn();
     parse();

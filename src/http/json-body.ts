@@ -33,7 +33,7 @@ export function addJsonBody(app: FastifyInstance): void {
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     // Many clients send the content type with every request, including DELETE and POST without a body.
     if (bytes.length === 0 && needsNoBody(request.routeOptions.schema)) return done(null, undefined);
-    inTurn(bytes.length, () => read(request, bytes, done));
+    inTurn(request.owner, bytes.length, () => read(request, bytes, done));
   });
 
   function read(

@@ -233,7 +233,8 @@ export function addShedding(
       reply.hijack();
       return;
     }
-    const cost: RequestCost = { owner: ownerOf(request), bytes: bodyBytes(request.raw) };
+    request.owner = ownerOf(request);
+    const cost: RequestCost = { owner: request.owner, bytes: bodyBytes(request.raw) };
     const refusal = load.enter(cost);
     if (refusal !== null) return done(overloaded(refusal));
     costs.set(request, cost);

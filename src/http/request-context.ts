@@ -17,6 +17,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null until authentication has passed, and on routes that require none. */
     caller: Caller | null;
+    /** The tenant on whose behalf it is handled; '' if it is not authenticated. */
+    owner: string;
     /**
      * The milliseconds that the request waited for something to return; excluded from the server's processing time.
      */
@@ -56,6 +58,7 @@ export function addRequestContext(
 ): void {
   const isSecure = isHttps(baseUrl);
   app.decorateRequest('caller', null);
+  app.decorateRequest('owner', '');
   app.decorateRequest('waitedMs', 0);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);

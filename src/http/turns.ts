@@ -1,7 +1,7 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { createFairQueue } from '../lib/queues.ts';
-import { createTurnRunner } from '../lib/yielding.ts';
+import { createTurnRunner, onBehalfOf } from '../lib/yielding.ts';
 import { type LoadGate, overloaded } from './load.ts';
 
 /** Returns a function that requests one call of `run`, at the end of the current turn of the event loop. */
@@ -32,8 +32,6 @@ interface QueuedRequest {
 interface TurnDeps {
   clock: Clock;
   load: LoadGate;
-  /** The tenant of a request. */
-  ownerOf(request: FastifyRequest): string;
 }
 
 /**
@@ -47,7 +45,7 @@ interface TurnDeps {
  * longer once refused callers retry at once: of 512 requests admitted together, the last waited 9 s. Therefore a
  * request whose turn comes too late is refused as well. A read whose client has disconnected is not handled at all.
  */
-export function addOneATurn(app: FastifyInstance, { clock, load, ownerOf }: TurnDeps): void {
+export function addOneATurn(app: FastifyInstance, { clock, load }: TurnDeps): void {
   const waiting = createFairQueue<QueuedRequest>();
   const { workOff, eachMs } = createTurnRunner({
     size: () => waiting.size,
@@ -69,11 +67,12 @@ export function addOneATurn(app: FastifyInstance, { clock, load, ownerOf }: Turn
   const waitMs = () => waiting.size * eachMs();
   load.watchTurns(waitMs);
   app.addHook('preHandler', (request, reply, done) => {
+    const { owner } = request;
     const reads = request.method === 'GET' || request.method === 'HEAD';
-    waiting.push(ownerOf(request), {
+    waiting.push(owner, {
       since: clock.monotonic(),
       isAbandoned: () => reads && reply.raw.destroyed,
-      go: done,
+      go: (error) => onBehalfOf(owner, () => done(error)),
     });
     workOff();
   });

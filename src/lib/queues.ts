@@ -45,7 +45,7 @@ export function createFifo<T>(): Fifo<T> {
  * or a past turn in this round goes before those that are waiting for another turn, so that it does not wait for one
  * turn of each (RFC 8290, section 4.2).
  */
-interface FairQueue<T> {
+export interface FairQueue<T> {
   readonly size: number;
   push(owner: string, item: T): void;
   /**

@@ -69,9 +69,8 @@ export async function mcp(app: FastifyInstance, deps: McpDeps): Promise<void> {
         ? createAccessTokens({ ...deps, readDocument })
         : null,
   });
-  const ownerOf = ({ caller }: FastifyRequest) => caller?.tenant.id ?? '';
-  addShedding(app, { load: deps.load, ownerOf });
-  addOneATurn(app, { ...deps, ownerOf });
+  addShedding(app, { load: deps.load, ownerOf: ({ caller }) => caller?.tenant.id ?? '' });
+  addOneATurn(app, deps);
   recordActors(app, deps.store, ({ caller }) =>
     caller === null ? null : { tenantId: caller.tenant.id, actor: caller.key.id },
   );

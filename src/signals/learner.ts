@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
-import { createYielder } from '../lib/yielding.ts';
+import { createYielder, onBehalfOf } from '../lib/yielding.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import type { Judgement } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
@@ -114,7 +114,7 @@ export function createLearner({ store, clock, encoder }: LearnerDeps): Learner {
         failedAt.delete(profileId);
         const profile = await store.getProfile(tenantId, profileId);
         try {
-          const lesson = profile === null ? null : await lessonOf(profile);
+          const lesson = profile === null ? null : await onBehalfOf(tenantId, () => lessonOf(profile));
           await store.saveLesson({ tenantId, profileId, asked, lesson });
         } catch (error) {
           failedAt.set(profileId, clock.now());

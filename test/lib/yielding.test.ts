@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createYielder, lineWaitMs, standInLine } from '../../src/lib/yielding.ts';
+import { createYielder, lineWaitMs, onBehalfOf, standInLine } from '../../src/lib/yielding.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
 test('long work yields once its time slice is used up, and not before', async () => {
@@ -97,4 +97,23 @@ test('the wait in the queue is estimated from previous turns', async () => {
   expect(lineWaitMs()).toBeGreaterThan(0);
   await Promise.all(going);
   expect(lineWaitMs()).toBe(0);
+});
+
+test('owners take turns: a task waits for one chunk of another owner, not for one of each of its tasks', async () => {
+  const clock = createManualClock();
+  const order: string[] = [];
+  const task = (owner: string, chunks: number) =>
+    onBehalfOf(owner, async () => {
+      const nextTurn = createYielder(clock, 10);
+      for (let chunk = 0; chunk < chunks; chunk++) {
+        clock.advance(10);
+        await nextTurn();
+        work(6);
+        order.push(owner);
+      }
+    });
+  await Promise.all([...Array.from({ length: 20 }, () => task('flood', 3)), task('other', 5)]);
+  expect(order).toHaveLength(65);
+  const before = order.slice(0, order.lastIndexOf('other')).filter((owner) => owner === 'flood').length;
+  expect(before).toBeLessThanOrEqual(2 * 5);
 });
