@@ -1,4 +1,5 @@
 import { addAll } from '../lib/lists.ts';
+import { createFairQueue } from '../lib/queues.ts';
 import { standInLine } from '../lib/yielding.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import { phraseCount } from '../rules/words.ts';
@@ -114,6 +115,7 @@ export function createMatchers(store: ProfileStore, maxBytes = MAX_CACHED_BYTES)
   /** Compilations in progress, by tenant. */
   const underWay = new Map<string, { stamp: string; matcher: Promise<TenantMatcher> }>();
   let size = 0;
+  const alone = createLargeWork();
 
   function keep(tenantId: string, stamp: string, matcher: TenantMatcher): void {
     size += matcher.size - (cache.get(tenantId)?.matcher.size ?? 0);
@@ -127,12 +129,13 @@ export function createMatchers(store: ProfileStore, maxBytes = MAX_CACHED_BYTES)
   }
 
   async function compile(tenantId: string): Promise<TenantMatcher> {
-    const before = cache.get(tenantId)?.matcher.compiled ?? NOTHING;
     const [profiles, lessons] = await Promise.all([
       store.listProfiles(tenantId),
       store.listLessons(tenantId),
     ]);
-    return inPieces(compileInSteps(profiles, before, lessons));
+    const before = () => cache.get(tenantId)?.matcher.compiled ?? NOTHING;
+    const work = () => inPieces(compileInSteps(profiles, before(), lessons));
+    return isLarge(profiles, before()) ? alone(tenantId, work) : work();
   }
 
   return {
@@ -156,6 +159,38 @@ export function createMatchers(store: ProfileStore, maxBytes = MAX_CACHED_BYTES)
         if (underWay.get(tenantId) === mine) underWay.delete(tenantId);
       }
     },
+  };
+}
+
+/** Number of new terms from which a compilation waits for others: they take 30 to 100 ms. */
+const LARGE = 10_000;
+
+function isLarge(profiles: readonly IcpProfile[], before: Compiled): boolean {
+  const known = new Map(
+    before.parts.flatMap((part) => part.profiles.map(({ profile }) => [profile.id, profile.version])),
+  );
+  const added = profiles.filter(({ id, version }) => known.get(id) !== version);
+  return added.reduce((total, each) => total + phraseCount(each) + criteriaCount(each), 0) >= LARGE;
+}
+
+/**
+ * Runs one large compilation at a time; tenants take turns. Side by side, eight ended no earlier, and all of their memory was in use
+ * at once: with a thousand profiles of 390 terms each, the process took 1.5 GB, and the event loop paused for 0.6 s to collect it.
+ */
+function createLargeWork(): <T>(tenantId: string, work: () => Promise<T>) => Promise<T> {
+  const waiting = createFairQueue<() => void>();
+  let isBusy = false;
+  return async (tenantId, work) => {
+    if (isBusy) await new Promise<void>((resolve) => waiting.push(tenantId, resolve));
+    isBusy = true;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.next();
+      // Otherwise it stays busy, with the next one.
+      if (next === undefined) isBusy = false;
+      else next();
+    }
   };
 }
 

@@ -151,6 +151,35 @@ test('compiled phrases are lists of numbers, not objects', () => {
   expect(objectCount(compiled.parts)).toBeLessThan(2_000);
 });
 
+test('tenants with many new terms are compiled one after the other, those with few at once', async () => {
+  /** The tenants whose profiles are being compiled, in order. */
+  const begun: string[] = [];
+  const largeOf = (tenantId: string) =>
+    fullProfiles().map((profile) => ({
+      ...profile,
+      id: `${tenantId}${profile.id}`,
+      get weights() {
+        begun.push(tenantId);
+        return profile.weights;
+      },
+    }));
+  const few = [aProfile('icp_few', { phrases: ['crm'] })];
+  const matchers = createMatchers({
+    ...store,
+    profileStamp: async () => '1',
+    listProfiles: async (tenantId) => (tenantId === 'ten_few' ? few : largeOf(tenantId)),
+  });
+  const ended: string[] = [];
+  await Promise.all(
+    ['ten_a', 'ten_b', 'ten_few'].map(async (id) => {
+      await matchers.of(id);
+      ended.push(id);
+    }),
+  );
+  expect(ended).toEqual(['ten_few', 'ten_a', 'ten_b']);
+  expect(begun).toEqual([...begun].sort());
+});
+
 test('concurrent callers share a compilation in progress', async () => {
   const profiles = fullProfiles().slice(0, 30);
   let listed = 0;
