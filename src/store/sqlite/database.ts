@@ -14,16 +14,18 @@ export interface DatabaseOptions {
   busyTimeoutMs?: number;
   /** The free space on the disk, which limits the size of the write-ahead log. */
   freeBytes?: number;
+  /** The bytes of a database that `:memory:` begins with. */
+  contents?: Buffer | undefined;
 }
 
 /** Opens or creates the file with our settings, without touching the schema. @throws StoreOpenError */
 export function openDatabase(
   file: string,
-  { busyTimeoutMs = 5000, freeBytes }: DatabaseOptions = {},
+  { busyTimeoutMs = 5000, freeBytes, contents }: DatabaseOptions = {},
 ): Database {
   if (file !== IN_MEMORY) prepareFolder(resolve(file));
   return explainFaults(file, () => {
-    const db = new Sqlite(file, { timeout: busyTimeoutMs });
+    const db = new Sqlite(contents ?? file, { timeout: busyTimeoutMs });
     try {
       configure(db, freeBytes ?? (file === IN_MEMORY ? Number.POSITIVE_INFINITY : fileSizes(file).freeBytes));
       prepareLazily(db);

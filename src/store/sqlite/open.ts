@@ -21,6 +21,8 @@ const BUSY_TIMEOUT_MS = 5_000;
 export interface SqliteStoreOptions {
   /** The path of the database, created with its folder if necessary; or `:memory:`. */
   file: string;
+  /** The bytes of a database that `:memory:` begins with. */
+  contents?: Buffer | undefined;
   clock: Clock;
   /** How long to wait for another process's lock on the file. */
   busyTimeoutMs?: number;
@@ -35,13 +37,14 @@ export interface SqliteStoreOptions {
 /** Opens, checks and migrates the database. @throws StoreOpenError */
 export async function openSqliteStore({
   file,
+  contents,
   clock,
   busyTimeoutMs = BUSY_TIMEOUT_MS,
   writerThread = false,
   keyProof,
   onStorageChange,
 }: SqliteStoreOptions): Promise<OpenedStore> {
-  const db = openDatabase(file, { busyTimeoutMs });
+  const db = openDatabase(file, { busyTimeoutMs, contents });
   return closeOnFailure(db, async () => {
     refuseDamaged(db, file);
     await snapshotBeforeMigration(db);

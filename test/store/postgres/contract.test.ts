@@ -6,14 +6,13 @@ import { type Connection, connect } from '../../../src/store/postgres/connection
 import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { createReads } from '../../../src/store/postgres/reads.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
-import { migrate as migrateSqlite } from '../../../src/store/sqlite/migrate.ts';
 import { createCommitter as createSqliteCommitter } from '../../../src/store/sqlite/runner.ts';
 import { createSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createWriter } from '../../../src/store/writer.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { mayLackPostgres, type PostgresServer, startPostgres } from '../../support/postgres.ts';
-import { T0 } from '../../support/store.ts';
+import { migrated, T0 } from '../../support/store.ts';
 import { bytesAsHex, sameRows } from '../../support/two-stores.ts';
 import { describeStore } from '../contract/suite.ts';
 
@@ -36,8 +35,7 @@ describe.skipIf(mayLackPostgres())('compared with PostgreSQL', () => {
   /** A store on SQLite whose batches are also committed on PostgreSQL: both must return the same results. */
   describeStore('SQLite and PostgreSQL', async () => {
     await empty(postgres);
-    const sqlite = openDatabase(':memory:');
-    migrateSqlite(sqlite);
+    const sqlite = openDatabase(':memory:', { contents: migrated() });
     const commitExpected = createSqliteCommitter(sqlite);
     const commit = createCommitter({
       ...postgres,
