@@ -9,7 +9,7 @@ import { createCountsThread } from './counts-thread.ts';
 import { damaged, explainFaults, findDamageAtStart, openDatabase } from './database.ts';
 import { admitKey } from './master-key.ts';
 import { migrate } from './migrate.ts';
-import { createSearchThread } from './search-thread.ts';
+import { createSearchThreads } from './search-thread.ts';
 import { presenceSql } from './sql/processes.ts';
 import { createSqliteStore } from './sqlite-store.ts';
 import { snapshotBeforeMigration } from './upkeep/backup.ts';
@@ -64,7 +64,7 @@ export async function openSqliteStore({
       clock,
       writer,
       countsThread: writerThread ? createCountsThread(file) : null,
-      searchThread: writerThread ? createSearchThread(file) : null,
+      searchThreads: writerThread ? createSearchThreads(file) : null,
       storage,
     });
   });

@@ -1,23 +1,43 @@
 import { parentPort, type Worker, workerData } from 'node:worker_threads';
 import Sqlite from 'better-sqlite3';
 import { startThread } from '../../lib/package.ts';
-import { createFairQueue } from '../../lib/queues.ts';
+import { createFifo, createLimits } from '../../lib/queues.ts';
 import type { SignalQuery } from '../../model/signal.ts';
 import { phrasesOf } from '../../rules/words.ts';
 import type { SignalPage } from '../signal-store.ts';
 import { signalReads } from './reads/signals.ts';
 
-/** Searches in a separate thread, started on first use. */
-export interface SearchThread {
-  /** Null if the thread failed to search. */
+/** Searches in separate threads, started on first use. Null if the thread failed. */
+export interface SearchThreads {
   listSignals(tenantId: string, query: SignalQuery): Promise<SignalPage | null>;
+  /** The number of signals, counted up to `most`. */
+  countSignals(tenantId: string, query: SignalQuery, most: number): Promise<number | null>;
   close(): Promise<void>;
 }
 
+/** A requested page; with `most`, a number. */
 interface Search {
-  request: SearchRequest;
-  resolve(page: SignalPage | null): void;
+  tenantId: string;
+  query: SignalQuery;
+  most: number | null;
 }
+
+interface WaitingSearch {
+  search: Search;
+  resolve(answer: Answer | null): void;
+}
+
+/** A thread, with the search in progress. */
+interface Line {
+  worker: Worker;
+  current: WaitingSearch | null;
+}
+
+/**
+ * A search takes as long as a tenant's posts make it, seconds in the worst case, and cannot be interrupted: others use another
+ * thread.
+ */
+const MOST_THREADS = 3;
 
 /** Whether words must be adjacent: the index then scans all rows that contain them, until the page is full. */
 export function isLongSearch({ q }: Pick<SignalQuery, 'q'>): boolean {
@@ -26,94 +46,108 @@ export function isLongSearch({ q }: Pick<SignalQuery, 'q'>): boolean {
 
 /**
  * A phrase of common words that does not occur takes time proportional to the posts with these words: 27 ms for 3,000
- * long ones, which would block the server's main thread.
+ * long ones, 2 s for 400 posts of one word ten thousand times, which would block the server's main thread.
  */
-export function createSearchThread(file: string): SearchThread {
-  /** Tenants take turns: the thread gets one search at a time. */
-  const waiting = createFairQueue<Search>();
-  let current: Search | null = null;
-  let worker: Worker | null = null;
-  let lastId = 0;
+export function createSearchThreads(file: string): SearchThreads {
+  const oneOfEach = createLimits(1);
+  /** At most one search of each tenant. */
+  const waiting = createFifo<WaitingSearch>();
+  const lines = new Set<Line>();
+  let isClosed = false;
 
-  function end(page: SignalPage | null): void {
-    const ended = current;
-    current = null;
-    worker?.unref();
-    if (ended === null) return;
-    waiting.letOthers(ended.request.tenantId);
-    ended.resolve(page);
+  function end(line: Line, answer: Answer | null): void {
+    const ended = line.current;
+    line.current = null;
+    line.worker.unref();
+    ended?.resolve(answer);
     begin();
   }
 
   function begin(): void {
-    if (current !== null) return;
-    current = waiting.next() ?? null;
-    if (current === null) return;
-    worker ??= start();
-    worker.ref();
-    worker.postMessage(current.request);
+    while (waiting.size > 0) {
+      const line = idleLine();
+      const next = line === null ? undefined : waiting.shift();
+      if (line === null || next === undefined) return;
+      line.current = next;
+      line.worker.ref();
+      line.worker.postMessage(next.search);
+    }
+  }
+
+  function idleLine(): Line | null {
+    for (const line of lines) if (line.current === null) return line;
+    return lines.size < MOST_THREADS ? start() : null;
   }
 
   /** The thread has ended, and with it the search in progress. */
-  function drop(gone: Worker): void {
-    if (worker !== gone) return;
-    worker = null;
-    end(null);
+  function drop(gone: Line): void {
+    if (lines.delete(gone)) end(gone, null);
   }
 
-  function start(): Worker {
-    const made = startThread<SearchAnswer>(import.meta.url, './search-thread', {
+  function start(): Line {
+    const worker = startThread<{ answer: Answer | null }>(import.meta.url, './search-thread', {
       workerData: { file },
       resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 128 },
-      answered({ id, page }) {
-        if (id === current?.request.id) end(page && { json: Buffer.from(page.json), last: page.last });
-      },
-      ended: () => drop(made),
+      answered: ({ answer }) => end(line, answer),
+      ended: () => drop(line),
     });
-    return made;
+    const line: Line = { worker, current: null };
+    lines.add(line);
+    return line;
+  }
+
+  function ask(search: Search): Promise<Answer | null> {
+    return oneOfEach(search.tenantId, async () => {
+      if (isClosed) return null;
+      return await new Promise<Answer | null>((resolve) => {
+        waiting.push({ search, resolve });
+        begin();
+      });
+    });
   }
 
   return {
-    listSignals: (tenantId, query) =>
-      new Promise((resolve) => {
-        waiting.push(tenantId, { request: { id: ++lastId, tenantId, query }, resolve });
-        begin();
-      }),
+    async listSignals(tenantId, query) {
+      const answer = await ask({ tenantId, query, most: null });
+      return answer !== null && 'json' in answer
+        ? { json: Buffer.from(answer.json), last: answer.last }
+        : null;
+    },
+    async countSignals(tenantId, query, most) {
+      const answer = await ask({ tenantId, query, most });
+      return answer !== null && 'count' in answer ? answer.count : null;
+    },
     async close() {
-      for (let search = waiting.next(); search !== undefined; search = waiting.next()) search.resolve(null);
-      const ending = worker;
-      if (ending === null) return;
-      drop(ending);
-      await ending.terminate();
+      isClosed = true;
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) next.resolve(null);
+      const ending = [...lines];
+      for (const line of ending) drop(line);
+      await Promise.all(ending.map(({ worker }) => worker.terminate()));
     },
   };
 }
 
-/** A requested page. */
-export interface SearchRequest {
-  id: number;
-  tenantId: string;
-  query: SignalQuery;
-}
-
-/** A page's bytes and its end; null if the search failed here. */
-export interface SearchAnswer {
-  id: number;
-  page: { json: ArrayBuffer; last: SignalPage['last'] } | null;
-}
+/** A page's bytes and its end, or a number. */
+type Answer = { json: ArrayBuffer; last: SignalPage['last'] } | { count: number };
 
 if (parentPort !== null) serve(parentPort, workerData as { file: string });
 
 function serve(port: NonNullable<typeof parentPort>, { file }: { file: string }): void {
-  const { listSignals } = signalReads(new Sqlite(file, { readonly: true }));
-  port.on('message', ({ id, tenantId, query }: SearchRequest) => {
-    let page: SearchAnswer['page'] = null;
+  const reads = signalReads(new Sqlite(file, { readonly: true }));
+
+  function answerOf({ tenantId, query, most }: Search): Answer | null {
     try {
-      const { json, last } = listSignals(tenantId, query);
-      page = { json: Uint8Array.from(json).buffer, last };
+      if (most !== null) return { count: reads.countSignals(tenantId, query, most) };
+      const { json, last } = reads.listSignals(tenantId, query);
+      return { json: Uint8Array.from(json).buffer, last };
     } catch {
       // The caller repeats the search in its own thread, where errors keep their class.
+      return null;
     }
-    port.postMessage({ id, page } satisfies SearchAnswer, page === null ? [] : [page.json]);
+  }
+
+  port.on('message', (search: Search) => {
+    const answer = answerOf(search);
+    port.postMessage({ answer }, answer !== null && 'json' in answer ? [answer.json] : []);
   });
 }

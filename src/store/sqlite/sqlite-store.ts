@@ -43,7 +43,7 @@ import { profileReads } from './reads/profiles.ts';
 import { cachedTenantReads, createReadCache } from './reads/read-cache.ts';
 import { jobReads, signalReads } from './reads/signals.ts';
 import { sourceReads } from './reads/sources.ts';
-import { isLongSearch, type SearchThread } from './search-thread.ts';
+import { isLongSearch, type SearchThreads } from './search-thread.ts';
 
 export interface SqliteStoreDeps {
   db: Database;
@@ -52,7 +52,7 @@ export interface SqliteStoreDeps {
   /** Counts in a separate thread; null: in the server's own. */
   countsThread: CountsThread | null;
   /** Searches in a separate thread; null: in the server's own. */
-  searchThread: SearchThread | null;
+  searchThreads: SearchThreads | null;
   /** Is given damage that reads meet; null: not observed. */
   storage?: StorageWatch | null;
 }
@@ -63,7 +63,7 @@ export interface SqliteStoreDeps {
  * `face/`.
  */
 export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
-  const { db, clock, writer, countsThread, searchThread, storage = null } = options;
+  const { db, clock, writer, countsThread, searchThreads, storage = null } = options;
   const version = schemaVersion(db);
 
   async function read<T>(query: () => T): Promise<T> {
@@ -93,8 +93,12 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
   const store: OpenedStore = {
     ...reads,
     async listSignals(tenantId, query) {
-      const found = isLongSearch(query) ? await searchThread?.listSignals(tenantId, query) : null;
+      const found = isLongSearch(query) ? await searchThreads?.listSignals(tenantId, query) : null;
       return found ?? (await reads.listSignals(tenantId, query));
+    },
+    async countSignals(tenantId, query, most) {
+      const found = isLongSearch(query) ? await searchThreads?.countSignals(tenantId, query, most) : null;
+      return found ?? (await reads.countSignals(tenantId, query, most));
     },
     listProfiles: createProfileList(reads),
     pageProfiles: pageProfilesInParts(reads.pageProfiles),
@@ -137,7 +141,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
       waits.close();
       await methods.close();
       await countsThread?.close();
-      await searchThread?.close();
+      await searchThreads?.close();
       db.close();
     },
   };

@@ -64,7 +64,7 @@ describe.skipIf(mayLackPostgres())('compared with PostgreSQL', () => {
       async () => {},
       { meter: createCommitMeter(clock), storage: null },
     );
-    const store = createSqliteStore({ db: sqlite, clock, writer, countsThread: null, searchThread: null });
+    const store = createSqliteStore({ db: sqlite, clock, writer, countsThread: null, searchThreads: null });
     for (const [name, read] of Object.entries(createReads(reader)))
       answerTwice(store, name as keyof Store, read as AnyRead, faults);
     onTestFinished(async () => {

@@ -25,7 +25,7 @@ async function openWithTenant() {
     clock,
     writer: createInlineWriter(db, { meter: createCommitMeter(clock), storage: null }),
     countsThread: null,
-    searchThread: null,
+    searchThreads: null,
   });
   await store.createTenant(aTenant('ten_a'));
   return { file, db, store };
