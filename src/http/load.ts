@@ -184,7 +184,7 @@ function seldom(clock: Clock, read: () => number): () => number {
 
 /** Smaller responses are not counted. */
 const LARGE_RESPONSE_BYTES = 64 * 1024;
-/** In UTF-8, of each unit of a string. */
+/** A UTF-16 code unit takes at most three bytes in UTF-8. */
 const MOST_BYTES_A_UNIT = 3;
 
 /** The assumed size of a body of unknown length: that of a larger one. */

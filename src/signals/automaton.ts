@@ -10,7 +10,7 @@ export interface Automaton {
   scan(symbols: Int32Array, visit: (sequence: number, last: number) => void): void;
 }
 
-/** Five numbers. */
+/** A state has five numbers. */
 const STATE_BYTES = 20;
 
 /** Builds the automaton of `sequences`, which must be distinct and not empty. */

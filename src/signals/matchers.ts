@@ -75,7 +75,7 @@ export interface Matchers {
  * fifty at that of the next. A number of phrases would not limit it, because a profile can have 300 criteria without any.
  */
 const MAX_CACHED_BYTES = 128 * 1024 * 1024;
-/** Of a profile without any terms, a phrase, another term, and a word of phrases, beside their texts and automata. */
+/** Estimates, without texts and automata: of a profile without terms, of a phrase, of another term, and of a word in phrases. */
 const BYTES = { profile: 2_500, phrase: 64, term: 200, word: 80 };
 
 /**

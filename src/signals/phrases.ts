@@ -50,8 +50,8 @@ export type Symbols = Map<string, number>;
 /**
  * One automaton of the phrases of adjacent profiles. A spelling is what differs between phrases with the same words: the symbols around
  * them, so that an occurrence is not compared with each. A profile can have "C", "C+", "C#+" and so on, and a text their word ten thousand
- * times. Everything that there is by the phrase are lists of numbers: as objects, phrases took 0.9 KB each, and the collector of garbage had
- * to go through all of them.
+ * times. All data about phrases is in lists of numbers: as objects, phrases took 0.9 KB each, and the garbage collector had to visit every
+ * one of them.
  */
 export interface PhrasePart {
   automaton: Automaton;
