@@ -2,12 +2,13 @@ import { parentPort, type Worker, workerData } from 'node:worker_threads';
 import Sqlite from 'better-sqlite3';
 import { startThread } from '../../lib/package.ts';
 import { createFifo, createLimits } from '../../lib/queues.ts';
+import { DomainError } from '../../model/errors.ts';
 import type { SignalQuery } from '../../model/signal.ts';
 import { phrasesOf } from '../../rules/words.ts';
 import type { SignalPage } from '../signal-store.ts';
 import { signalReads } from './reads/signals.ts';
 
-/** Searches in separate threads, started on first use. Null if the thread failed. */
+/** Searches in separate threads, started on first use. Null if the thread failed. @throws DomainError `UNAVAILABLE` once closed */
 export interface SearchThreads {
   listSignals(tenantId: string, query: SignalQuery): Promise<SignalPage | null>;
   /** The number of signals, counted up to `most`. */
@@ -22,9 +23,8 @@ interface Search {
   most: number | null;
 }
 
-interface WaitingSearch {
+interface WaitingSearch extends PromiseWithResolvers<Answer | null> {
   search: Search;
-  resolve(answer: Answer | null): void;
 }
 
 /** A thread, with the search in progress. */
@@ -98,11 +98,11 @@ export function createSearchThreads(file: string): SearchThreads {
 
   function ask(search: Search): Promise<Answer | null> {
     return oneOfEach(search.tenantId, async () => {
-      if (isClosed) return null;
-      return await new Promise<Answer | null>((resolve) => {
-        waiting.push({ search, resolve });
-        begin();
-      });
+      if (isClosed) throw stopping();
+      const asked = { search, ...Promise.withResolvers<Answer | null>() };
+      waiting.push(asked);
+      begin();
+      return await asked.promise;
     });
   }
 
@@ -119,12 +119,20 @@ export function createSearchThreads(file: string): SearchThreads {
     },
     async close() {
       isClosed = true;
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) next.resolve(null);
+      // Refused: the caller would repeat them in its own thread, one after the other.
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) next.reject(stopping());
       const ending = [...lines];
-      for (const line of ending) drop(line);
+      for (const line of ending) {
+        line.current?.reject(stopping());
+        drop(line);
+      }
       await Promise.all(ending.map(({ worker }) => worker.terminate()));
     },
   };
+}
+
+function stopping(): DomainError {
+  return new DomainError('UNAVAILABLE', 'The server is stopping. Nothing was changed.');
 }
 
 /** A page's bytes and its end, or a number. */

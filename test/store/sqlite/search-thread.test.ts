@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
-import { isLongSearch } from '../../../src/store/sqlite/search-thread.ts';
+import { createSearchThreads, isLongSearch } from '../../../src/store/sqlite/search-thread.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { aSignal, aTenant, T0 } from '../../support/store.ts';
 import { ANY, rowsOf } from '../contract/signal-list.ts';
@@ -12,8 +12,7 @@ const POSTS = 200;
 /** "b b" does not occur, but each post has ten thousand candidates for it. */
 const TEXT = 'a b '.repeat(10_000);
 
-async function filledStore() {
-  const file = join(tempFolder(), 'signalpost.db');
+async function filledStore(file = join(tempFolder(), 'signalpost.db')) {
   const store = await openSqliteStore({ file, clock: createManualClock(T0), writerThread: true });
   onTestFinished(store.close);
   await store.createTenant(aTenant('ten_a'));
@@ -61,6 +60,19 @@ test('a search of one tenant does not wait for those of another', async () => {
   const long = `"${'a b '.repeat(40)} b"`;
   await Promise.all([search('ten_a', long), search('ten_a', long), search('ten_b', '"b b"')]);
   expect(ended.slice(2)).toEqual(['ten_b', 'ten_a', 'ten_a']);
+});
+
+test('searches in progress and waiting ones are refused once the server stops', async () => {
+  const file = join(tempFolder(), 'signalpost.db');
+  await filledStore(file);
+  const threads = createSearchThreads(file);
+  const query = { ...ANY, q: `"${'a b '.repeat(40)} b"`, limit: 5 };
+  const asked = [1, 2, 3].map(() => threads.listSignals('ten_a', query));
+  const ends = Promise.allSettled([...asked, threads.countSignals('ten_a', query, 50)]);
+  await threads.close();
+  for (const end of await ends)
+    expect(end).toMatchObject({ status: 'rejected', reason: { code: 'UNAVAILABLE' } });
+  await expect(threads.listSignals('ten_a', query)).rejects.toThrow('The server is stopping');
 });
 
 test('uses the other thread only for phrases', () => {
