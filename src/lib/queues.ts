@@ -49,10 +49,10 @@ export interface FairQueue<T> {
   readonly size: number;
   push(owner: string, item: T): void;
   /**
-   * Takes the oldest item of the next owner, who then goes last: of those with the lowest rank, if owners have one.
-   * Undefined if the queue is empty.
+   * Takes the oldest item of the next owner, who then goes last: of those with the lowest rank, if owners have one. Those
+   * whose rank is null wait. Undefined if nobody may go.
    */
-  next(rankOf?: (owner: string) => number): T | undefined;
+  next(rankOf?: (owner: string) => number | null): T | undefined;
   /** Moves an owner behind all other waiting owners. */
   letOthers(owner: string): void;
 }
@@ -64,14 +64,14 @@ export function createFairQueue<T>(): FairQueue<T> {
   const waiting = new Map<string, Fifo<T>>();
   let size = 0;
 
-  function best(rankOf?: (owner: string) => number): string | undefined {
+  function best(rankOf?: (owner: string) => number | null): string | undefined {
     let first: { owner: string; rank: number } | null = null;
     for (const owners of [fresh, waiting]) {
       for (const [owner, items] of owners) {
         if (items.size === 0) continue;
-        const rank = rankOf?.(owner) ?? 0;
-        if (first === null || rank < first.rank) first = { owner, rank };
         if (rankOf === undefined) return owner;
+        const rank = rankOf(owner);
+        if (rank !== null && (first === null || rank < first.rank)) first = { owner, rank };
       }
     }
     return first?.owner;

@@ -17,12 +17,18 @@ const MAX_HEAP_MB = 128;
  */
 const [REST_FACTOR, MAX_REST_MS] = [100, 5 * 60_000];
 const MOST_KNOWN = 10_000;
+/** The second one is for the documents of others while one takes long. */
+const MOST_THREADS = 2;
+/** A document that takes this long starts the second thread. */
+const LONG_MS = 100;
+/** An owner that has to wait this long, after a quarter of a second of parsing, leaves a thread to the others. */
+const LONG_REST_MS = 25_000;
 
 /** Parses untrusted documents outside the thread that serves requests. */
 export interface Documents {
   /**
-   * Parses a document with `parser`; owners take turns, first those whose documents took little time. A document
-   * that takes too much time or memory terminates its thread, and the next one gets a new thread.
+   * Parses a document with `parser`; owners take turns, first those whose documents took little time, and others leave them a
+   * thread. A document that takes too much time or memory terminates its thread, and the next one gets a new thread.
    * @throws SourceFault
    */
   parse<Args, Result>(
@@ -45,13 +51,15 @@ interface ParseJob {
 interface ParserThread {
   worker: Worker;
   isReady: boolean;
+  /** The document that it parses, or will parse once it is ready. */
+  current: { job: ParseJob; limit: Timer | null; sentAt: number | null } | null;
 }
 
-/** Creates a parser pool with one thread, which starts with the first document. */
+/** Creates a parser pool. Its first thread starts with the first document, the other with the first one that takes long. */
 export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP_MB } = {}): Documents {
   const waiting = createFairQueue<ParseJob>();
-  let thread: ParserThread | null = null;
-  let current: { job: ParseJob; limit: Timer | null; sentAt: number | null } | null = null;
+  /** At most {@link MOST_THREADS}. */
+  const threads = new Set<ParserThread>();
   /** Until when each owner's documents wait for those of others, in monotonic time. */
   const restsUntil = new LRUCache<string, number>({ max: MOST_KNOWN });
   let closed = false;
@@ -61,10 +69,10 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
       // A larger young generation made nothing faster and cost 20 MB.
       resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: maxHeapMb, stackSizeMb: 4 },
       answered(answer) {
-        if (thread !== started) return;
-        if (answer.state !== 'ready') return settle(answer);
+        if (!threads.has(started)) return;
+        if (answer.state !== 'ready') return settle(started, answer);
         started.isReady = true;
-        send();
+        send(started);
       },
       ended(error: NodeJS.ErrnoException | null) {
         const isFull = error?.code === 'ERR_WORKER_OUT_OF_MEMORY';
@@ -72,19 +80,19 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
         drop(started, fault ?? new Error('the parsing thread ended'));
       },
     });
-    const started: ParserThread = { worker, isReady: false };
+    worker.unref();
+    const started: ParserThread = { worker, isReady: false, current: null };
+    threads.add(started);
     return started;
   }
 
   /** Handles the end of a thread, which loses the document that it was parsing. */
   function drop(gone: ParserThread, error: Error): void {
-    if (thread !== gone) return;
-    thread = null;
-    end((job) => job.reject(error));
+    if (threads.delete(gone)) end(gone, (job) => job.reject(error));
   }
 
-  function settle(answer: Exclude<ParseAnswer, { state: 'ready' }>): void {
-    end((job) => {
+  function settle(thread: ParserThread, answer: Exclude<ParseAnswer, { state: 'ready' }>): void {
+    end(thread, (job) => {
       if (answer.state === 'parsed') job.resolve(answer.result);
       else if (answer.state === 'fault')
         job.reject(new SourceFault(answer.code, answer.message, answer.retryAt));
@@ -93,11 +101,11 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
     });
   }
 
-  function end(tell: (job: ParseJob) => void): void {
-    const ended = current;
-    current = null;
+  function end(thread: ParserThread, tell: (job: ParseJob) => void): void {
+    const ended = thread.current;
+    thread.current = null;
     ended?.limit?.cancel();
-    thread?.worker.unref();
+    thread.worker.unref();
     if (ended !== null) {
       if (ended.sentAt !== null) tire(ended.job.owner, systemClock.monotonic() - ended.sentAt);
       waiting.letOthers(ended.job.owner);
@@ -113,33 +121,62 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
   }
 
   function begin(): void {
-    if (current !== null || closed) return;
-    const now = systemClock.monotonic();
-    const job = waiting.next((owner) => Math.max(now, restsUntil.get(owner) ?? 0));
-    if (job === undefined) return;
-    current = { job, limit: null, sentAt: null };
-    thread ??= start();
-    thread.worker.ref();
-    send();
+    while (!closed) {
+      const busy = [...threads].flatMap(({ current }) => (current === null ? [] : [current.job.owner]));
+      if (busy.length >= MOST_THREADS) return;
+      const job = waiting.next(ranks(busy));
+      if (job === undefined) return;
+      const thread = threadFor(job.owner);
+      thread.current = { job, limit: null, sentAt: null };
+      thread.worker.ref();
+      send(thread);
+    }
   }
 
-  function send(): void {
-    const reading = thread;
-    if (current === null || reading === null || !reading.isReady) return;
-    const sent = current;
+  /** For how long the documents of an owner wait for those of others. */
+  function restMs(owner: string): number {
+    return Math.max(0, (restsUntil.get(owner) ?? 0) - systemClock.monotonic());
+  }
+
+  /** An owner has one document parsed at a time, and those with long ones leave a thread to the others. */
+  function ranks(busy: readonly string[]): (owner: string) => number | null {
+    return (owner) => {
+      const rank = restMs(owner);
+      const mayGo = busy.length < MOST_THREADS - 1 || rank < LONG_REST_MS;
+      return mayGo && !busy.includes(owner) ? rank : null;
+    };
+  }
+
+  /** A thread that is ready; for an owner with long documents, which wait for one to start, one that is not. */
+  function threadFor(owner: string): ParserThread {
+    const idle = [...threads].filter(({ current }) => current === null);
+    const isLong = restMs(owner) >= LONG_REST_MS;
+    if (isLong && threads.size < MOST_THREADS) return start();
+    return idle.find(({ isReady }) => isReady !== isLong) ?? idle[0] ?? start();
+  }
+
+  function send(thread: ParserThread): void {
+    const sent = thread.current;
+    if (sent === null || !thread.isReady) return;
     const { request } = sent.job;
     // Copies the body, because a small one shares its memory with others; 5 MB take half a millisecond.
     const body = new Uint8Array(request.document.body);
-    reading.worker.postMessage({ ...request, document: { ...request.document, body } }, [body.buffer]);
+    thread.worker.postMessage({ ...request, document: { ...request.document, body } }, [body.buffer]);
     sent.sentAt = systemClock.monotonic();
-    // If the main thread was blocked, the result may have arrived already; `setImmediate` handles it first.
-    sent.limit = systemClock.after(deadlineMs, () => setImmediate(giveUp, sent, reading));
+    sent.limit = systemClock.after(LONG_MS, () => {
+      if (thread.current !== sent) return;
+      // The others need not wait for it to end, nor for a thread to start.
+      if (threads.size < MOST_THREADS) start();
+      begin();
+      // If the main thread was blocked, the result may have arrived already; `setImmediate` handles it first.
+      sent.limit = systemClock.after(deadlineMs - LONG_MS, () => setImmediate(giveUp, sent, thread));
+    });
   }
 
-  function giveUp(given: typeof current, reading: ParserThread): void {
-    if (current !== given || thread !== reading) return;
-    void reading.worker.terminate();
-    drop(reading, tooCostly(`more than ${deadlineMs / 1_000} seconds`));
+  function giveUp(given: ParserThread['current'], thread: ParserThread): void {
+    if (thread.current !== given || !threads.has(thread)) return;
+    void thread.worker.terminate();
+    drop(thread, tooCostly(`more than ${deadlineMs / 1_000} seconds`));
   }
 
   return {
@@ -154,9 +191,9 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
     async close() {
       closed = true;
       for (let job = waiting.next(); job !== undefined; job = waiting.next()) job.reject(stoppedFault());
-      const ending = thread;
-      if (ending !== null) drop(ending, stoppedFault());
-      await ending?.worker.terminate();
+      const ending = [...threads];
+      for (const thread of ending) drop(thread, stoppedFault());
+      await Promise.all(ending.map(({ worker }) => worker.terminate()));
     },
   };
 }

@@ -46,7 +46,7 @@ test('a document that takes too much memory is cancelled', async () => {
   expect((await read(ORDINARY)).items).toHaveLength(1);
 }, 60_000);
 
-test('tenants take turns: the second bad document of one tenant waits for the first of another', async () => {
+test('tenants take turns: the second bad document of one tenant waits for those of others', async () => {
   const { read } = open(DEADLINE);
   const order: string[] = [];
   const tell = (name: string) => () => void order.push(name);
@@ -56,10 +56,10 @@ test('tenants take turns: the second bad document of one tenant waits for the fi
     read(ENDLESS, 'ten_a').catch(tell('bad 3')),
     read(ORDINARY, 'ten_b').then(tell('good')),
   ]);
-  expect(order).toEqual(['bad 1', 'good', 'bad 2', 'bad 3']);
+  expect(order.filter((name) => name !== 'bad 1')).toEqual(['good', 'bad 2', 'bad 3']);
 }, 30_000);
 
-test('tenants whose documents took long wait for others', async () => {
+test('tenants whose documents took long leave a thread to the others', async () => {
   const { read } = open(DEADLINE);
   const hostile = ['ten_a', 'ten_b', 'ten_c'];
   for (const owner of hostile) await read(ENDLESS, owner).catch(() => {});
@@ -70,7 +70,7 @@ test('tenants whose documents took long wait for others', async () => {
     read(ORDINARY, 'ten_d').then(tell('good 1')),
     read(ORDINARY, 'ten_d').then(tell('good 2')),
   ]);
-  expect(order).toEqual(['bad', 'good 1', 'good 2', 'bad', 'bad']);
+  expect(order).toEqual(['good 1', 'good 2', 'bad', 'bad', 'bad']);
 }, 30_000);
 
 test('an error of a parser keeps its code', async () => {
