@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { Agent, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import { type Clock, DAY_MS, HOUR_MS, readRetryAfter, toIso } from '../lib/clock.ts';
-import { createFairQueue, createLimits } from '../lib/queues.ts';
+import { createLimits, createSharedLimit } from '../lib/queues.ts';
 import { excerpt } from '../lib/text.ts';
 import { DEPARTMENTS, FACT_FIELDS, type FactField, type Lead, SENIORITIES } from '../model/lead.ts';
 import { linkedinProfile, personKeys } from '../model/person-keys.ts';
@@ -280,24 +280,9 @@ function createBreaker(clock: Clock) {
 
 /** Runs up to {@link MOST_AT_ONCE} tasks at once, of tenants that take turns. */
 function createTenantTurns(): <T>(tenantId: string, work: () => Promise<T>) => Promise<T> {
-  const waiting = createFairQueue<() => void>();
   const ofTenant = createLimits(MOST_OF_TENANT);
-  let running = 0;
-
-  async function run<T>(tenantId: string, work: () => Promise<T>): Promise<T> {
-    if (running < MOST_AT_ONCE) running++;
-    else await new Promise<void>((resolve) => waiting.push(tenantId, resolve));
-    try {
-      return await work();
-    } finally {
-      // The next one takes its place.
-      const next = waiting.next();
-      if (next === undefined) running--;
-      else next();
-    }
-  }
-
-  return (tenantId, work) => ofTenant(tenantId, () => run(tenantId, work));
+  const ofAll = createSharedLimit(MOST_AT_ONCE);
+  return (tenantId, work) => ofTenant(tenantId, () => ofAll(tenantId, work));
 }
 
 /**

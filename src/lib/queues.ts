@@ -117,12 +117,42 @@ export function createFairQueue<T>(): FairQueue<T> {
   };
 }
 
+/** Runs at most `most` tasks at once; the others wait, and their owners take turns. */
+export function createSharedLimit(most: number): <T>(owner: string, work: () => Promise<T>) => Promise<T> {
+  const waiting = createFairQueue<() => void>();
+  let running = 0;
+  return async (owner, work) => {
+    if (running < most) running++;
+    else await new Promise<void>((resolve) => waiting.push(owner, resolve));
+    try {
+      return await work();
+    } finally {
+      // The next one takes its place.
+      const next = waiting.next();
+      if (next === undefined) running--;
+      else next();
+    }
+  };
+}
+
+/** Too many tasks of an owner are waiting for its limit. */
+export interface Crowd {
+  /** The maximum number of waiting tasks per owner. */
+  most: number;
+  /** The error for one more. */
+  error(): Error;
+}
+
 /** Runs at most `most` tasks of each owner at once; the others wait. */
-export function createLimits(most: number): <T>(owner: string, work: () => Promise<T>) => Promise<T> {
+export function createLimits(
+  most: number,
+  crowd?: Crowd,
+): <T>(owner: string, work: () => Promise<T>) => Promise<T> {
   /** Owners with tasks, running or waiting. */
   const owners = new Map<string, { limit: LimitFunction; tasks: number }>();
   return async (owner, work) => {
     const known = owners.get(owner) ?? { limit: pLimit(most), tasks: 0 };
+    if (crowd !== undefined && known.tasks >= most + crowd.most) throw crowd.error();
     owners.set(owner, known);
     known.tasks++;
     try {

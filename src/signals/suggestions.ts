@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
-import { createFifo, type Fifo } from '../lib/queues.ts';
+import { createLimits, createSharedLimit } from '../lib/queues.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import { type IcpPatch, type IcpProfile, WEIGHT_KEYS } from '../model/icp.ts';
@@ -207,8 +207,10 @@ export const MAX_JUDGED = 500;
 const MAX_CACHED = 500;
 /** Maximum age of cached suggestions. It covers an erasure that leaves every length unchanged. */
 const MAX_AGE_MS = 10 * 60_000;
-/** Maximum number of waiting computations, each of which takes a second or two. */
+/** Maximum number of a tenant's waiting computations, each of which takes a second or two for long posts. */
 const MAX_WAITING = 16;
+/** Computations with more characters of posts wait for others: 500 posts have up to 10 million. */
+const LARGE = 2_000_000;
 const RETRY_AFTER_SECONDS = 10;
 
 /** Computes the suggestions for profiles and caches them while they are valid. */
@@ -226,23 +228,38 @@ interface CachedSuggestions {
 /**
  * Computing suggestions takes a second of CPU time for long posts, and a profile's page requests them on each
  * view. They are computed again only after the profile, its feedback or a judged post has changed, once for
- * all concurrent callers, and for one profile at a time, so that only its posts are in memory.
+ * all concurrent callers, and for one profile of a tenant at a time. Of profiles with many long posts, only those of one are in memory:
+ * tenants take turns, and others do not wait for them.
  */
 export function createSuggester(store: SignalStore, clock: Clock): Suggester {
   /** By profile. */
   const cache = new LRUCache<string, CachedSuggestions>({ max: MAX_CACHED });
-  const line = createLine(MAX_WAITING);
+  const ofTenant = createLimits(1, { most: MAX_WAITING, error: tooMany });
+  const large = createSharedLimit(1);
 
-  async function make(profile: IcpProfile, judgements: readonly Judgement[]) {
-    return line.inTurn(async () => {
+  function make(profile: IcpProfile, judgements: readonly Judgement[]) {
+    const { tenantId } = profile;
+    return ofTenant(tenantId, async () => {
       const nextTurn = createYielder(clock);
       const posts: JudgedPost[] = [];
-      for (const judgement of judgements) {
-        const signal = await store.getSignal(profile.tenantId, judgement.signalId);
-        if (signal !== null) posts.push(judgedPostOf(judgement, signal));
-        await nextTurn();
+      const left = judgements.values();
+      let size = 0;
+      async function readUpTo(most: number): Promise<void> {
+        while (size <= most) {
+          const { value: judgement } = left.next();
+          if (judgement === undefined) return;
+          const signal = await store.getSignal(tenantId, judgement.signalId);
+          if (signal !== null) posts.push(judgedPostOf(judgement, signal));
+          size += signal?.text.length ?? 0;
+          await nextTurn();
+        }
       }
-      return await suggestChanges(profile, posts, nextTurn);
+      async function finish() {
+        await readUpTo(Number.POSITIVE_INFINITY);
+        return await suggestChanges(profile, posts, nextTurn);
+      }
+      await readUpTo(LARGE);
+      return size > LARGE ? await large(tenantId, finish) : await finish();
     });
   }
 
@@ -270,28 +287,6 @@ function stampOf({ tenantId, version }: IcpProfile, judgements: readonly Judgeme
   return createHash('sha256')
     .update(JSON.stringify([tenantId, version, judgements]))
     .digest('base64');
-}
-
-/** Runs work sequentially, with at most `most` waiting. */
-function createLine(most: number): { inTurn<T>(work: () => Promise<T>): Promise<T> } {
-  const waiting: Fifo<() => void> = createFifo();
-  let isBusy = false;
-  return {
-    async inTurn(work) {
-      if (isBusy) {
-        if (waiting.size >= most) throw tooMany();
-        await new Promise<void>((resolve) => waiting.push(resolve));
-      }
-      isBusy = true;
-      try {
-        return await work();
-      } finally {
-        const next = waiting.shift();
-        if (next === undefined) isBusy = false;
-        else next();
-      }
-    },
-  };
 }
 
 function tooMany(): DomainError {

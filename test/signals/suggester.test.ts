@@ -92,6 +92,49 @@ test('callers beyond the maximum queue are asked to retry later', async () => {
   expect(await others).toHaveLength(17);
 });
 
+test('suggestions of one tenant do not wait for those of others', async () => {
+  const { store, profile } = await openJudged(4, ask);
+  const held: Store = {
+    ...store,
+    listJudgements: (_tenantId, profileId, limit) => store.listJudgements('ten_a', profileId, limit),
+    getSignal: (tenantId, id) =>
+      tenantId === 'ten_a' ? store.getSignal(tenantId, id) : new Promise(() => {}),
+  };
+  const suggester = createSuggester(held, systemClock);
+  for (let i = 0; i < 18; i++) void suggester.suggest({ ...profile, id: `icp_${i}`, tenantId: `ten_${i}` });
+  for (let i = 0; i < 17; i++) void suggester.suggest({ ...profile, version: i, tenantId: 'ten_b' });
+  expect(await suggester.suggest(profile)).toBeInstanceOf(Array);
+});
+
+test('of the profiles with many long posts, only the posts of one are in memory, and tenants take turns', async () => {
+  const { store, profile } = await openJudged(200, (i) => ask(i).padEnd(19_990, ' scanner depot'));
+  const reads = new Map<string, number>();
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const counted: Store = {
+    ...store,
+    async getSignal(tenantId, id) {
+      const read = (reads.get(tenantId) ?? 0) + 1;
+      reads.set(tenantId, read);
+      if (tenantId === 'ten_b' && read > 150) await gate;
+      return store.getSignal('ten_a', id);
+    },
+    listJudgements: (_tenantId, profileId, limit) => store.listJudgements('ten_a', profileId, limit),
+  };
+  const suggester = createSuggester(counted, systemClock);
+  const first = suggester.suggest({ ...profile, tenantId: 'ten_b', id: profile.id });
+  await expect.poll(() => reads.get('ten_b')).toBe(151);
+  const second = suggester.suggest({ ...profile, tenantId: 'ten_c', version: 2 });
+  await expect.poll(() => reads.get('ten_c')).toBe(101);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(reads.get('ten_c')).toBe(101);
+  release();
+  await Promise.all([first, second]);
+  expect(reads.get('ten_c')).toBe(200);
+}, 60_000);
+
 test('computing suggestions from 500 very long posts yields to other work', async () => {
   const words = Array.from({ length: 2_400 }, (_, i) => `word${i}`).join(' ');
   const { store, profile } = await openJudged(500, (i) =>
