@@ -39,8 +39,8 @@ export async function changeOwnPassword(
   const { user, session, tenant } = self;
   await askPassword(deps, self, { password: oldPassword, pointer: '/old_password' });
   deps.passwords.refuseWeak(password, { email: user.email, firm: tenant.name });
-  const elsewhere = await hashesElsewhere(deps.store, user);
-  const passwordHash = await deps.passwords.hash(password, elsewhere);
+  const others = await hashesElsewhere(deps.store, user);
+  const passwordHash = await deps.passwords.hash(password, { client: self.client, others });
   const mail = mailOf(deps, self, 'password');
   await deps.store.changePassword({ userId: user.id, passwordHash, keep: session.tokenHash, mail });
 }
@@ -65,7 +65,7 @@ export async function askPassword(
     if (wait.isFirst) await noteRefusals(store, [user], { client, isLocked: true });
     throw tooMany(wait.ms);
   }
-  if ((await passwords.find([user.passwordHash ?? ''], password)) === null) {
+  if ((await passwords.find([user.passwordHash ?? ''], password, { client })) === null) {
     await noteRefusals(store, [user], { client, isLocked: false });
     throw invalidAt(pointer, 'That is not your current password.');
   }

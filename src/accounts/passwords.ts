@@ -1,9 +1,9 @@
 import { type Argon2Parameters, argon2, createHash, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { brotliDecompressSync } from 'node:zlib';
-import pLimit from 'p-limit';
 import type { Clock } from '../lib/clock.ts';
 import { largestOf } from '../lib/lists.ts';
+import { createLimits, createSharedLimit } from '../lib/queues.ts';
 import type { Random } from '../lib/random.ts';
 import { codePointLength, normalised } from '../lib/text.ts';
 import { createWindows, type Window } from '../lib/windows.ts';
@@ -15,8 +15,8 @@ const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as con
 const SALT_BYTES = 16;
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/;
 /**
- * Each hash takes a thread and 19 MiB: two at a time leave threads for DNS lookups. If too many wait, requests are
- * refused.
+ * Each hash takes a thread and 19 MiB: two at a time leave threads for DNS lookups. Clients take turns: the attempts that one client
+ * may make at once take three seconds. If too many of a client wait, its requests are refused.
  */
 const AT_ONCE = 2;
 const MOST_WAITING = 50;
@@ -26,15 +26,15 @@ export interface Passwords {
   refuseWeak: RefuseWeak;
   /**
    * Argon2id in PHC form, with its own salt or, if the same user has passwords in other tenants, with theirs.
-   * @throws DomainError `UNAVAILABLE` if too many are waiting, `INVALID_REQUEST` at `/password` if it is too long
+   * @throws DomainError `UNAVAILABLE` if too many of the client are waiting, `INVALID_REQUEST` at `/password` if it is too long
    */
-  hash(password: string, others?: readonly string[]): Promise<string>;
+  hash(password: string, from: { client: string; others?: readonly string[] }): Promise<string>;
   /**
    * The index of the hash that matches the password; null if none does. Hashes that share a salt take one
    * computation, and so do an empty list and a password above the maximum length, so that the duration reveals
    * neither whether the user exists nor in how many tenants.
    */
-  find(hashes: readonly string[], password: string): Promise<number | null>;
+  find(hashes: readonly string[], password: string, from: { client: string }): Promise<number | null>;
 }
 
 /** A parsed hash in PHC form. */
@@ -45,31 +45,29 @@ interface PasswordHash {
 }
 
 export function createPasswords(random: Random): Passwords {
-  const turns = pLimit(AT_ONCE);
+  const ofClient = createLimits(AT_ONCE, { most: MOST_WAITING, error: tooManyWaiting });
+  const ofAll = createSharedLimit(AT_ONCE);
 
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (turns.pendingCount < MOST_WAITING) return turns(work);
-    throw new DomainError('UNAVAILABLE', 'Too many people are signing in right now.', {
-      retryAfterSeconds: 5,
-    });
+  function inTurn<T>(client: string, work: () => Promise<T>): Promise<T> {
+    return ofClient(client, () => ofAll(client, work));
   }
 
   return {
     refuseWeak: createRefuseWeak(),
-    async hash(password, others = []) {
+    async hash(password, { client, others = [] }) {
       if (isTooLong(password)) throw tooLong();
       const nonce = others.map(parse).find((other) => other !== null)?.nonce ?? random.bytes(SALT_BYTES);
-      const tag = await inTurn(() => derive(password, { ...COST, nonce }));
+      const tag = await inTurn(client, () => derive(password, { ...COST, nonce }));
       const cost = `m=${COST.memory},t=${COST.passes},p=${COST.parallelism}`;
       return `$argon2id$v=19$${cost}$${unpadded(nonce)}$${unpadded(tag)}`;
     },
-    async find(hashes, password) {
+    async find(hashes, password, { client }) {
       const isPossible = !isTooLong(password);
       const message = isPossible ? password : '';
       const derived = new Map<string, Buffer>();
       const tagFor = async (cost: PasswordHash['cost']): Promise<Buffer> => {
         const key = JSON.stringify(cost);
-        const tag = derived.get(key) ?? (await inTurn(() => derive(message, cost)));
+        const tag = derived.get(key) ?? (await inTurn(client, () => derive(message, cost)));
         derived.set(key, tag);
         return tag;
       };
@@ -82,6 +80,12 @@ export function createPasswords(random: Random): Passwords {
       return found;
     },
   };
+}
+
+function tooManyWaiting(): DomainError {
+  return new DomainError('UNAVAILABLE', 'Too many people are signing in right now.', {
+    retryAfterSeconds: 5,
+  });
 }
 
 /** Null if it is not one of our hashes. */

@@ -76,7 +76,8 @@ export async function usePasswordLink(
   if (user === null) throw spentLink();
   const tenant = await store.getTenant(user.tenantId);
   passwords.refuseWeak(password, { email: user.email, firm: tenant?.name ?? '' });
-  const passwordHash = await passwords.hash(password, await hashesElsewhere(store, user));
+  const others = await hashesElsewhere(store, user);
+  const passwordHash = await passwords.hash(password, { client: from.client, others });
   const { token, session } = newSession(deps, from.browser);
   const isFirst = user.passwordHash === null;
   const mail = isFirst ? undefined : credentialsMail(deps, user, { change: 'password_by_link', ...from });
@@ -124,7 +125,7 @@ export async function signIn(
     ({ passwordHash }) => passwordHash !== null,
   );
   const hashes = users.map(({ passwordHash }) => passwordHash ?? '');
-  const found = await passwords.find(hashes, password);
+  const found = await passwords.find(hashes, password, { client });
   const user = found === null ? undefined : users[found];
   if (user === undefined) {
     from.afterwards(() => noteRefusals(store, users, { client, isLocked: false }));

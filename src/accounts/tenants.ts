@@ -131,7 +131,7 @@ async function makeFirst(
     });
   }
   passwords.refuseWeak(password, { email: address.data, firm: named.data });
-  const passwordHash = await passwords.hash(password);
+  const passwordHash = await passwords.hash(password, from);
   const input = { name: named.data, email: address.data, plan: 'trial' } as const;
   const { tenant, owner, profile } = newTenant(deps, input);
   const { token, session } = newSession(deps, from.browser);
