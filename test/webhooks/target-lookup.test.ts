@@ -46,6 +46,34 @@ test('a look-up that has timed out does not use a thread later', async () => {
   expect(await hosted).toEqual(['203.0.114.2']);
 });
 
+test('names of an owner that the system resolver knows do not wait for those of others', async () => {
+  const { lookup, asked, answers } = setUp(async () => []);
+  for (const name of ['1', '2', '3']) void lookup(`dead${name}.example`, 'a');
+  await turn();
+  const hosted = lookup('hosts-file.example', 'b');
+  await turn();
+  expect(asked).toEqual(['dead1.example', 'hosts-file.example']);
+  answers[1]?.(['203.0.114.2']);
+  expect(await hosted).toEqual(['203.0.114.2']);
+  answers[0]?.([]);
+  await turn();
+  expect(asked.slice(2)).toEqual(['dead2.example']);
+});
+
+test('owners whose names take the system resolver long leave a thread to those of others', async () => {
+  const { clock, lookup, asked, answers } = setUp(async () => []);
+  for (const owner of ['a', 'b']) void lookup('dead1.example', owner);
+  await turn();
+  clock.advance(8_000);
+  for (const answer of answers.splice(0)) answer([]);
+  await turn();
+  for (const owner of ['a', 'b']) void lookup('dead2.example', owner);
+  await turn();
+  void lookup('hosts-file.example', 'c');
+  await turn();
+  expect(asked).toEqual(['dead1.example', 'dead1.example', 'dead2.example', 'hosts-file.example']);
+});
+
 test('concurrent look-ups of a name share the result, and later ones start anew', async () => {
   let asked = 0;
   const { lookup } = setUp(async () => [`203.0.114.${++asked}`]);
