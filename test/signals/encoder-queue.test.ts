@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { createEncoderQueue, type WorkKind } from '../../src/signals/encoder/encoder-queue.ts';
 
 /** A queue with a stopped clock, and the texts taken from it. */
-function aQueue() {
+function aQueue(costOf = (_text: string) => 1) {
   let now = 0;
-  const queue = createEncoderQueue<string>(() => now);
+  const queue = createEncoderQueue<string>(() => now, costOf);
   const begin = (owner: string, kind: WorkKind, texts: string[] = []) => {
     const work = queue.begin({ owner, kind });
     for (const text of texts) work.push(text);
@@ -31,6 +31,28 @@ test('tenants take turns, and the work of one tenant is finished in order', () =
   begin('a', 'batch', ['later']);
   begin('b', 'batch', ['b1', 'b2']);
   expect(takeAll()).toEqual(['a1', 'b1', 'a2', 'b2', 'later']);
+});
+
+test('tenants have equal shares of the time, however long their texts are', () => {
+  const { begin, takeAll } = aQueue((text) => (text.startsWith('long') ? 40 : 10));
+  begin('a', 'batch', many('long', 100));
+  begin('b', 'batch', many('short', 20));
+  const taken = takeAll();
+  const before = taken.slice(0, taken.lastIndexOf('short19')).filter((text) => text.startsWith('long'));
+  expect(before.length).toBeGreaterThanOrEqual(4);
+  expect(before.length).toBeLessThanOrEqual(6);
+});
+
+test('a tenant that asks for one text after the other has no more than its share', () => {
+  const { queue, begin } = aQueue();
+  begin('a', 'batch', many('a', 100));
+  const taken: string[] = [];
+  for (let n = 0; n < 20; n++) {
+    if (taken.at(-1)?.startsWith('b') !== false) begin('b', 'batch', [`b${n}`]);
+    taken.push(queue.take() ?? '');
+    queue.finish();
+  }
+  expect(taken.filter((text) => text.startsWith('b')).length).toBeLessThanOrEqual(11);
 });
 
 test('a single post is next, however many texts of batches are waiting', () => {

@@ -165,7 +165,7 @@ test('work that would wait too long is immediately UNAVAILABLE, with the time to
 test('what is wrong is reported once, and not part of the error that clients get', async () => {
   const faults: string[] = [];
   const own = createEncoder({ threads: 1, onFault: (reason) => faults.push(reason) });
-  const unreadable = [null] as unknown as string[];
+  const unreadable = [{ length: 1 }] as unknown as string[];
   for (let i = 0; i < 2; i++) {
     const error = await own.encode(unreadable).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({

@@ -76,13 +76,13 @@ export interface EncoderFigures {
 
 /**
  * Orders the texts to encode. Kinds of work share the encoder's time, with texts of single posts nearly
- * always first; tenants with the same kind of work take turns; a tenant's work is finished in the order in
- * which it began. Pure, except for `now`, in milliseconds.
+ * always first; tenants with the same kind of work have equal shares of its time; a tenant's work is finished in the order in
+ * which it began. Pure, except for `now`, in milliseconds. `costOf` estimates how long a text takes, in any unit.
  */
-export function createEncoderQueue<T>(now: () => number): EncoderQueue<T> {
+export function createEncoderQueue<T>(now: () => number, costOf: (item: T) => number): EncoderQueue<T> {
   /** Texts not taken yet; one may be queued for several works. */
   const waiting = new Set<T>();
-  const kinds = Object.fromEntries(KINDS.map((kind) => [kind, createKind<T>()])) as Record<
+  const kinds = Object.fromEntries(KINDS.map((kind) => [kind, createKind(costOf)])) as Record<
     WorkKind,
     KindQueue<T>
   >;
@@ -147,7 +147,7 @@ export function createEncoderQueue<T>(now: () => number): EncoderQueue<T> {
         if (first === undefined || queue === undefined || text === undefined) return undefined;
         if (!waiting.delete(text.item)) continue; // taken in the turn of another work
         passed = queue.pass;
-        queue.pass += 1 / PARTS[first];
+        queue.pass += costOf(text.item) / PARTS[first];
         waitSeconds.add((now() - text.askedAt) / 1_000);
         if (taken === 0) busySince = now();
         taken++;
@@ -185,13 +185,24 @@ export function createEncoderQueue<T>(now: () => number): EncoderQueue<T> {
 
 type KindQueue<T> = ReturnType<typeof createKind<T>>;
 
-/** The work of one kind. */
-function createKind<T>() {
+/** The work of one kind: start-time fair queuing of its owners (Goyal, Vin and Cheng, 1996). */
+function createKind<T>(costOf: (item: T) => number) {
   /** Unfinished work by owner, oldest first. */
   const jobs = new Map<string, QueuedJob<T>[]>();
-  /** Owners with waiting texts, in order of their turns. */
-  const ring = new Set<string>();
+  /** Owners with waiting texts. */
+  const ready = new Set<string>();
+  /** When the next text of an owner is due, in units of cost; also of owners without a waiting text, until then. */
+  const dueAt = new Map<string, number>();
+  /** When the last text was due: an owner that had no texts does not catch up. */
+  let lastDueAt = 0;
   let waiting = 0;
+
+  function nextOwner(): string | undefined {
+    let next: string | undefined;
+    for (const owner of ready)
+      if (next === undefined || (dueAt.get(owner) ?? 0) < (dueAt.get(next) ?? 0)) next = owner;
+    return next;
+  }
 
   function forget(job: QueuedJob<T>): void {
     const left = (jobs.get(job.owner) ?? []).filter((other) => other !== job);
@@ -223,25 +234,30 @@ function createKind<T>() {
     },
     wake(owner: string): void {
       waiting++;
-      ring.add(owner);
+      if (ready.has(owner)) return;
+      ready.add(owner);
+      dueAt.set(owner, Math.max(dueAt.get(owner) ?? 0, lastDueAt));
     },
     take() {
-      const [owner] = ring;
+      const owner = nextOwner();
       if (owner === undefined) return undefined;
-      ring.delete(owner);
       const own = jobs.get(owner) ?? [];
       const job = own.find(({ texts }) => texts.size > 0);
-      if (job === undefined) return undefined;
-      const text = job.texts.shift();
+      const text = job?.texts.shift();
+      if (job === undefined || text === undefined) return undefined;
       waiting--;
+      lastDueAt = dueAt.get(owner) ?? 0;
+      dueAt.set(owner, lastDueAt + costOf(text.item));
       job.expected = Math.max(0, job.expected - 1);
       if (job.isEnded && job.texts.size === 0) forget(job);
-      if (own.some(({ texts }) => texts.size > 0)) ring.add(owner);
+      if (!own.some(({ texts }) => texts.size > 0)) ready.delete(owner);
+      for (const [other, at] of dueAt) if (at <= lastDueAt && !ready.has(other)) dueAt.delete(other);
       return text;
     },
     clear(): void {
       for (const { texts } of [...jobs.values()].flat()) texts.clear();
-      ring.clear();
+      ready.clear();
+      dueAt.clear();
       waiting = 0;
     },
   };

@@ -159,6 +159,15 @@ interface EncoderThread {
   silence: Timer | null;
 }
 
+/** The time that a text takes is that of about a hundred characters, and that of its own, of which the model reads so many at most. */
+const COST = { text: 100, mostCharacters: 650 };
+
+/** The estimated time of a text, in characters: 3 ms for 20, 5 for 100, 17 for 700 and more. */
+function costOf({ parts }: Pick<PendingText, 'parts'>): number {
+  const characters = parts.reduce((sum, { length }) => sum + length, 0);
+  return COST.text + Math.min(characters, COST.mostCharacters);
+}
+
 function threadsFor(cores: number): number {
   return Math.max(1, Math.min(MOST_THREADS, Math.floor(cores / CORES_A_THREAD)));
 }
@@ -176,7 +185,7 @@ export function createEncoder({
   onFault?: (reason: string) => void;
   threads?: number;
 } = {}): Encoder {
-  const queue = createEncoderQueue<PendingText>(clock.monotonic);
+  const queue = createEncoderQueue<PendingText>(clock.monotonic, costOf);
   const threads = new Set<EncoderThread>();
   const givenUp = new Set<Worker>();
   /** Texts that no thread has yet, by model and parts. */
