@@ -1,4 +1,5 @@
 import { addAll } from '../lib/lists.ts';
+import { createYielder } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Page, PageRequest, Position } from '../model/filters.ts';
 import type { Lead } from '../model/lead.ts';
@@ -47,7 +48,9 @@ export async function eraseLead(
   enrichment?.forget();
   const until = clock.monotonic() + ANSWERED_WITHIN_MS;
   let swept: Swept | null = null;
-  const findPerson = createPersonSearch(store, tenantId);
+  // Erasures that each continued in every turn of the event loop made it as long as a page of each of them.
+  const nextTurn = createYielder(clock);
+  const findPerson = createPersonSearch(store, tenantId, nextTurn);
   await changeUntilItHolds('lead', async () => {
     const stored = await requireLead(store, tenantId, id);
     when(versionOf(stored));
@@ -56,7 +59,7 @@ export async function eraseLead(
     const mentions = mentionsOf(stored.lead, person);
     const signals = [...person.authors.keys()];
     const own = new Set(signals);
-    swept ??= await sweep(store, { tenantId, id, mentions, signalIds: signals });
+    swept ??= await sweep(store, { tenantId, id, mentions, signalIds: signals, nextTurn });
     const hasBegun = await store.eraseLead({
       tenantId,
       leadId: id,
@@ -106,6 +109,9 @@ async function finish(store: Store, erasure: PendingErasure, isStopping: () => b
   while (!isStopping() && !(await store.continueErasure(erasure)).isDone);
 }
 
+/** Yields when due. */
+type NextTurn = () => Promise<void>;
+
 type Author = Signal['prospect'];
 
 interface Person {
@@ -124,7 +130,11 @@ const SEARCHES_CONTINUED = 9;
  * may name a profile with further posts. Posts by others are only detached. A repeated search continues where the last one
  * ended: one of a hundred thousand signals takes so long that meanwhile a person who posts often would always post again.
  */
-function createPersonSearch(store: Store, tenantId: string): (of: StoredLead) => Promise<Person> {
+function createPersonSearch(
+  store: Store,
+  tenantId: string,
+  nextTurn: NextTurn,
+): (of: StoredLead) => Promise<Person> {
   let authors = new Map<string, Author>();
   let keys = new Set<string>();
   /** Where the last page of the lead's signals, and of each key's, begins; how many signals were found before it, and with it. */
@@ -151,7 +161,7 @@ function createPersonSearch(store: Store, tenantId: string): (of: StoredLead) =>
       before = found;
       yield* page.rows;
       after = page.last;
-      await letOthers();
+      await nextTurn();
     } while (after !== null);
   }
 
@@ -229,19 +239,27 @@ interface Swept {
 
 async function sweep(
   store: Store,
-  who: { tenantId: string; id: string; mentions: Mentions; signalIds: string[] },
+  who: { tenantId: string; id: string; mentions: Mentions; signalIds: string[]; nextTurn: NextTurn },
 ): Promise<Swept> {
-  const { tenantId, id, mentions, signalIds } = who;
+  const { tenantId, id, mentions, signalIds, nextTurn } = who;
   const { texts, names } = mentions;
   return {
-    events: await sweepEvents(store, { tenantId, mentions: { texts: [id, ...texts], names, signalIds } }),
-    signals: await sweepRows(store.findSignalsNaming, { tenantId, mentions }),
-    leads: await sweepRows(store.findLeadsNaming, { tenantId, mentions }),
+    events: await sweepEvents(
+      store,
+      { tenantId, mentions: { texts: [id, ...texts], names, signalIds } },
+      nextTurn,
+    ),
+    signals: await sweepRows(store.findSignalsNaming, { tenantId, mentions }, nextTurn),
+    leads: await sweepRows(store.findLeadsNaming, { tenantId, mentions }, nextTurn),
   };
 }
 
 /** Events of any kind, such as digests and replies. */
-async function sweepEvents(store: Store, who: Omit<EventScan, 'after' | 'limit'>): Promise<Swept['events']> {
+async function sweepEvents(
+  store: Store,
+  who: Omit<EventScan, 'after' | 'limit'>,
+  nextTurn: NextTurn,
+): Promise<Swept['events']> {
   const ids: string[] = [];
   const named: string[] = [];
   let after: EventScan['after'] = null;
@@ -250,7 +268,7 @@ async function sweepEvents(store: Store, who: Omit<EventScan, 'after' | 'limit'>
     addAll(ids, found.ids);
     addAll(named, found.named);
     after = found.last;
-    await letOthers();
+    await nextTurn();
   } while (after !== null);
   return { ids, named };
 }
@@ -258,6 +276,7 @@ async function sweepEvents(store: Store, who: Omit<EventScan, 'after' | 'limit'>
 async function sweepRows(
   find: (scan: MentionScan) => Promise<FoundMentions>,
   who: Omit<MentionScan, 'after' | 'limit'>,
+  nextTurn: NextTurn,
 ): Promise<string[]> {
   const ids: string[] = [];
   let after: MentionScan['after'] = null;
@@ -265,9 +284,7 @@ async function sweepRows(
     const found: FoundMentions = await find({ ...who, after, limit: ROWS_AT_ONCE });
     addAll(ids, found.ids);
     after = found.last;
-    await letOthers();
+    await nextTurn();
   } while (after !== null);
   return ids;
 }
-
-const letOthers = () => new Promise((resolve) => setImmediate(resolve));

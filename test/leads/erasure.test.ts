@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { continueErasures, eraseLead } from '../../src/leads/erase-lead.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { explanationSchema, signalSchema } from '../../src/model/signal.ts';
 import type { Store } from '../../src/store/store.ts';
 import { tempFolder } from '../store/sqlite/temp-folder.ts';
@@ -452,4 +453,24 @@ test("another tenant's lead is 404, and is kept", async () => {
   const answer = await t.app.inject({ method: 'DELETE', url: `/v1/leads/${lead.id}`, headers: other.auth });
   expect(answer.json()).toMatchObject({ status: 404, code: 'NOT_FOUND' });
   expect(await call('GET', `/v1/leads/${lead.id}`)).toMatchObject({ id: lead.id });
+});
+
+test('erasures that search at the same time take turns of the event loop', async () => {
+  const ids = await Promise.all(
+    [1, 2, 3, 4, 5, 6].map(async (i) => (await call('POST', '/v1/leads', { email: `p${i}@acme.com` })).id),
+  );
+  /** The turn of the event loop in which each page was read, besides the first of each erasure. */
+  const turns: number[] = [];
+  const store: Store = {
+    ...t.store,
+    async findSignalsNaming({ after }) {
+      const page = Number(after?.[0] ?? 0);
+      if (page > 0) turns.push(performance.nodeTiming.uvMetricsInfo.loopCount);
+      for (const since = performance.now(); performance.now() - since < 6; );
+      return { ids: [], last: page < 5 ? [page + 1] : null };
+    },
+  };
+  await Promise.all(ids.map((id) => eraseLead({ store, clock: systemClock }, t.tenant.id, id)));
+  expect(turns).toHaveLength(30);
+  expect(new Set(turns).size).toBe(30);
 });

@@ -116,7 +116,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     epoch: () => 0,
     isOnDuty: async () => true,
     shareCounts: () => () => {},
-    ...deliveryPageFace(db, read),
+    ...deliveryPageFace(db, clock, read),
     ...eventPageFace(db, clock, read),
     ...leadPageFace(db, clock, read),
     ...companyPageFace(db, clock, read),

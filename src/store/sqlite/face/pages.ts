@@ -24,13 +24,14 @@ type Read = <T>(query: () => T) => Promise<T>;
  * enough.
  */
 const MOST_SORTED = 5_000;
-/** Deliveries scanned per turn of the event loop: few at first, because the first page is usually near. */
+/** Deliveries scanned at a time: few at first, because the first page is usually near. */
 const FIRST_SCAN = 500;
 const LARGEST_SCAN = 4_000;
 
 /** Pages of deliveries: some are read at once, others by a scan that yields between its parts. */
 export function deliveryPageFace(
   db: Database,
+  clock: Clock,
   read: Read,
 ): Pick<DeliveryLogStore, 'listDeliveries' | 'listStoredDeliveries'> {
   const log = createDeliveryPages(db);
@@ -62,6 +63,7 @@ export function deliveryPageFace(
   }
 
   async function walkedKeys(tenantId: string, query: DeliveryQuery): Promise<DeliveryKey[]> {
+    const nextTurn = createYielder(clock);
     const terms = await read(() => walkTerms(tenantId, query));
     const wanted = query.limit + 1;
     const keys: DeliveryKey[] = [];
@@ -71,7 +73,7 @@ export function deliveryPageFace(
       addAll(keys, part.found);
       if (part.next === null || keys.length === wanted) return keys;
       after = part.next;
-      await turnOfTheLoop();
+      await nextTurn();
     }
   }
 
@@ -108,10 +110,6 @@ function waitingTerms(
 
 function toKey(position: Position | null): DeliveryKey | null {
   return position === null ? null : { createdAt: Number(position[0] ?? 0), id: String(position[1] ?? '') };
-}
-
-function turnOfTheLoop(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Characters of rows that are read at a time: about 2 ms. */
