@@ -39,7 +39,7 @@ import { openStore } from './store/driver.ts';
 import { MOST_SKEW_MS } from './store/figures.ts';
 import type { StorageChange } from './store/storage-watch.ts';
 import type { OpenedStore } from './store/store.ts';
-import { housekeepingJobs } from './webhooks/housekeeping.ts';
+import { housekeepingJobs, mailJob } from './webhooks/housekeeping.ts';
 import { createLookup } from './webhooks/target-lookup.ts';
 import type { Lookup } from './webhooks/targets.ts';
 
@@ -343,21 +343,26 @@ async function createHousekeeping(
   const { smtpUrl, mailFrom, baseUrl } = config;
   const smtp = smtpUrl === null ? null : await import('./accounts/smtp.ts');
   const send = smtp?.createSmtpSender(smtpUrl ?? '', mailFrom ?? '', clock) ?? null;
-  return createPeriodic({
-    clock,
-    jobs: onDuty(
-      { store },
-      housekeepingJobs({
-        ...{ store, clock, newId, baseUrl, feedbackLinks, secretBox },
-        ...{ send, log: logger, onExpired },
-      }),
-    ),
-    onError: (job, err) => {
-      // A storage failure is logged once, below, instead of by every job.
-      const level = storageFaultOf(err) === null ? 'error' : 'debug';
-      logger[level]({ err, job }, 'housekeeping failed; trying again');
+  const deps = {
+    ...{ store, clock, newId, baseUrl, feedbackLinks, secretBox },
+    ...{ send, log: logger, onExpired },
+  };
+  const onError = (job: string, err: unknown) => {
+    // A storage failure is logged once, below, instead of by every job.
+    const level = storageFaultOf(err) === null ? 'error' : 'debug';
+    logger[level]({ err, job }, 'housekeeping failed; trying again');
+  };
+  const lines = [[mailJob(deps)], housekeepingJobs(deps)].map((jobs) =>
+    createPeriodic({ clock, jobs: onDuty({ store }, jobs), onError }),
+  );
+  return {
+    start() {
+      for (const line of lines) line.start();
     },
-  });
+    async stop() {
+      await Promise.all(lines.map((line) => line.stop()));
+    },
+  };
 }
 
 function driverOf({ databaseUrl }: Config): 'sqlite' | 'postgres' {

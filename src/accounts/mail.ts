@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import pLimit from 'p-limit';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Mail } from '../model/mail.ts';
@@ -37,6 +38,10 @@ export interface MailDeps extends ComposeDeps {
 }
 
 const AT_ONCE = 20;
+/** Mail of different tenants is sent at once: a server may take 20 s for one email, and longer for some addresses than for others. */
+const TENANTS_AT_ONCE = 8;
+/** After that, no further email is begun: those written meanwhile have their turn first. */
+const LOOK_MS = 5_000;
 /**
  * Delays between attempts. After the last one, the email is two days old: sending is given up, and it stays in the
  * outbox.
@@ -58,17 +63,26 @@ export const STALE_MS = 7 * 24 * HOUR_MS;
  * logged.
  */
 export async function workOutbox(deps: MailDeps, isStopping: () => boolean = () => false): Promise<void> {
-  if (deps.send === null) {
+  const { clock, send } = deps;
+  if (send === null) {
     await announceWaiting(deps);
     return;
   }
-  for (const mail of await deps.store.dueMail(deps.clock.now(), AT_ONCE)) {
-    if (isStopping()) return;
-    await trySend(deps, deps.send, mail);
-  }
+  const until = clock.monotonic() + LOOK_MS;
+  const due = Map.groupBy(await deps.store.dueMail(clock.now(), AT_ONCE), ({ tenantId }) => tenantId);
+  const limit = pLimit(TENANTS_AT_ONCE);
+  const sendAll = async (mails: readonly DueMail[]) => {
+    for (const mail of mails) {
+      if (isStopping() || clock.monotonic() > until) return;
+      await trySend(deps, send, mail);
+    }
+  };
+  await Promise.all([...due.values()].map((mails) => limit(sendAll, mails)));
 }
 
-async function trySend(deps: MailDeps, send: SendMail, mail: Mail & { to: string | null }): Promise<void> {
+type DueMail = Mail & { to: string | null };
+
+async function trySend(deps: MailDeps, send: SendMail, mail: DueMail): Promise<void> {
   const { store, clock, log } = deps;
   const fields = { mailId: mail.id, tenantId: mail.tenantId, kind: mail.facts.kind };
   if (mail.to === null || clock.now() - mail.createdAt > STALE_MS) {

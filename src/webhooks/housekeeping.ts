@@ -53,10 +53,14 @@ export interface HousekeepingDeps extends Omit<MailDeps, 'store'>, Pick<DigestDe
   onExpired?(count: number): void;
 }
 
-/** The periodic jobs. Each can be interrupted and run again, and resumes where it stopped. */
+/** Sends mail; apart from the other jobs, which would wait for a slow mail server. */
+export function mailJob(deps: MailDeps): PeriodicJob {
+  return { name: 'mail', everyMs: 5 * SECOND_MS, run: (isStopping) => workOutbox(deps, isStopping) };
+}
+
+/** The other periodic jobs. Each can be interrupted and run again, and resumes where it stopped. */
 export function housekeepingJobs(deps: HousekeepingDeps): PeriodicJob[] {
   return [
-    { name: 'mail', everyMs: 5 * SECOND_MS, run: (isStopping) => workOutbox(deps, isStopping) },
     { name: 'notices', everyMs: 2 * SECOND_MS, run: (isStopping) => announceNotices(deps, isStopping) },
     { name: 'remainders', everyMs: 2 * SECOND_MS, run: (isStopping) => storeRemainders(deps, isStopping) },
     { name: 'backfills', everyMs: 2 * SECOND_MS, run: (isStopping) => backfillEndpoints(deps, isStopping) },

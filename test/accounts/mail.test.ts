@@ -58,6 +58,28 @@ const fails: SendMail = async () => {
   });
 };
 
+test('mail of a tenant waits neither for the slow mail of another nor for all of it', async () => {
+  await store.createTenant(aTenant('ten_b'));
+  for (const n of [1, 2, 3]) await add(`mal_${n}`);
+  await store.addMail({ id: 'mal_b', tenantId: 'ten_b', facts: PAUSED, createdAt: clock.now() });
+  const slow = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const other = Promise.withResolvers<void>();
+  const working = work(async ({ messageId }) => {
+    begun.push(messageId);
+    if (messageId === 'mal_b') return other.resolve();
+    await slow.promise;
+  });
+  await other.promise;
+  expect(begun).toEqual(['mal_1', 'mal_b']);
+  clock.advance(20_000);
+  slow.resolve();
+  await working;
+  expect(begun).toEqual(['mal_1', 'mal_b']);
+  await work();
+  expect(sent.map(({ messageId }) => messageId)).toEqual(['mal_2', 'mal_3']);
+});
+
 describe('mail about a paused endpoint', () => {
   test('goes to the owner and explains what happened, that nothing is lost, and how to resume', async () => {
     await add();
