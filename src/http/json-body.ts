@@ -12,6 +12,11 @@ const MAX_DEPTH = 32;
  * contain 2.5 million, which take a second to parse and several to traverse.
  */
 const MAX_VALUES = 50_000;
+/**
+ * A text of more is not read to its end. With up to this number, members that are not known are left out first: to scan 5 MiB of tiny values
+ * twice took 60 ms.
+ */
+const MOST_SCANNED = 10 * MAX_VALUES;
 /** An escaped NUL or surrogate. Unescaped ones cannot occur, because the body is valid UTF-8 and JSON. */
 const SUSPECT_ESCAPE = /\\u(0000|[dD][89a-fA-F])/;
 
@@ -47,13 +52,16 @@ export function addJsonBody(app: FastifyInstance): void {
     }
     const text = bytes.toString('utf8');
     // Checked on the text before parsing: a rejected body costs one pass and creates no objects.
-    const { depth, members, values } = measureJson(text, MAX_DEPTH);
+    const { depth, members, values } = measureJson(text, MAX_DEPTH, MOST_SCANNED);
     if (depth > MAX_DEPTH) {
       done(invalidAt('', `The body is nested deeper than ${MAX_DEPTH} levels.`));
       return;
     }
     const { maxValues = MAX_VALUES } = request.routeOptions.config;
-    const thin = thinOut(text, members, new Set(namesOf(request.routeOptions.schema?.body)));
+    const isScanned = values <= MOST_SCANNED;
+    const thin = isScanned
+      ? thinOut(text, members, new Set(namesOf(request.routeOptions.schema?.body)))
+      : text;
     if ((thin === text ? values : measureJson(thin, MAX_DEPTH).values) > maxValues) {
       done(
         invalidAt(

@@ -47,10 +47,10 @@ interface JsonMeasure {
   values: number;
 }
 
-/** Measures a text, down to a nesting depth of `most`. */
-export function measureJson(text: string, most: number): JsonMeasure {
+/** Measures a text, down to a nesting depth of `most`, and up to about `mostValues` values. */
+export function measureJson(text: string, most: number, mostValues = Number.POSITIVE_INFINITY): JsonMeasure {
   let [depth, deepest, members, commas, opened] = [0, 0, 0, 0, 0];
-  for (let i = 0; i < text.length && deepest <= most; i++) {
+  for (let i = 0; i < text.length && deepest <= most && commas <= mostValues; i++) {
     const char = text.charCodeAt(i);
     if (char === QUOTE) i = endOfString(text, i);
     else if (char === COLON) members++;

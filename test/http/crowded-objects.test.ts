@@ -40,3 +40,9 @@ test('input that ends inside a string or an object terminates', () => {
     expect(thinOut(text, 25_000, new Set()).length).toBeLessThan(text.length + 100);
   }
 });
+
+test('a text is not read to its end once it has too many values', () => {
+  const { values } = measureJson(`[${'1,'.repeat(1_000)}1]`, 32, 100);
+  expect(values).toBeGreaterThan(100);
+  expect(values).toBeLessThan(105);
+});
