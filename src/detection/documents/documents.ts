@@ -80,7 +80,6 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
         drop(started, fault ?? new Error('the parsing thread ended'));
       },
     });
-    worker.unref();
     const started: ParserThread = { worker, isReady: false, current: null };
     threads.add(started);
     return started;
