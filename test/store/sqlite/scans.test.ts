@@ -20,13 +20,19 @@ import { aSignal, aTenant, T0 } from '../../support/store.ts';
 
 const SIGNALS = 25_000;
 
-/** One person's signals at one company, with scores from 0 to 99; the first 6,000 are attached to a lead. */
-function manySignals(): Database {
+/** A database with one tenant. */
+function openWithTenant() {
   const db = openDatabase(':memory:');
   onTestFinished(() => void db.close());
   migrate(db);
   const runner = createRunner(db);
   runner.createTenant(aTenant('ten_a'));
+  return { db, runner };
+}
+
+/** One person's signals at one company, with scores from 0 to 99; the first 6,000 are attached to a lead. */
+function manySignals(): Database {
+  const { db, runner } = openWithTenant();
   runner.commitSignals([aSignal('ten_a', { id: 'sig_0', companyDomain: 'acme.com', timestamp: T0 })]);
   runner.commitLead(aNewLead('ten_a', aLead('led_1')));
   db.prepare(
@@ -96,10 +102,7 @@ test('the signals of a company with thousands are counted and ranked in parts', 
 
 test('the leads of a pipeline are counted and their deals summed in parts', async () => {
   const { parts, clock, read } = inParts();
-  const db = openDatabase(':memory:');
-  onTestFinished(() => void db.close());
-  migrate(db);
-  createRunner(db).createTenant(aTenant('ten_a'));
+  const { db } = openWithTenant();
   // Many without a deal, many deals of one amount, and some of each other one.
   const deal = 'CASE n % 4 WHEN 0 THEN NULL WHEN 1 THEN';
   db.prepare(
@@ -132,10 +135,7 @@ test('the leads of a pipeline are counted and their deals summed in parts', asyn
 
 test('long leads of a pipeline are read a few at a time', async () => {
   const { parts, clock, read } = inParts();
-  const db = openDatabase(':memory:');
-  onTestFinished(() => void db.close());
-  migrate(db);
-  createRunner(db).createTenant(aTenant('ten_a'));
+  const { db } = openWithTenant();
   db.prepare(
     `WITH RECURSIVE n AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM n WHERE n < 20)
      INSERT INTO leads (id, tenant_id, stage, score, classification, company_domain, source, created_at, version, wire)
@@ -154,10 +154,7 @@ test('long leads of a pipeline are read a few at a time', async () => {
 
 test('few of many companies are found in parts', async () => {
   const { parts, clock, read } = inParts();
-  const db = openDatabase(':memory:');
-  onTestFinished(() => void db.close());
-  migrate(db);
-  createRunner(db).createTenant(aTenant('ten_a'));
+  const { db } = openWithTenant();
   db.prepare(
     `WITH RECURSIVE n AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM n WHERE n < :most)
      INSERT INTO companies (id, tenant_id, domain, search, industry, facts, active_at, created_at, updated_at, version)
