@@ -40,7 +40,7 @@ export interface MailDeps extends ComposeDeps {
 const AT_ONCE = 20;
 /** Mail of different tenants is sent at once: a server may take 20 s for one email, and longer for some addresses than for others. */
 const TENANTS_AT_ONCE = 8;
-/** After that, no further email is begun: those written meanwhile have their turn first. */
+/** No further email is started after this time, so that newer ones get their turn. */
 const LOOK_MS = 5_000;
 /**
  * Delays between attempts. After the last one, the email is two days old: sending is given up, and it stays in the

@@ -17,11 +17,11 @@ const MAX_HEAP_MB = 128;
  */
 const [REST_FACTOR, MAX_REST_MS] = [100, 5 * 60_000];
 const MOST_KNOWN = 10_000;
-/** The second one is for the documents of others while one takes long. */
+/** While a document takes long, the second thread parses those of others. */
 const MOST_THREADS = 2;
 /** A document that takes this long starts the second thread. */
 const LONG_MS = 100;
-/** An owner that has to wait this long, after a quarter of a second of parsing, leaves a thread to the others. */
+/** An owner with a rest of this length, that of a quarter of a second of parsing, uses only one thread. */
 const LONG_REST_MS = 25_000;
 
 /** Parses untrusted documents outside the thread that serves requests. */
