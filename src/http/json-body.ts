@@ -13,10 +13,10 @@ const MAX_DEPTH = 32;
  */
 const MAX_VALUES = 50_000;
 /**
- * A text of more is not read to its end. With up to this number, members that are not known are left out first: to scan 5 MiB of tiny values
- * twice took 60 ms.
+ * A text of more is not read to its end. With up to this number, members that are not known are left out first, so that the error can name
+ * them; both passes over 200,000 values take 10 ms. With 500,000 they took 24, and an export beside 24 such bodies 0.31 s.
  */
-const MOST_SCANNED = 10 * MAX_VALUES;
+const MOST_SCANNED = 4 * MAX_VALUES;
 /** An escaped NUL or surrogate. Unescaped ones cannot occur, because the body is valid UTF-8 and JSON. */
 const SUSPECT_ESCAPE = /\\u(0000|[dD][89a-fA-F])/;
 
