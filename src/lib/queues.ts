@@ -53,6 +53,8 @@ export interface FairQueue<T> {
    * whose rank is null wait. Undefined if nobody may go.
    */
   next(rankOf?: (owner: string) => number | null): T | undefined;
+  /** Whether an owner that is not null in rank has an item. */
+  has(rankOf: (owner: string) => number | null): boolean;
   /** Moves an owner behind all other waiting owners. */
   letOthers(owner: string): void;
 }
@@ -107,6 +109,7 @@ export function createFairQueue<T>(): FairQueue<T> {
       else if (items !== undefined) waiting.set(owner, items);
       return item;
     },
+    has: (rankOf) => best(rankOf) !== undefined,
     letOthers(owner) {
       const items = fresh.get(owner) ?? waiting.get(owner);
       if (items === undefined) return;

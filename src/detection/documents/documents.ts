@@ -1,8 +1,7 @@
 import type { Worker } from 'node:worker_threads';
-import { LRUCache } from 'lru-cache';
 import { systemClock, type Timer } from '../../lib/clock.ts';
 import { startThread } from '../../lib/package.ts';
-import { createFairQueue } from '../../lib/queues.ts';
+import { createPlaces, type Place } from '../../lib/places.ts';
 import { SourceFault, stoppedFault, TOO_COSTLY } from '../source-item.ts';
 import type { ParseAnswer, ParseRequest, Parser, ReceivedDocument } from './parser.ts';
 
@@ -10,25 +9,17 @@ import type { ParseAnswer, ParseRequest, Parser, ReceivedDocument } from './pars
 const DEADLINE_MS = 2_000;
 /** Four times what a feed of 5 MB takes. */
 const MAX_HEAP_MB = 128;
-/**
- * An owner waits for others for many times as long as its documents took, up to a maximum: one with more than a
- * hundredth of the thread's time goes last. With a tenth, ten owners of costly documents had each rested when it
- * was their turn again.
- */
-const [REST_FACTOR, MAX_REST_MS] = [100, 5 * 60_000];
-const MOST_KNOWN = 10_000;
 /** While a document takes long, the second thread parses those of others. */
 const MOST_THREADS = 2;
 /** A document that takes this long starts the second thread. */
 const LONG_MS = 100;
-/** An owner with a rest of this length, that of a quarter of a second of parsing, uses only one thread. */
-const LONG_REST_MS = 25_000;
 
 /** Parses untrusted documents outside the thread that serves requests. */
 export interface Documents {
   /**
    * Parses a document with `parser`; owners take turns, first those whose documents took little time, and others leave them a
-   * thread. A document that takes too much time or memory terminates its thread, and the next one gets a new thread.
+   * thread. A document that takes too much time or memory terminates its thread, and the next one gets a new thread. One that
+   * keeps the last thread from others is parsed again, once.
    * @throws SourceFault
    */
   parse<Args, Result>(
@@ -44,6 +35,9 @@ export interface Documents {
 interface ParseJob {
   owner: string;
   request: ParseRequest;
+  place: Place;
+  /** Whether it may be parsed again. */
+  isFirst: boolean;
   resolve(result: unknown): void;
   reject(error: Error): void;
 }
@@ -52,16 +46,14 @@ interface ParserThread {
   worker: Worker;
   isReady: boolean;
   /** The document that it parses, or will parse once it is ready. */
-  current: { job: ParseJob; limit: Timer | null; sentAt: number | null } | null;
+  current: { job: ParseJob; limit: Timer | null } | null;
 }
 
 /** Creates a parser pool. Its first thread starts with the first document, the other with the first one that takes long. */
 export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP_MB } = {}): Documents {
-  const waiting = createFairQueue<ParseJob>();
+  const places = createPlaces(systemClock, MOST_THREADS);
   /** At most {@link MOST_THREADS}. */
   const threads = new Set<ParserThread>();
-  /** Until when each owner's documents wait for those of others, in monotonic time. */
-  const restsUntil = new LRUCache<string, number>({ max: MOST_KNOWN });
   let closed = false;
 
   function start(): ParserThread {
@@ -105,51 +97,25 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
     thread.current = null;
     ended?.limit?.cancel();
     thread.worker.unref();
-    if (ended !== null) {
-      if (ended.sentAt !== null) tire(ended.job.owner, systemClock.monotonic() - ended.sentAt);
-      waiting.letOthers(ended.job.owner);
-      tell(ended.job);
-    }
-    begin();
+    if (ended !== null) tell(ended.job);
   }
 
-  function tire(owner: string, tookMs: number): void {
-    const now = systemClock.monotonic();
-    const until = Math.max(now, restsUntil.get(owner) ?? 0) + REST_FACTOR * tookMs;
-    restsUntil.set(owner, Math.min(until, now + MAX_REST_MS));
-  }
-
-  function begin(): void {
-    while (!closed) {
-      const busy = [...threads].flatMap(({ current }) => (current === null ? [] : [current.job.owner]));
-      if (busy.length >= MOST_THREADS) return;
-      const job = waiting.next(ranks(busy));
-      if (job === undefined) return;
-      const thread = threadFor(job.owner);
-      thread.current = { job, limit: null, sentAt: null };
-      thread.worker.ref();
-      send(thread);
-    }
-  }
-
-  /** For how long the documents of an owner wait for those of others. */
-  function restMs(owner: string): number {
-    return Math.max(0, (restsUntil.get(owner) ?? 0) - systemClock.monotonic());
-  }
-
-  /** An owner has one document parsed at a time, and those with long ones leave a thread to the others. */
-  function ranks(busy: readonly string[]): (owner: string) => number | null {
-    return (owner) => {
-      const rank = restMs(owner);
-      const mayGo = busy.length < MOST_THREADS - 1 || rank < LONG_REST_MS;
-      return mayGo && !busy.includes(owner) ? rank : null;
-    };
+  function parseOnce(job: Omit<ParseJob, 'place' | 'resolve' | 'reject'>): Promise<unknown> {
+    return places.run(job.owner, (place) => {
+      if (closed) throw stoppedFault();
+      return new Promise((resolve, reject) => {
+        const thread = threadFor(job.owner);
+        thread.current = { job: { ...job, place, resolve, reject }, limit: null };
+        thread.worker.ref();
+        send(thread);
+      });
+    });
   }
 
   /** A thread that is ready; for an owner with long documents, which wait for one to start, one that is not. */
   function threadFor(owner: string): ParserThread {
     const idle = [...threads].filter(({ current }) => current === null);
-    const isLong = restMs(owner) >= LONG_REST_MS;
+    const isLong = places.isSlow(owner);
     if (isLong && threads.size < MOST_THREADS) return start();
     return idle.find(({ isReady }) => isReady !== isLong) ?? idle[0] ?? start();
   }
@@ -157,16 +123,15 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
   function send(thread: ParserThread): void {
     const sent = thread.current;
     if (sent === null || !thread.isReady) return;
-    const { request } = sent.job;
+    const { request, place, isFirst } = sent.job;
     // Copies the body, because a small one shares its memory with others; 5 MB take half a millisecond.
     const body = new Uint8Array(request.document.body);
     thread.worker.postMessage({ ...request, document: { ...request.document, body } }, [body.buffer]);
-    sent.sentAt = systemClock.monotonic();
+    place.begins(isFirst ? () => stop(thread, new GaveWay()) : undefined);
     sent.limit = systemClock.after(LONG_MS, () => {
       if (thread.current !== sent) return;
-      // The others need not wait for it to end, nor for a thread to start.
+      // The others need not wait for a thread to start.
       if (threads.size < MOST_THREADS) start();
-      begin();
       // If the main thread was blocked, the result may have arrived already; `setImmediate` handles it first.
       sent.limit = systemClock.after(deadlineMs - LONG_MS, () => setImmediate(giveUp, sent, thread));
     });
@@ -174,28 +139,35 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
 
   function giveUp(given: ParserThread['current'], thread: ParserThread): void {
     if (thread.current !== given || !threads.has(thread)) return;
+    stop(thread, tooCostly(`more than ${deadlineMs / 1_000} seconds`));
+  }
+
+  function stop(thread: ParserThread, error: Error): void {
     void thread.worker.terminate();
-    drop(thread, tooCostly(`more than ${deadlineMs / 1_000} seconds`));
+    drop(thread, error);
   }
 
   return {
-    parse(parser, { body, contentType, url }, args, owner) {
-      if (closed) return Promise.reject(stoppedFault());
-      return new Promise((resolve, reject) => {
-        const request = { parser: parser.name, document: { body, contentType, url }, args };
-        waiting.push(owner, { owner, request, resolve: resolve as ParseJob['resolve'], reject });
-        begin();
+    async parse(parser, { body, contentType, url }, args, owner) {
+      if (closed) throw stoppedFault();
+      const request = { parser: parser.name, document: { body, contentType, url }, args };
+      const parsing = parseOnce({ owner, request, isFirst: true }).catch((error: unknown) => {
+        if (error instanceof GaveWay) return parseOnce({ owner, request, isFirst: false });
+        throw error;
       });
+      return (await parsing) as ReturnType<typeof parser.parse>;
     },
     async close() {
       closed = true;
-      for (let job = waiting.next(); job !== undefined; job = waiting.next()) job.reject(stoppedFault());
       const ending = [...threads];
       for (const thread of ending) drop(thread, stoppedFault());
       await Promise.all(ending.map(({ worker }) => worker.terminate()));
     },
   };
 }
+
+/** The document was long, and its thread was needed for others. */
+class GaveWay extends Error {}
 
 function tooCostly(limit: string): SourceFault {
   return new SourceFault(TOO_COSTLY, `Parsing the document takes ${limit}. It will be read again later.`);

@@ -73,6 +73,16 @@ test('tenants whose documents took long leave a thread to the others', async () 
   expect(order).toEqual(['good 1', 'good 2', 'bad', 'bad', 'bad']);
 }, 30_000);
 
+test('the first long documents of two tenants keep no thread from a third, and are read later', async () => {
+  const { read } = open({ deadlineMs: 3_000 });
+  const order: string[] = [];
+  const tell = (name: string) => (fault?: unknown) =>
+    void order.push(`${name} ${fault instanceof SourceFault ? fault.code : ''}`);
+  const hostile = ['ten_a', 'ten_b'].map((owner) => read(ENDLESS, owner).catch(tell('bad')));
+  await Promise.all([...hostile, read(ORDINARY, 'ten_c').then(() => tell('good')())]);
+  expect(order).toEqual(['good ', 'bad document_too_costly', 'bad document_too_costly']);
+}, 30_000);
+
 test('an error of a parser keeps its code', async () => {
   const { read } = open();
   const fault = await read('<!doctype html><html></html>').catch((error: unknown) => error);
