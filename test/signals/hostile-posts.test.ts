@@ -82,6 +82,8 @@ const PIECES: Record<string, string> = {
   'lines with blanks': ' \r\n\t',
   blanks: ' ',
   'words far apart': `looking${' '.repeat(500)}for${' '.repeat(500)}crm${' '.repeat(500)}`,
+  'a question far apart': `what${' '.repeat(1_500)}`,
+  'a question before mark-up': `what${'*'.repeat(1_500)}`,
   quotes: '"',
   'curly quotes': '“a” ',
   apostrophes: "a'b'",
