@@ -1,12 +1,15 @@
 import { parentPort, type Worker, workerData } from 'node:worker_threads';
-import Sqlite from 'better-sqlite3';
+import Sqlite, { type Database } from 'better-sqlite3';
+import { systemClock } from '../../lib/clock.ts';
 import { startThread } from '../../lib/package.ts';
-import { createFifo, createLimits } from '../../lib/queues.ts';
+import { createPlaces } from '../../lib/places.ts';
 import { DomainError } from '../../model/errors.ts';
 import type { SignalQuery } from '../../model/signal.ts';
 import { phrasesOf } from '../../rules/words.ts';
 import type { SignalPage } from '../signal-store.ts';
+import { MOST_BEGUN } from './reads/signal-list.ts';
 import { signalReads } from './reads/signals.ts';
+import { begunPhrases, searchPhrases } from './signal-index.ts';
 
 /** Searches in separate threads, started on first use. Null if the thread failed. @throws DomainError `UNAVAILABLE` once closed */
 export interface SearchThreads {
@@ -23,21 +26,21 @@ interface Search {
   most: number | null;
 }
 
-interface WaitingSearch extends PromiseWithResolvers<Answer | null> {
-  search: Search;
-}
-
 /** A thread, with the search in progress. */
 interface Line {
   worker: Worker;
-  current: WaitingSearch | null;
+  ready: PromiseWithResolvers<void>;
+  current: PromiseWithResolvers<Answer | null> | null;
 }
 
 /**
  * A search takes as long as a tenant's posts make it, seconds in the worst case, and cannot be interrupted: others use another
- * thread.
+ * thread, of which slow tenants leave one to them.
  */
 const MOST_THREADS = 3;
+/** A search that is expected to take longer is that of a slow tenant from its beginning. */
+const LONG_MS = 100;
+const POSITION_MS = 5e-6;
 
 /** Whether words must be adjacent: the index then scans all rows that contain them, until the page is full. */
 export function isLongSearch({ q }: Pick<SignalQuery, 'q'>): boolean {
@@ -49,9 +52,7 @@ export function isLongSearch({ q }: Pick<SignalQuery, 'q'>): boolean {
  * long ones, 2 s for 400 posts of one word ten thousand times, which would block the server's main thread.
  */
 export function createSearchThreads(file: string): SearchThreads {
-  const oneOfEach = createLimits(1);
-  /** At most one search of each tenant. */
-  const waiting = createFifo<WaitingSearch>();
+  const places = createPlaces(systemClock, MOST_THREADS);
   const lines = new Set<Line>();
   let isClosed = false;
 
@@ -60,50 +61,51 @@ export function createSearchThreads(file: string): SearchThreads {
     line.current = null;
     line.worker.unref();
     ended?.resolve(answer);
-    begin();
   }
 
-  function begin(): void {
-    while (waiting.size > 0) {
-      const line = idleLine();
-      const next = line === null ? undefined : waiting.shift();
-      if (line === null || next === undefined) return;
-      line.current = next;
-      line.worker.ref();
-      line.worker.postMessage(next.search);
-    }
-  }
-
-  function idleLine(): Line | null {
+  function idleLine(): Line {
     for (const line of lines) if (line.current === null) return line;
-    return lines.size < MOST_THREADS ? start() : null;
+    return start();
   }
 
   /** The thread has ended, and with it the search in progress. */
   function drop(gone: Line): void {
-    if (lines.delete(gone)) end(gone, null);
+    if (!lines.delete(gone)) return;
+    gone.ready.resolve();
+    end(gone, null);
   }
 
   function start(): Line {
-    const worker = startThread<{ answer: Answer | null }>(import.meta.url, './search-thread', {
+    const worker = startThread<{ answer: Answer | null | 'ready' }>(import.meta.url, './search-thread', {
       workerData: { file },
       resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 128 },
-      answered: ({ answer }) => end(line, answer),
+      answered: ({ answer }) => (answer === 'ready' ? line.ready.resolve() : end(line, answer)),
       ended: () => drop(line),
     });
-    const line: Line = { worker, current: null };
+    const line: Line = { worker, ready: Promise.withResolvers(), current: null };
     lines.add(line);
     return line;
   }
 
-  function ask(search: Search): Promise<Answer | null> {
-    return oneOfEach(search.tenantId, async () => {
+  function search(asked: Search, mayTakeLong: boolean): Promise<Answer | null> {
+    return places.run(asked.tenantId, async (place) => {
       if (isClosed) throw stopping();
-      const asked = { search, ...Promise.withResolvers<Answer | null>() };
-      waiting.push(asked);
-      begin();
-      return await asked.promise;
+      const line = idleLine();
+      const current = Promise.withResolvers<Answer | null>();
+      line.current = current;
+      line.worker.ref();
+      line.worker.postMessage({ ...asked, mayTakeLong: mayTakeLong || places.isSlow(asked.tenantId) });
+      await line.ready.promise;
+      place.begins();
+      return await current.promise;
     });
+  }
+
+  async function ask(asked: Search): Promise<Answer | null> {
+    const answer = await search(asked, false);
+    if (answer === null || !('longMs' in answer)) return answer;
+    places.tire(asked.tenantId, answer.longMs);
+    return await search(asked, true);
   }
 
   return {
@@ -119,8 +121,7 @@ export function createSearchThreads(file: string): SearchThreads {
     },
     async close() {
       isClosed = true;
-      // Refused: the caller would repeat them in its own thread, one after the other.
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) next.reject(stopping());
+      // Waiting ones are refused, too: the caller would repeat them in its own thread, one after the other.
       const ending = [...lines];
       for (const line of ending) {
         line.current?.reject(stopping());
@@ -135,16 +136,59 @@ function stopping(): DomainError {
   return new DomainError('UNAVAILABLE', 'The server is stopping. Nothing was changed.');
 }
 
-/** A page's bytes and its end, or a number. */
-type Answer = { json: ArrayBuffer; last: SignalPage['last'] } | { count: number };
+/** A page's bytes and its end, a number, or how long a search that may not take long would take. */
+type Answer = { json: ArrayBuffer; last: SignalPage['last'] } | { count: number } | { longMs: number };
+
+/**
+ * Creates an estimate, far quicker than the search, of how many positions of words a search for phrases compares at most: those of
+ * each word in all posts, about 5 ns each. Triaged signals are searched for one by one, each up to the next post with the phrase.
+ */
+export function createSearchEstimate(db: Database): (tenantId: string, query: SignalQuery) => number {
+  db.exec('CREATE VIRTUAL TABLE temp.signal_words USING fts5vocab(main, signal_search, row)');
+  const selectPositions = db
+    .prepare<[string], number>('SELECT cnt FROM temp.signal_words WHERE term = ?')
+    .pluck();
+  const countTriaged = db
+    .prepare<[string], number>(
+      'SELECT count(*) FROM (SELECT 1 FROM signal_triage WHERE tenant_id = ? LIMIT 1000)',
+    )
+    .pluck();
+
+  return (tenantId, { q, qBegins, triage }) => {
+    const words = wordsOfPhrases(tenantId, q ?? '', qBegins === true);
+    let positions = 0;
+    for (const [word, times] of Map.groupBy(words, (word) => word))
+      positions += times.length * (selectPositions.get(word) ?? 0);
+    if (triage === undefined || (triage.assignee === null && ['all', 'open'].includes(triage.state)))
+      return positions;
+    return positions * (countTriaged.get(tenantId) ?? 0);
+  };
+}
+
+/** The terms of all phrases of several words. A phrase whose last word is only begun counts once for each completion. */
+function wordsOfPhrases(tenantId: string, q: string, isBegun: boolean): string[] {
+  const completions = (beginning: string) => Array.from({ length: MOST_BEGUN }, () => beginning);
+  const begun = isBegun ? begunPhrases(tenantId, q, completions) : null;
+  const phrases = begun === null ? searchPhrases(tenantId, q) : [...begun.whole, ...begun.begun];
+  return phrases.map((phrase) => phrase.split(' ')).flatMap((words) => (words.length > 1 ? words : []));
+}
 
 if (parentPort !== null) serve(parentPort, workerData as { file: string });
 
 function serve(port: NonNullable<typeof parentPort>, { file }: { file: string }): void {
-  const reads = signalReads(new Sqlite(file, { readonly: true }));
+  const db = new Sqlite(file, { readonly: true });
+  const reads = signalReads(db);
+  const estimate = createSearchEstimate(db);
 
-  function answerOf({ tenantId, query, most }: Search): Answer | null {
+  function answerOf({
+    tenantId,
+    query,
+    most,
+    mayTakeLong,
+  }: Search & { mayTakeLong: boolean }): Answer | null {
     try {
+      const longMs = mayTakeLong ? 0 : estimate(tenantId, query) * POSITION_MS;
+      if (longMs > LONG_MS) return { longMs };
       if (most !== null) return { count: reads.countSignals(tenantId, query, most) };
       const { json, last } = reads.listSignals(tenantId, query);
       return { json: Uint8Array.from(json).buffer, last };
@@ -154,8 +198,9 @@ function serve(port: NonNullable<typeof parentPort>, { file }: { file: string })
     }
   }
 
-  port.on('message', (search: Search) => {
+  port.on('message', (search: Search & { mayTakeLong: boolean }) => {
     const answer = answerOf(search);
     port.postMessage({ answer }, answer !== null && 'json' in answer ? [answer.json] : []);
   });
+  port.postMessage({ answer: 'ready' });
 }

@@ -1,8 +1,13 @@
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
-import { createSearchThreads, isLongSearch } from '../../../src/store/sqlite/search-thread.ts';
+import {
+  createSearchEstimate,
+  createSearchThreads,
+  isLongSearch,
+} from '../../../src/store/sqlite/search-thread.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { aSignal, aTenant, T0 } from '../../support/store.ts';
 import { ANY, rowsOf } from '../contract/signal-list.ts';
@@ -60,6 +65,41 @@ test('a search of one tenant does not wait for those of another', async () => {
   const long = `"${'a b '.repeat(40)} b"`;
   await Promise.all([search('ten_a', long), search('ten_a', long), search('ten_b', '"b b"')]);
   expect(ended.slice(2)).toEqual(['ten_b', 'ten_a', 'ten_a']);
+});
+
+test('how long a search for phrases takes is estimated from the number of their words in all posts', async () => {
+  const file = join(tempFolder(), 'signalpost.db');
+  await filledStore(file);
+  const estimate = createSearchEstimate(new Sqlite(file, { readonly: true }));
+  const asked = (q: string) => estimate('ten_a', { ...ANY, q, limit: 5 });
+  expect(['"a b a"', '"b b" "a b"', 'a b', '"a c"', '""'].map(asked)).toEqual(
+    [3, 4, 0, 1, 0].map((words) => words * POSTS * 10_000),
+  );
+  expect(estimate('ten_a', { ...ANY, q: 'a-b-x', qBegins: true, limit: 5 })).toBe(2 * 32 * POSTS * 10_000);
+  const triage = { state: 'done', assignee: null, now: T0 } as const;
+  expect(estimate('ten_a', { ...ANY, q: '"a b"', limit: 5, triage })).toBe(0);
+});
+
+test('long searches of three tenants leave a thread to a fourth', async () => {
+  const store = await filledStore();
+  for (const tenant of ['ten_b', 'ten_c', 'ten_d']) await store.createTenant(aTenant(tenant));
+  for (const tenant of ['ten_b', 'ten_c']) {
+    const signals = Array.from({ length: 100 }, (_, i) =>
+      aSignal(tenant, { id: `sig_${tenant}${i}`, text: TEXT }),
+    );
+    for (let at = 0; at < signals.length; at += 20) await store.commitSignals(signals.slice(at, at + 20));
+  }
+  const ended: string[] = [];
+  const search = (tenantId: string, q: string) =>
+    store
+      .listSignals(tenantId, { ...ANY, q, limit: 5 })
+      .then((page) => ended.push(`${tenantId} ${rowsOf(page).length}`));
+  const long = `"${'a b '.repeat(40)} b"`;
+  await Promise.all([
+    ...['ten_a', 'ten_b', 'ten_c'].map((tenant) => search(tenant, long)),
+    search('ten_d', '"b b"'),
+  ]);
+  expect(ended[0]).toBe('ten_d 0');
 });
 
 test('searches in progress and waiting ones are refused once the server stops', async () => {

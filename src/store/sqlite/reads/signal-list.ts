@@ -276,7 +276,7 @@ const MAX_TIME = Number(MAX_SEQ >> TIME_SHIFT);
 const SORT_MAX = 1_000;
 
 /** Completions of a partial word, in alphabetical order; each is one more list to scan. */
-const MOST_BEGUN = 32;
+export const MOST_BEGUN = 32;
 
 /** Pages of signals: scans that end when the page is full. No OFFSET, no totals. */
 export function createSignalList(db: Database, { sortMax = SORT_MAX } = {}) {
