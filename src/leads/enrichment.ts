@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { Agent, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import { type Clock, DAY_MS, HOUR_MS, readRetryAfter, toIso } from '../lib/clock.ts';
-import { createLimits, createSharedLimit } from '../lib/queues.ts';
+import { createPlaces } from '../lib/places.ts';
 import { excerpt } from '../lib/text.ts';
 import { DEPARTMENTS, FACT_FIELDS, type FactField, type Lead, SENIORITIES } from '../model/lead.ts';
 import { linkedinProfile, personKeys } from '../model/person-keys.ts';
@@ -154,9 +154,10 @@ export interface ProviderDeps {
   log: { warn(fields: object, message: string): void };
 }
 
+/** Each may take ten seconds. */
 const MOST_AT_ONCE = 8;
-/** Of one tenant: the others do not wait for its queries, each of which may take ten seconds. */
-const MOST_OF_TENANT = 6;
+/** Tenants whose queries take this long leave a place to the others. */
+const SLOW_MS = 2_000;
 /** Answers are cached for a day, including those without facts. */
 const KEPT_MS = DAY_MS;
 const MOST_KEPT = 5_000;
@@ -172,7 +173,7 @@ export function createProvider(deps: ProviderDeps): Provider {
   /** By query. */
   const kept = new LRUCache<string, ProviderAnswer>({ max: MOST_KEPT });
   const underWay = new Map<string, Promise<ProviderAnswer | null>>();
-  const inTurn = createTenantTurns();
+  const places = createPlaces(clock, { most: MOST_AT_ONCE, slowMs: SLOW_MS });
   const ofProvider = createBreaker(clock);
   /** By tenant: the queries of one may fail while those of others succeed. */
   const ofTenants = new LRUCache<string, Breaker>({ max: MOST_TENANTS });
@@ -226,7 +227,9 @@ export function createProvider(deps: ProviderDeps): Provider {
       if (known !== undefined && clock.now() - known.at < KEPT_MS) return Promise.resolve(known);
       const before = underWay.get(key);
       if (before !== undefined) return before;
-      const asking = inTurn(tenantId, () => askNow(tenantId, key, query)).finally(() => underWay.delete(key));
+      const asking = places
+        .run(tenantId, () => askNow(tenantId, key, query))
+        .finally(() => underWay.delete(key));
       underWay.set(key, asking);
       return asking;
     },
@@ -276,13 +279,6 @@ function createBreaker(clock: Clock) {
       return Math.max(0, openUntil - now);
     },
   };
-}
-
-/** Runs up to {@link MOST_AT_ONCE} tasks at once, of tenants that take turns. */
-function createTenantTurns(): <T>(tenantId: string, work: () => Promise<T>) => Promise<T> {
-  const ofTenant = createLimits(MOST_OF_TENANT);
-  const ofAll = createSharedLimit(MOST_AT_ONCE);
-  return (tenantId, work) => ofTenant(tenantId, () => ofAll(tenantId, work));
 }
 
 /**

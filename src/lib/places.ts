@@ -2,11 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from './clock.ts';
 import { createFairQueue } from './queues.ts';
 
-/** A task that takes this long is slow, and so is an owner whose tasks have recently taken this long in total. */
-const SLOW_MS = 100;
 /**
- * An owner rests for many times as long as its tasks took, up to a maximum, and others go first. With ten times, ten owners of
- * costly tasks had each rested when it was their turn again.
+ * An owner rests for many times as long as its tasks took, up to a maximum: others go first, and if a task was slow, it counts as slow
+ * for as long. With ten times, ten owners of costly tasks had each rested when it was their turn again.
  */
 const [REST_FACTOR, MAX_REST_MS] = [100, 5 * 60_000];
 const MOST_KNOWN = 10_000;
@@ -24,10 +22,10 @@ export interface Place {
 export interface Places {
   /**
    * Runs a task once there is a place: first those of the owner that has used places least, which has a further place only if more
-   * than it has then stay free. Slow owners leave one place to the others.
+   * than it has then stay free. Owners of slow tasks leave one place to the others.
    */
   run<T>(owner: string, work: (place: Place) => Promise<T>): Promise<T>;
-  /** Counts time that an owner is known to need. */
+  /** Counts time that a task of an owner is going to take. */
   tire(owner: string, ms: number): void;
   isSlow(owner: string): boolean;
 }
@@ -40,11 +38,16 @@ interface Taken {
   isLeaving: boolean;
 }
 
-export function createPlaces(clock: Pick<Clock, 'monotonic' | 'after'>, most: number): Places {
+/** `slowMs`: a task that takes this long is slow, and for a while, its owner. */
+export function createPlaces(
+  clock: Pick<Clock, 'monotonic' | 'after'>,
+  { most, slowMs }: { most: number; slowMs: number },
+): Places {
   const waiting = createFairQueue<() => void>();
   const taken = new Set<Taken>();
   /** Until when each owner rests, in monotonic time. */
   const restsUntil = new LRUCache<string, number>({ max: MOST_KNOWN });
+  const slowUntil = new LRUCache<string, number>({ max: MOST_KNOWN });
 
   function restMs(owner: string): number {
     return Math.max(0, (restsUntil.get(owner) ?? 0) - clock.monotonic());
@@ -54,14 +57,17 @@ export function createPlaces(clock: Pick<Clock, 'monotonic' | 'after'>, most: nu
     const now = clock.monotonic();
     const until = Math.max(now, restsUntil.get(owner) ?? 0) + REST_FACTOR * ms;
     restsUntil.set(owner, Math.min(until, now + MAX_REST_MS));
+    if (ms < slowMs) return;
+    const restMs = Math.min(REST_FACTOR * ms, MAX_REST_MS);
+    slowUntil.set(owner, Math.max(slowUntil.get(owner) ?? 0, now + restMs));
   }
 
   function isLong({ isSlow, since }: Taken): boolean {
-    return isSlow || clock.monotonic() - since >= SLOW_MS;
+    return isSlow || clock.monotonic() - since >= slowMs;
   }
 
   function isSlow(owner: string): boolean {
-    if (restMs(owner) >= REST_FACTOR * SLOW_MS) return true;
+    if ((slowUntil.get(owner) ?? 0) > clock.monotonic()) return true;
     for (const task of taken) if (task.owner === owner && isLong(task)) return true;
     return false;
   }
@@ -105,7 +111,7 @@ export function createPlaces(clock: Pick<Clock, 'monotonic' | 'after'>, most: nu
           task.since = clock.monotonic();
           if (giveWay === undefined) return;
           task.giveWay = giveWay;
-          timer = clock.after(SLOW_MS, () => {
+          timer = clock.after(slowMs, () => {
             task.isSlow = true; // timers may fire a bit early
             makeRoom();
           });

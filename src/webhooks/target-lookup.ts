@@ -1,7 +1,8 @@
 import { lookup as systemLookup } from 'node:dns/promises';
 import { LRUCache } from 'lru-cache';
 import type { Clock, Timer } from '../lib/clock.ts';
-import { createFairQueue, createFifo, createLimits } from '../lib/queues.ts';
+import { createPlaces } from '../lib/places.ts';
+import { createFifo, createLimits } from '../lib/queues.ts';
 import { createNamesThread, MOST_ADDRESSES } from './names-thread.ts';
 import type { Lookup } from './targets.ts';
 
@@ -10,14 +11,12 @@ import type { Lookup } from './targets.ts';
  * threads.
  */
 const SYSTEM_LOOKUPS = 2;
-/** Of an owner: names of others would time out in line behind its dead ones. */
-const SYSTEM_LOOKUPS_OF_OWNER = 1;
 /** Time after which a name counts as unresolvable, even if a server is still being queried. */
 const GIVE_UP_MS = 8_000;
 
 /** Maximum number of an owner's names that are looked up at once: answers with thousands of addresses take the thread time. */
 const MOST_OF_OWNER = 4;
-/** A name whose look-up took this long does not hold up other names of its owner the next time. */
+/** A name whose look-up took this long does not hold up other names of its owner the next time, nor those of other owners. */
 const SLOW_MS = 1_000;
 const MOST_SLOW = 1_000;
 
@@ -36,51 +35,15 @@ export interface Resolvers {
  * If the servers of a name are dead, getaddrinfo occupies one of libuv's four threads for up to ten seconds:
  * four dead receivers would block the resolution of every healthy one, and all reading of files. c-ares needs
  * none of them, and looks up many names at once. Names that it does not find queue for `SYSTEM_LOOKUPS` threads,
- * so they delay only each other, and only until they time out. Owners take turns there, one name of each at a time, and one
- * whose name took long leaves a thread to the others. Concurrent look-ups of a name by one owner share the result.
+ * so they delay only each other, and only until they time out. Owners take turns there, one name of each at a time, and those
+ * whose names took long leave a thread to the others. Concurrent look-ups of a name by one owner share the result.
  */
 export function createLookup(clock: Clock, resolvers: Resolvers = createResolvers()): Lookup {
   const deadline = createDeadline(clock);
-  const queue = createFairQueue<() => void>();
-  const viaSystemInTurn = createLimits(SYSTEM_LOOKUPS_OF_OWNER);
+  const viaSystemInTurn = createPlaces(clock, { most: SYSTEM_LOOKUPS, slowMs: SLOW_MS });
   const underWay = new Map<string, Promise<readonly string[]>>();
   const inTurn = createLimits(MOST_OF_OWNER);
   const slow = new LRUCache<string, true>({ max: MOST_SLOW });
-  /** Owners of which a look-up with the system resolver took long, and none has succeeded since. */
-  const slowOwners = new LRUCache<string, true>({ max: MOST_SLOW });
-  let running = 0;
-
-  function next(): void {
-    const rank = (owner: string) => (running < SYSTEM_LOOKUPS - 1 || !slowOwners.has(owner) ? 0 : null);
-    while (running < SYSTEM_LOOKUPS) {
-      const begin = queue.next(rank);
-      if (begin === undefined) return;
-      begin();
-    }
-  }
-
-  /** `isOver`: whether the look-up has timed out, so that it need not take a thread. */
-  function viaSystem(hostname: string, owner: string, isOver: () => boolean): Promise<readonly string[]> {
-    return new Promise((resolve, reject) => {
-      queue.push(owner, () => {
-        if (isOver()) return resolve([]);
-        running++;
-        const began = clock.monotonic();
-        resolvers
-          .system(hostname)
-          .then((found) => {
-            if (found.length > 0) slowOwners.delete(owner);
-            resolve(found);
-          }, reject)
-          .finally(() => {
-            running--;
-            if (clock.monotonic() - began >= SLOW_MS) slowOwners.set(owner, true);
-            next();
-          });
-      });
-      next();
-    });
-  }
 
   async function viaCares(hostname: string): Promise<readonly string[]> {
     const began = clock.monotonic();
@@ -96,7 +59,7 @@ export function createLookup(clock: Clock, resolvers: Resolvers = createResolver
     const found =
       direct.length > 0 || isOver()
         ? direct
-        : await viaSystemInTurn(owner, async () => (isOver() ? [] : viaSystem(hostname, owner, isOver)));
+        : await viaSystemInTurn.run(owner, async () => (isOver() ? [] : resolvers.system(hostname)));
     return found.slice(0, MOST_ADDRESSES);
   }
 

@@ -7,7 +7,7 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 /** Tasks named after their owner, such as `a1`, that end when they are told to. */
 function setUp(most: number) {
   const clock = createManualClock();
-  const places = createPlaces(clock, most);
+  const places = createPlaces(clock, { most, slowMs: 100 });
   const running = new Map<string, () => void>();
   const gaveWay: string[] = [];
   return {
@@ -60,6 +60,17 @@ test('owners whose tasks took long leave one place to the others', async () => {
   clock.advance(60_000);
   await run('d1');
   expect(running()).toBe('b2 d1');
+});
+
+test('owners of many quick tasks are not slow', async () => {
+  const { clock, run, running, end } = setUp(2);
+  for (const name of ['a1', 'a2', 'a3', 'a4']) {
+    await run(name);
+    clock.advance(99);
+    await end(name);
+  }
+  await run('b1 a5');
+  expect(running()).toBe('b1 a5');
 });
 
 test('the owner that has used places least is next', async () => {

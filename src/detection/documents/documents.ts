@@ -11,7 +11,7 @@ const DEADLINE_MS = 2_000;
 const MAX_HEAP_MB = 128;
 /** While a document takes long, the second thread parses those of others. */
 const MOST_THREADS = 2;
-/** A document that takes this long starts the second thread. */
+/** A document that takes this long starts the second thread, and leaves one to those of others. */
 const LONG_MS = 100;
 
 /** Parses untrusted documents outside the thread that serves requests. */
@@ -51,7 +51,7 @@ interface ParserThread {
 
 /** Creates a parser pool. Its first thread starts with the first document, the other with the first one that takes long. */
 export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP_MB } = {}): Documents {
-  const places = createPlaces(systemClock, MOST_THREADS);
+  const places = createPlaces(systemClock, { most: MOST_THREADS, slowMs: LONG_MS });
   /** At most {@link MOST_THREADS}. */
   const threads = new Set<ParserThread>();
   let closed = false;

@@ -38,7 +38,7 @@ interface Line {
  * thread, of which slow tenants leave one to them.
  */
 const MOST_THREADS = 3;
-/** A search that is expected to take longer is that of a slow tenant from its beginning. */
+/** Searches that take longer, or are expected to, leave a thread to others. */
 const LONG_MS = 100;
 const POSITION_MS = 5e-6;
 
@@ -52,7 +52,7 @@ export function isLongSearch({ q }: Pick<SignalQuery, 'q'>): boolean {
  * long ones, 2 s for 400 posts of one word ten thousand times, which would block the server's main thread.
  */
 export function createSearchThreads(file: string): SearchThreads {
-  const places = createPlaces(systemClock, MOST_THREADS);
+  const places = createPlaces(systemClock, { most: MOST_THREADS, slowMs: LONG_MS });
   const lines = new Set<Line>();
   let isClosed = false;
 
@@ -188,7 +188,7 @@ function serve(port: NonNullable<typeof parentPort>, { file }: { file: string })
   }: Search & { mayTakeLong: boolean }): Answer | null {
     try {
       const longMs = mayTakeLong ? 0 : estimate(tenantId, query) * POSITION_MS;
-      if (longMs > LONG_MS) return { longMs };
+      if (longMs >= LONG_MS) return { longMs };
       if (most !== null) return { count: reads.countSignals(tenantId, query, most) };
       const { json, last } = reads.listSignals(tenantId, query);
       return { json: Uint8Array.from(json).buffer, last };
