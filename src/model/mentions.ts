@@ -15,8 +15,30 @@ const BETWEEN_WORDS = '(?:[\\s\\p{Z}]+|[._+-]|%20)';
  * texts.
  */
 export function mentionPattern(texts: readonly string[], names: readonly string[] = []): RegExp | null {
-  const alternatives = [...texts.map(alternativeOf), ...names.flatMap(alternativesOfName)];
+  const isAddress = (text: string) => text.includes('@');
+  // The bounds are written once for all texts of a kind: with bounds of its own for each, compiling twenty names took 24 ms instead of 2.
+  const alternatives = [
+    within(
+      '(?<![\\p{L}\\p{N}._%+-])',
+      texts.filter(isAddress).map(escaped),
+      '(?![\\p{L}\\p{N}_-]|\\.[\\p{L}\\p{N}])',
+    ),
+    within(
+      '(?<![\\p{L}\\p{N}_-])',
+      texts.filter((text) => !isAddress(text)).map(escaped),
+      '(?![\\p{L}\\p{N}_%-])',
+    ),
+    within(
+      '(?<![\\p{L}\\p{M}\\p{N}])',
+      names.flatMap(spellingsOf).flatMap(ordersOf),
+      '(?![\\p{L}\\p{M}\\p{N}])',
+    ),
+  ].filter((alternative) => alternative !== '');
   return alternatives.length === 0 ? null : new RegExp(alternatives.join('|'), 'giu');
+}
+
+function within(start: string, patterns: readonly string[], end: string): string {
+  return patterns.length === 0 ? '' : `${start}(?:${patterns.join('|')})${end}`;
 }
 
 /**
@@ -43,14 +65,12 @@ export function isFullName(name: string): boolean {
   return words.filter((word) => /\p{L}\p{M}*\p{L}/u.test(word)).length >= 2;
 }
 
-function alternativesOfName(name: string): string[] {
-  return spellingsOf(name).flatMap((spelling) => {
-    const words = wordsOfName(spelling).map(escaped);
-    const [first = '', last = ''] = words;
-    const turned = words.length === 2 ? [`${last},[\\s\\p{Z}]*${first}`] : [];
-    const orders = [words.join(BETWEEN_WORDS), ...turned];
-    return orders.map((order) => `(?<![\\p{L}\\p{M}\\p{N}])${order}(?![\\p{L}\\p{M}\\p{N}])`);
-  });
+/** The patterns of a name: as written and, of two words, with a comma in the reverse order. */
+function ordersOf(name: string): string[] {
+  const words = wordsOfName(name).map(escaped);
+  const [first = '', last = ''] = words;
+  const turned = words.length === 2 ? [`${last},[\\s\\p{Z}]*${first}`] : [];
+  return [words.join(BETWEEN_WORDS), ...turned];
 }
 
 /** Spellings with composed accents, with decomposed accents, and without accents. */
@@ -68,12 +88,6 @@ function escaped(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/gu, '\\$&');
 }
 
-function alternativeOf(text: string): string {
-  return text.includes('@')
-    ? `(?<![\\p{L}\\p{N}._%+-])${escaped(text)}(?![\\p{L}\\p{N}_-]|\\.[\\p{L}\\p{N}])`
-    : `(?<![\\p{L}\\p{N}_-])${escaped(text)}(?![\\p{L}\\p{N}_%-])`;
-}
-
 /** Replaces every mention with blocks; the length in code points stays the same. */
 export function maskMentions(text: string, pattern: RegExp): string {
   return text.replace(pattern, (mention) => MASK.repeat(Array.from(mention).length));
@@ -89,7 +103,13 @@ export function maskJson(json: string, pattern: RegExp): string {
 
 /** Whether any string in a JSON text contains a mention. */
 export function mentionsInJson(json: string, pattern: RegExp): boolean {
-  return maskJson(json, pattern) !== JSON.stringify(JSON.parse(json));
+  return mentionsIn(JSON.parse(json), pattern);
+}
+
+function mentionsIn(value: unknown, pattern: RegExp): boolean {
+  if (typeof value === 'string') return value.search(pattern) !== -1;
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.values(value).some((member) => mentionsIn(member, pattern));
 }
 
 /** Up to this number of ids, searching for each one is faster. */

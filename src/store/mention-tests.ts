@@ -12,7 +12,7 @@ interface MentionTests {
 /** The mentions of a person, and the IDs of their signals. */
 type Sought = Mentions & { signalIds?: readonly string[] };
 
-/** Compiles the tests of each scan once: twenty names take 26 ms, and a scan may have thousands of ranges. */
+/** Compiles the tests of each scan once, which takes milliseconds: a scan may have thousands of ranges. */
 export function createMentionTests(): (sought: Sought) => MentionTests {
   const known = new WeakMap<Sought, MentionTests>();
   return (sought) => {

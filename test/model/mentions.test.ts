@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { isFullName, maskJson, maskMentions, mentionPattern } from '../../src/model/mentions.ts';
+import {
+  isFullName,
+  maskJson,
+  maskMentions,
+  mentionPattern,
+  mentionsInJson,
+} from '../../src/model/mentions.ts';
 
 const pattern = mentionPattern(['jane@acme.com', 'linkedin.com/in/jane', 'j.d-e+x@a-b.com']) ?? /never/u;
 
@@ -24,6 +30,29 @@ test('changes only the strings in JSON, at any depth and with any escapes', () =
     a: [`\n${'█'.repeat(13)}`, 1, null],
     b: { c: `"${'█'.repeat(13)}"` },
   });
+});
+
+test.each([
+  [{ a: ['', { b: '\n"jane@acme.com"' }] }, true],
+  [{ a: ['mary-jane@acme.com', 1, null, true] }, false],
+  [{ 'jane@acme.com': 1 }, false],
+])('finds mentions in the strings of %j', (value, isMentioned) => {
+  expect(mentionsInJson(JSON.stringify(value), pattern)).toBe(isMentioned);
+  expect(mentionsInJson(JSON.stringify(value), pattern)).toBe(isMentioned);
+});
+
+// Compiling the bounds again for each of twenty names took 24 ms, several times for each person.
+test('the bounds of a kind are written once, and no text is hidden by another one that is its beginning', () => {
+  const names = ['Ann Lee', 'Ann Lee Smith', 'Bo Li'];
+  const all = mentionPattern(['a@b.co', 'a@b.com', 'a', 'linkedin.com/in/a'], names) ?? /never/u;
+  expect(all.source.split('(?<!')).toHaveLength(1 + 3);
+  const mask = (text: string) => maskMentions(text, all);
+  expect(mask('a@b.com, a@b.co, a, ab, linkedin.com/in/a')).toBe(
+    `${'█'.repeat(7)}, ${'█'.repeat(6)}, █, ab, ${'█'.repeat(17)}`,
+  );
+  expect(mask('Ann Lee Smith, Ann LeeSmith, Lee,Ann, Bo-Li')).toBe(
+    `${'█'.repeat(7)} Smith, Ann LeeSmith, ${'█'.repeat(7)}, ${'█'.repeat(5)}`,
+  );
 });
 
 test('an empty list of texts has no pattern', () => {
