@@ -63,6 +63,8 @@ interface PageDeps {
   problems: Problems;
   /** The pages, completed with the description of the signal API. */
   completePages(): readonly SitePage[];
+  /** Generates what the pages above need, before they are first used. */
+  prepare(): Promise<void>;
 }
 
 /** A page's two negotiated representations, and the fixed one of its markdown address. */
@@ -92,13 +94,14 @@ export function addAssets(
 }
 
 function addPage(app: FastifyInstance, page: SitePage, deps: PageDeps): void {
-  const { baseUrl, negotiate, problems } = deps;
+  const { baseUrl, negotiate, problems, prepare } = deps;
   const answers = answersAtStart(page, deps);
   const available = [
     { type: 'text/html', url: `${baseUrl}${page.path}` },
     { type: 'text/markdown', url: `${baseUrl}${markdownPath(page.path)}` },
   ];
-  app.get(page.path, (request, reply) => {
+  const options = page.complete === undefined ? {} : { preHandler: prepare };
+  app.get(page.path, options, (request, reply) => {
     const { type } = negotiate(request.headers.accept);
     if (type === 'text/html') {
       sendRepresentation(request, reply, answers().html);
@@ -116,7 +119,7 @@ function addPage(app: FastifyInstance, page: SitePage, deps: PageDeps): void {
       });
     }
   });
-  app.get(markdownPath(page.path), (request, reply) => {
+  app.get(markdownPath(page.path), options, (request, reply) => {
     sendRepresentation(request, reply, answers().twin);
   });
 }

@@ -37,6 +37,8 @@ export interface SiteDocument {
   path: string;
   title: string;
   description: string;
+  /** Whether it is generated on first request. */
+  isLate: boolean;
   /** The response at `now` (Unix milliseconds); the same object until its content has to change. */
   at(now: number): Representation;
 }
@@ -61,13 +63,13 @@ export function lateDocument(
   make: () => Omit<FixedDocumentInput, 'path' | 'title' | 'description'>,
 ): SiteDocument {
   const made = once(() => fixedDocument({ ...about, ...make() }));
-  return { ...about, at: (now) => made().at(now) };
+  return { ...about, isLate: true, at: (now) => made().at(now) };
 }
 
 /** A document that does not change after startup. */
 export function fixedDocument({ path, title, description, ...answer }: FixedDocumentInput): SiteDocument {
   const representation = represent({ ...answer, cacheControl: CACHE_BRIEFLY });
-  return { path, title, description, at: () => representation };
+  return { path, title, description, isLate: false, at: () => representation };
 }
 
 /** A heading and the pages under it. */

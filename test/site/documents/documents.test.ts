@@ -178,3 +178,32 @@ test('security.txt keeps its ETag until it changes', async () => {
   expect(await tag()).not.toBe(first);
   await own.app.close();
 });
+
+test('what llms.txt is made of is generated in earlier turns of the event loop', async () => {
+  let [turn, isOver] = [0, false];
+  const count = () => {
+    turn++;
+    if (!isOver) setImmediate(count);
+  };
+  const turns = { completed: [] as number[], read: [] as number[] };
+  const page = aPage('/late', 'Late', 'Developers');
+  const late = {
+    ...page,
+    get description() {
+      turns.read.push(turn);
+      return page.description;
+    },
+  };
+  const complete = () => {
+    turns.completed.push(turn);
+    return late;
+  };
+  const site = await buildTestApp({ content: aSite({ pages: [{ ...page, complete }] }) });
+  count();
+  const { body } = await site.app.inject('/llms.txt');
+  isOver = true;
+  await site.app.close();
+  expect(body).toContain('/late.md');
+  expect(turns.completed).toHaveLength(1);
+  expect(Math.min(...turns.read)).toBeGreaterThan(Math.max(...turns.completed));
+});
