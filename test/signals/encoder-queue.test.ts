@@ -55,6 +55,34 @@ test('a tenant that asks for one text after the other has no more than its share
   expect(taken.filter((text) => text.startsWith('b')).length).toBeLessThanOrEqual(11);
 });
 
+test('a tenant that has used less than its share goes first, up to 20,000 units of cost', () => {
+  const { queue, begin, takeAll } = aQueue(() => 1_000);
+  begin('a', 'batch', many('a', 200));
+  for (let n = 0; n < 50; n++) {
+    queue.take();
+    queue.finish();
+  }
+  begin('b', 'batch', many('b', 40));
+  const order = takeAll();
+  expect(order.slice(0, 20)).toEqual(many('b', 20));
+  const rest = order.slice(20, 60);
+  expect(rest.filter((text) => text.startsWith('a'))).toHaveLength(20);
+  expect(rest.filter((text) => text.startsWith('b'))).toHaveLength(20);
+});
+
+test('what a tenant has used ahead of its share does not come back by pausing', () => {
+  const { queue, begin } = aQueue(() => 1_000);
+  begin('a', 'batch', many('a', 500));
+  const taken: string[] = [];
+  for (let n = 0; n < 300; n++) {
+    // From the fiftieth text on, three texts after its last one.
+    if (n >= 50 && taken.slice(-3).every((text) => text.startsWith('a'))) begin('b', 'batch', many('b', 9));
+    taken.push(queue.take() ?? '');
+    queue.finish();
+  }
+  expect(taken.filter((text) => text.startsWith('b')).length).toBeLessThanOrEqual(125 + 20);
+});
+
 test('a single post is next, however many texts of batches are waiting', () => {
   const { queue, begin, takeAll } = aQueue();
   begin('a', 'batch', many('a', 100));

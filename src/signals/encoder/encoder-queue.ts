@@ -23,6 +23,11 @@ const MOST_WAIT_MS: Readonly<Record<WorkKind, number>> = {
   batch: 10_000,
   source: Number.POSITIVE_INFINITY,
 };
+/**
+ * The cost by which a tenant that has used less than its share may be ahead of the others of its kind, in the unit of `costOf`: about one
+ * batch of 50 short posts, so that the first one of a tenant does not share its time with another's hundreds.
+ */
+const MOST_AHEAD = 20_000;
 /** Estimate until it is measured: the time of a text of 128 tokens on a slow core. */
 const FIRST_PACE_MS = 10;
 /** The weight of the newest text in the measured time per text. */
@@ -193,7 +198,7 @@ function createKind<T>(costOf: (item: T) => number) {
   const ready = new Set<string>();
   /** When the next text of an owner is due, in units of cost; also of owners without a waiting text, until then. */
   const dueAt = new Map<string, number>();
-  /** When the last text was due: an owner that had no texts does not catch up. */
+  /** When the latest text was due: an owner that had no texts catches up by {@link MOST_AHEAD} at most. */
   let lastDueAt = 0;
   let waiting = 0;
 
@@ -236,7 +241,7 @@ function createKind<T>(costOf: (item: T) => number) {
       waiting++;
       if (ready.has(owner)) return;
       ready.add(owner);
-      dueAt.set(owner, Math.max(dueAt.get(owner) ?? 0, lastDueAt));
+      dueAt.set(owner, Math.max(dueAt.get(owner) ?? Number.NEGATIVE_INFINITY, lastDueAt - MOST_AHEAD));
     },
     take() {
       const owner = nextOwner();
@@ -246,12 +251,15 @@ function createKind<T>(costOf: (item: T) => number) {
       const text = job?.texts.shift();
       if (job === undefined || text === undefined) return undefined;
       waiting--;
-      lastDueAt = dueAt.get(owner) ?? 0;
-      dueAt.set(owner, lastDueAt + costOf(text.item));
+      const due = dueAt.get(owner) ?? 0;
+      lastDueAt = Math.max(lastDueAt, due);
+      dueAt.set(owner, due + costOf(text.item));
       job.expected = Math.max(0, job.expected - 1);
       if (job.isEnded && job.texts.size === 0) forget(job);
       if (!own.some(({ texts }) => texts.size > 0)) ready.delete(owner);
-      for (const [other, at] of dueAt) if (at <= lastDueAt && !ready.has(other)) dueAt.delete(other);
+      for (const [other, at] of dueAt) {
+        if (at <= lastDueAt - MOST_AHEAD && !ready.has(other)) dueAt.delete(other);
+      }
       return text;
     },
     clear(): void {
