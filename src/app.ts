@@ -29,7 +29,8 @@ import {
 import { addJsonBody, validatorCompiler } from './http/json-body.ts';
 import { addRateLimits } from './http/limits.ts';
 import { createLoadGate, LOAD_LIMITS, type LoadLimits } from './http/load.ts';
-import type { DescribedApi, Document } from './http/openapi/schemas.ts';
+import type { Description } from './http/openapi/describe-routes.ts';
+import type { DescribedApi } from './http/openapi/schemas.ts';
 import { createProblems } from './http/problems.ts';
 import { handleInOrder, readInTurns } from './http/reading-turns.ts';
 import { addRequestContext, createRequestIds } from './http/request-context.ts';
@@ -152,7 +153,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     expired: deps.expiredCount ?? (() => 0),
     token: config.adminMetricsToken,
   });
-  const told = Promise.withResolvers<() => Document>();
+  const told = Promise.withResolvers<Description>();
   app.register(publicApi, { ...site, onDescribed: told.resolve, prefix: '/api' });
   // The site describes the signal API, but faces do not import each other: the description is passed on here.
   const signalTold = Promise.withResolvers<DescribedApi>();

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { suggest } from '../http/faults.ts';
+import type { Description } from '../http/openapi/describe-routes.ts';
 import {
   type DescribedApi,
   type Document,
@@ -48,8 +49,8 @@ const operationSchema = z
   })
   .meta({ id: 'OperationLine', description: 'An operation of the API.' });
 
-/** `/v1` itself, without a key. `document` is the OpenAPI document, generated when it is first requested. */
-export function addDescription(routesOf: RoutesOf, baseUrl: string, document: () => Document): DescribedApi {
+/** `/v1` itself, without a key. */
+export function addDescription(routesOf: RoutesOf, baseUrl: string, described: Description): DescribedApi {
   const account = routesOf('Account');
   const data = {
     description: 'Buying signals in public posts: detected, scored, explained and delivered to you.',
@@ -64,16 +65,17 @@ export function addDescription(routesOf: RoutesOf, baseUrl: string, document: ()
     answer: indexSchema,
     handle: async () => data,
   });
-  addOperations(account, document);
-  addOpenApi(account, document);
+  addOperations(account, described);
+  addOpenApi(account, described);
   return {
+    prepare: described.prepare,
     index: () => ({ data }),
-    operations: () => ({ data: listOperations(document(), undefined) }),
-    description: document,
+    operations: () => ({ data: listOperations(described.document(), undefined) }),
+    description: described.document,
   };
 }
 
-function addOperations(account: Routes, document: () => Document): void {
+function addOperations(account: Routes, { prepare, document }: Description): void {
   account.add('GET /operations', {
     operationId: 'listOperations',
     summary: 'List operations',
@@ -87,14 +89,15 @@ function addOperations(account: Routes, document: () => Document): void {
         pagination: paginationSchema,
       }),
     },
-    answer({ query }) {
+    async answer({ query }) {
+      await prepare();
       const data = listOperations(document(), query.tag);
       return { data, pagination: { next_cursor: null, has_more: false, limit: data.length } };
     },
   });
 }
 
-function addOpenApi(account: Routes, document: () => Document): void {
+function addOpenApi(account: Routes, { prepare, document }: Description): void {
   const served = new Map<TagName | undefined, Representation>();
   const whole = (tag: TagName | undefined) => {
     const representation = served.get(tag) ?? toRepresentation(partOfDocument(document(), { tag }));
@@ -113,12 +116,14 @@ function addOpenApi(account: Routes, document: () => Document): void {
         .describe('An OpenAPI 3.1 document'),
       304: z.undefined().describe('Not modified (`If-None-Match`)'),
     },
-    answer({ query: { tag, operation }, request, reply }) {
+    async answer({ query: { tag, operation }, request, reply }) {
+      await prepare();
       // Parts of single operations are not cached: they are many, and small.
       const representation =
         operation === undefined ? whole(tag) : toRepresentation(partOfOperation(document(), operation, tag));
       reply.removeHeader('cache-control'); // its own replaces the default of responses
       sendRepresentation(request, reply, representation);
+      return reply;
     },
   });
 }

@@ -2,7 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { compress } from '../http/compression.ts';
 import type { Deprecation } from '../http/deprecations.ts';
-import type { DescribedApi, Document } from '../http/openapi/schemas.ts';
+import type { Description } from '../http/openapi/describe-routes.ts';
+import type { DescribedApi } from '../http/openapi/schemas.ts';
 import type { Problems } from '../http/problems.ts';
 import { sendRepresentation } from '../http/representation.ts';
 import { handleTogether } from '../http/turns.ts';
@@ -29,12 +30,12 @@ export interface SiteDeps {
 /** Dependencies of the public API only. */
 export interface PublicApiDeps extends SiteDeps {
   /** Called with the API's description once its routes are registered. */
-  onDescribed(description: () => Document): void;
+  onDescribed(description: Description): void;
 }
 
 /** Dependencies of the pages only; each API resolves once its routes are registered. */
 export interface PagesDeps extends SiteDeps {
-  publicApi: Promise<() => Document>;
+  publicApi: Promise<Description>;
   signalApi: Promise<DescribedApi>;
   /** Issuers of access tokens for MCP. */
   authorizationServers: readonly string[];
@@ -64,14 +65,15 @@ export async function pages(app: FastifyInstance, deps: PagesDeps): Promise<void
   );
   // What late responses need, each part in a turn of its own: together they take 0.3 s.
   const prepare = once(async () => {
-    for (const makePart of [signalApi.description, publicApi, completePages]) {
-      makePart();
-      await setImmediate();
-    }
+    await signalApi.prepare();
+    await publicApi.prepare();
+    await setImmediate();
+    completePages();
+    await setImmediate();
   });
   const made = {
     ...deps,
-    publicApi,
+    publicApi: publicApi.document,
     signalApi,
     completePages,
     prepare,

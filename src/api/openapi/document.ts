@@ -5,6 +5,7 @@ import { MAX_TAGS_CHARS } from '../../http/compression.ts';
 import { MAX_FAULTS } from '../../http/faults.ts';
 import {
   type DescribedRoute,
+  type Description,
   describeRoutes,
   headerRef,
   isParameter,
@@ -369,7 +370,7 @@ const COMPONENTS: Document['components'] = {
 export function collectDocument(
   app: FastifyInstance,
   { baseUrl, deprecations }: Pick<ApiDeps, 'baseUrl' | 'deprecations'>,
-): Promise<() => Document> {
+): Promise<Description> {
   const examples = (): Examples => JSON.parse(readFileSync(EXAMPLES_FILE, 'utf8'));
   return describeRoutes(app, {
     head: documentHead(baseUrl),

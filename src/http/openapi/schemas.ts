@@ -190,6 +190,8 @@ export interface Document {
 
 /** The description of an API for other parts of the server; each member is built on first use. */
 export interface DescribedApi {
+  /** Generates the description in several turns of the event loop. */
+  prepare(): Promise<void>;
   description(): Document;
   /** The responses of its index and its list of operations. */
   index(): unknown;

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Deprecation } from '../../http/deprecations.ts';
 import { rateLimited } from '../../http/limits.ts';
-import { type DescribedRoute, describeRoutes } from '../../http/openapi/describe-routes.ts';
-import type { Document, Examples, OperationObject } from '../../http/openapi/schemas.ts';
+import { type DescribedRoute, type Description, describeRoutes } from '../../http/openapi/describe-routes.ts';
+import type { Examples, OperationObject } from '../../http/openapi/schemas.ts';
 import type { Problem, Problems } from '../../http/problems.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import { healthOperation, PUBLIC_TAG, publicProblemSchema, statusOperation } from '../../model/public-api.ts';
@@ -33,7 +33,7 @@ const MEANINGS = {
 export function describePublicApi(
   app: FastifyInstance,
   deps: ExampleDeps & { deprecations: readonly Deprecation[] },
-): Promise<() => Document> {
+): Promise<Description> {
   return describeRoutes(app, {
     head: documentHead(deps.baseUrl),
     components: { schemas: { Problem: z.toJSONSchema(publicProblemSchema, { target: 'openapi-3.0' }) } },
