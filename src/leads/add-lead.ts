@@ -124,11 +124,11 @@ async function draftLead(deps: LeadDeps, caller: LeadCaller, request: ScoredRequ
 
 /** Facts stated in the request, facts from its signals, and other posts by the person. */
 async function readKnown(
-  { store }: IntakeDeps,
+  { store, clock }: IntakeDeps,
   tenantId: string,
   { input, posted }: ScoredRequest,
 ): Promise<KnownPerson> {
-  const given = await readSignals(store, tenantId, { signalIds: input.signal_ids, posted });
+  const given = await readSignals({ store, clock }, tenantId, { signalIds: input.signal_ids, posted });
   const stated = incomingFacts(input, [
     ...given.stored.map(({ signal }) => signal),
     ...given.fresh.map(signalOf),

@@ -1,6 +1,8 @@
+import { createYielder } from '../lib/yielding.ts';
 import { DomainError, type Fault } from '../model/errors.ts';
 import type { Lead, LeadInput } from '../model/lead.ts';
 import type { Signal } from '../model/signal.ts';
+import type { IntakeDeps } from '../signals/plan-posts.ts';
 import type { IdentityHolder, LeadSignal, StoredLead } from '../store/lead-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
@@ -34,11 +36,16 @@ export interface IncomingSignals {
  * @throws DomainError `INVALID_REQUEST` if it names an unknown signal
  */
 export async function readSignals(
-  store: Store,
+  { store, clock }: Pick<IntakeDeps, 'store' | 'clock'>,
   tenantId: string,
   { signalIds, posted }: { signalIds: readonly string[]; posted: readonly NewSignal[] },
 ): Promise<IncomingSignals> {
-  const known = await store.findKnownSignals(posted);
+  const nextTurn = createYielder(clock);
+  const known: (string | null)[] = [];
+  for (const signal of posted) {
+    known.push(...(await store.findKnownSignals([signal])));
+    await nextTurn();
+  }
   const ids = new Set([...signalIds, ...known.filter((id) => id !== null)]);
   const stored = await store.findLeadSignals(tenantId, [...ids]);
   const found = new Set(stored.map(({ id }) => id));

@@ -51,7 +51,9 @@ interface NearRow {
  * key, and other changes are waiting.
  */
 export const MAX_COMPARED = 8;
-/** Recently read texts cached in comparable form: those of a form letter come up again and again. */
+/** Texts with so many words in total are compared with one: each Chinese character is a word, and 20,000 take 10 ms. */
+const MAX_COMPARED_WORDS = 10_000;
+/** Recently read texts cached in comparable form: those of a form letter come up again and again, and a post's for each profile. */
 const MAX_READ = 32;
 /** Texts of which only a hash of the numbers is cached, about a hundred bytes each. */
 const MAX_NUMBERED = 4_096;
@@ -99,16 +101,16 @@ function createNearSearch(ask: Asks<KnownSignalStatements>): (signal: NewSignal)
     if (ids.length === 0) return null;
     const text = reader.read(signal.id, signal.text);
     const numbers = numbersHash(text);
+    let words = 0;
     for (const id of ids) {
+      if (words >= MAX_COMPARED_WORDS) break;
       // The next copy of a form letter shares keys with its last eight, whose rows need not be read.
       if (reader.hasOtherNumbers(id, numbers)) continue;
       const row = yield* ask.knownSignals.selectNear(id);
-      if (
-        row !== undefined &&
-        isSamePost(signal, mine, row, () => isNearText(text, reader.read(id, row.text)))
-      ) {
-        return row;
-      }
+      if (row === undefined) continue;
+      const other = reader.read(id, row.text);
+      words += other.words.length;
+      if (isNearText(text, other) && isSamePost(signal, mine, row)) return row;
     }
     return null;
   };
@@ -122,20 +124,20 @@ interface NearTextReader {
 }
 
 function createReader(): NearTextReader {
-  const known = new Map<string, { text: string; near: NearText }>();
+  /** By text. */
+  const known = new Map<string, NearText>();
+  /** By id. */
   const numbered = new Map<string, number>();
   return {
     read(id, text) {
-      const found = known.get(id);
-      known.delete(id);
-      // The text has changed if its person was erased.
-      const kept = found?.text === text ? found : { text, near: readNearText(text) };
-      known.set(id, kept);
+      const near = known.get(text) ?? readNearText(text);
+      known.delete(text);
+      known.set(text, near);
       forgetOldest(known, MAX_READ);
       numbered.delete(id);
-      numbered.set(id, numbersHash(kept.near));
+      numbered.set(id, numbersHash(near));
       forgetOldest(numbered, MAX_NUMBERED);
-      return kept.near;
+      return near;
     },
     hasOtherNumbers: (id, numbers) => (numbered.get(id) ?? numbers) !== numbers,
   };
@@ -148,8 +150,8 @@ function forgetOldest(known: Map<string, unknown>, most: number): void {
   }
 }
 
-function isSamePost(signal: NewSignal, mine: Signal, row: NearRow, isNear: () => boolean): boolean {
-  if (!isNear()) return false;
+/** Whether two signals with near-duplicate texts are of the same post. */
+function isSamePost(signal: NewSignal, mine: Signal, row: NearRow): boolean {
   const theirs = JSON.parse(row.wire) as Signal;
   const apart = timeOf(mine, signal.timestamp) - timeOf(theirs, row.timestamp);
   if (Math.abs(apart) > NEAR_WINDOW_MS) return false;
