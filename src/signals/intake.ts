@@ -18,6 +18,7 @@ import {
   type SignalEdit,
 } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
+import { indexedLength } from '../store/weights.ts';
 import { inCommits, listReceivers, newHotEvents, reserveNothing, storeSignals } from '../webhooks/fan-out.ts';
 import type { Encoding } from './encoder/encoder.ts';
 import {
@@ -282,7 +283,7 @@ async function storeEdits(
     });
   }
   const indexedOf = ({ text }: NewSignal, i: number) =>
-    text.length + REMOVED * Math.min(changes[i]?.replacedLength ?? 0, MAX_REMOVED_AT_ONCE);
+    indexedLength(text) + REMOVED * Math.min(changes[i]?.replacedLength ?? 0, MAX_REMOVED_AT_ONCE);
   const commits = inCommits(
     changes.map(({ signal }) => signal),
     { most: MOST_EDITS_A_COMMIT, indexedOf },

@@ -22,6 +22,7 @@ import type { EndpointStore, Receiver, SubscriptionStore } from '../store/endpoi
 import type { RemainderStore } from '../store/event-store.ts';
 import type { LeadStore } from '../store/lead-store.ts';
 import type { CommittedSignal, NewSignal, SignalStore } from '../store/signal-store.ts';
+import { indexedLength } from '../store/weights.ts';
 import type { Notice, SignalStory } from './notice.ts';
 import {
   createEnvelopes,
@@ -406,7 +407,7 @@ export function inCommits(
   signals: readonly NewSignal[],
   {
     most = MOST_SIGNALS_A_COMMIT,
-    indexedOf = ({ text }) => text.length,
+    indexedOf = ({ text }) => indexedLength(text),
   }: {
     most?: number;
     /** The number of characters that take as long to index as the words that a signal adds and removes. */

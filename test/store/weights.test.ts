@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { costOf, ownerOf, shareOf } from '../../src/store/weights.ts';
+import { costOf, indexedLength, ownerOf, shareOf } from '../../src/store/weights.ts';
 import { createWriteQueue } from '../../src/store/write-queue.ts';
 
 type Change = readonly [name: string, args: readonly unknown[]];
@@ -255,4 +255,15 @@ describe('the writer under many tenants', () => {
   ])("%s is scheduled as its owner's", (_, change, owner) => {
     expect(ownerOf(change)).toBe(owner);
   });
+});
+
+test.each([
+  ['nothing', '', 0],
+  ['words of usual length', 'Looking for a booking tool', 26],
+  ['the shortest words', 'a b c d', 4 * 4],
+  ['words between signs', 'a.b-c', 3 * 4],
+  ['Chinese', '\u6f22\u5b57 crm', 3 * 4],
+  ['Korean, which has spaces', '\uc608\uc57d \ub3c4\uad6c\ub97c', 8],
+])('%s is indexed as long as a usual text of so many characters', (_, text, length) => {
+  expect(indexedLength(text)).toBe(length);
 });
