@@ -7,6 +7,8 @@ import { createFairQueue } from './queues.ts';
  * for as long. With ten times, ten owners of costly tasks had each rested when it was their turn again.
  */
 const [REST_FACTOR, MAX_REST_MS] = [100, 5 * 60_000];
+/** So long counts the rest of an owner that had no task yet: nobody knows how long its first one takes. */
+const UNKNOWN_REST_MS = 1_000;
 const MOST_KNOWN = 10_000;
 
 /** A place, while a task has it. */
@@ -21,7 +23,7 @@ export interface Place {
 /** Places that owners share, for tasks of which some take long. */
 export interface Places {
   /**
-   * Runs a task once there is a place: first those of the owner that has used places least, which has a further place only if more
+   * Runs a task once there is a place: first those of the owner that has used places least, known ones before new ones, which has a further place only if more
    * than it has then stay free. Owners of slow tasks leave one place to the others.
    */
   run<T>(owner: string, work: (place: Place) => Promise<T>): Promise<T>;
@@ -50,7 +52,8 @@ export function createPlaces(
   const slowUntil = new LRUCache<string, number>({ max: MOST_KNOWN });
 
   function restMs(owner: string): number {
-    return Math.max(0, (restsUntil.get(owner) ?? 0) - clock.monotonic());
+    const until = restsUntil.get(owner);
+    return until === undefined ? UNKNOWN_REST_MS : Math.max(0, until - clock.monotonic());
   }
 
   function tire(owner: string, ms: number): void {

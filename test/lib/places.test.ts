@@ -108,6 +108,18 @@ test('if others wait, the last of the tasks that turn out to be slow gives way, 
   expect(gaveWay).toEqual(['b1']);
 });
 
+test('an owner of quick tasks does not wait for the first ones of new owners', async () => {
+  const { clock, run, running, end } = setUp(1);
+  await run('a1');
+  clock.advance(5);
+  await end('a1');
+  await run('b1 c1 d1 a2');
+  await end('b1');
+  expect(running()).toBe('a2');
+  await end('a2');
+  expect(running()).toBe('c1');
+});
+
 test('slow tasks give way to an owner that comes later', async () => {
   const { clock, gaveWay, run, running } = setUp(2);
   await run('a1 b1', { mayGiveWay: true });
