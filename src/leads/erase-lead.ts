@@ -3,7 +3,7 @@ import { createYielder } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Page, PageRequest, Position } from '../model/filters.ts';
 import type { Lead } from '../model/lead.ts';
-import { isFullName } from '../model/mentions.ts';
+import { isFullName, mentionPattern } from '../model/mentions.ts';
 import { linkedinProfile, personKeys } from '../model/person-keys.ts';
 import type { Signal } from '../model/signal.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
@@ -250,8 +250,41 @@ async function sweep(
       nextTurn,
     ),
     signals: await sweepRows(store.findSignalsNaming, { tenantId, mentions }, nextTurn),
-    leads: await sweepRows(store.findLeadsNaming, { tenantId, mentions }, nextTurn),
+    leads: await sweepLeads(store, { tenantId, mentions }, nextTurn),
   };
+}
+
+async function sweepLeads(
+  store: Store,
+  who: Omit<MentionScan, 'after' | 'limit'>,
+  nextTurn: NextTurn,
+): Promise<string[]> {
+  const moved: string[] = [];
+  const find = async (scan: MentionScan) => {
+    const found = await store.findLeadsNaming(scan);
+    addAll(moved, found.moved);
+    return found;
+  };
+  const ids = await sweepRows(find, who, nextTurn);
+  const pattern = mentionPattern(who.mentions.texts, who.mentions.names);
+  if (pattern === null) return ids;
+  for (const id of moved) if (await isNamedInMoves(store, { id, pattern }, nextTurn)) ids.push(id);
+  return ids;
+}
+
+async function isNamedInMoves(
+  store: Store,
+  { id, pattern }: { id: string; pattern: RegExp },
+  nextTurn: NextTurn,
+): Promise<boolean> {
+  let after: PageRequest['after'] = null;
+  do {
+    const page: Page<{ reason: string }> = await store.pageStageMoves(id, { limit: ROWS_AT_ONCE, after });
+    if (page.rows.some(({ reason }) => reason.search(pattern) !== -1)) return true;
+    after = page.last;
+    await nextTurn();
+  } while (after !== null);
+  return false;
 }
 
 /** Events of any kind, such as digests and replies. */

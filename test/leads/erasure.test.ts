@@ -413,6 +413,17 @@ test("a mention in somebody else's post is redacted, and the post's evidence sti
   expect((await t.store.listDueLanes()).length).toBe(1);
 });
 
+test("a mention in the reason of a lead's move is redacted, among hundreds of moves", async () => {
+  const { lead } = await makePerson();
+  const other = await call('POST', '/v1/leads', { email: 'other@elsewhere.com' });
+  for (let i = 0; i < 60; i++) {
+    const reason = i === 0 ? `${PERSON.email} asked` : 'asked';
+    await call('PUT', `/v1/pipeline/${other.id}/stage`, { stage: i % 2 ? 'qualified' : 'contacted', reason });
+  }
+  await call('DELETE', `/v1/leads/${lead.id}`);
+  expect(traces()).toEqual([]);
+});
+
 test('an event that only names the person is cleared with its deliveries', async () => {
   const { lead } = await makePerson();
   const campaign = await call('POST', '/v1/campaigns', { name: 'Spring', status: 'active' });

@@ -55,6 +55,10 @@ test('the bounds of a kind are written once, and no text is hidden by another on
   );
 });
 
+test('spellings with the same words are searched for once', () => {
+  expect(mentionPattern([], ['Ann\u{A0}Lee'])?.source).toBe(mentionPattern([], ['Ann Lee'])?.source);
+});
+
 test('an empty list of texts has no pattern', () => {
   expect(mentionPattern([])).toBeNull();
 });
@@ -64,4 +68,7 @@ test('a full name has two to eight words', () => {
   expect(isFullName('Jane Doe')).toBe(true);
   expect(isFullName('Maria de los Angeles von und zu Liechtenstein')).toBe(true);
   expect(isFullName('word '.repeat(9))).toBe(false);
+  // Each of the last characters stands for four words: they took milliseconds to compile, for each of twenty names.
+  expect(isFullName('Jane \u{FDFA}')).toBe(true);
+  expect(isFullName(`Jane Doe${'\u{FDFA}'.repeat(100)}`)).toBe(false);
 });

@@ -52,6 +52,8 @@ type StepKind =
   | 'naming_signal'
   | 'naming_lead'
   | 'naming_event'
+  /** The reasons of a lead's moves after a position: the subject, as JSON. */
+  | 'naming_moves'
   /** Stored responses from a position on, which is the subject, as JSON. */
   | 'answers'
   | 'list'; // several steps of one kind, as JSON
@@ -285,16 +287,30 @@ function createSteps(ask: Asks<ErasureStatements>, events: ReturnType<typeof cre
     const row = yield* ask.erasure.selectSignal(id, erasing.tenantId);
     if (row === undefined) return NOTHING;
     if (yield* leaveSearch(erasing, 'naming_signal', { id, text: row.text })) return PIECE;
-    const { deliveryIds, endpointIds } = yield* mask.signal(erasing, id);
+    const { deliveryIds, endpointIds, characters } = yield* mask.signal(erasing, id);
     for (const each of deliveryIds) yield* ask.events.emptyReplies(each);
-    const length = row.text.length + row.wire.length + row.explanation.length;
+    const length = characters + row.text.length + row.wire.length + row.explanation.length;
     return { endpointIds, cost: INDEX_COST + 2 * length + deliveryIds.length * STATEMENT_COST };
   }
 
   function* maskEvent({ mentions }: Erasing, id: string): Script<StepResult> {
-    const { deliveryIds, endpointIds } = yield* mask.event(id, mentions);
+    const { deliveryIds, endpointIds, characters } = yield* mask.event(id, mentions);
     for (const each of deliveryIds) yield* ask.events.emptyReplies(each);
-    return { endpointIds, cost: (1 + deliveryIds.length) * STATEMENT_COST };
+    return { endpointIds, cost: characters + (1 + deliveryIds.length) * STATEMENT_COST };
+  }
+
+  function* maskLead({ tenantId, leadId, mentions }: Erasing, id: string): Script<StepResult> {
+    const characters = yield* mask.lead(tenantId, id, mentions);
+    yield* ask.erasure.addStep(leadId, 'naming_moves', JSON.stringify([id, 0]));
+    return { endpointIds: [], cost: characters + 10 * STATEMENT_COST };
+  }
+
+  function* maskMoves({ leadId, mentions }: Erasing, subject: string): Script<StepResult> {
+    const [id, after] = JSON.parse(subject) as [id: string, after: number];
+    const next = yield* mask.moves(id, after, mentions);
+    if (next === null) return { endpointIds: [], cost: STATEMENT_COST };
+    yield* ask.erasure.addStep(leadId, 'naming_moves', JSON.stringify([id, next]));
+    return PIECE;
   }
 
   function* answers({ tenantId, leadId, mentions }: Erasing, place: string): Script<StepResult> {
@@ -335,8 +351,9 @@ function createSteps(ask: Asks<ErasureStatements>, events: ReturnType<typeof cre
       case 'naming_signal':
         return yield* maskSignal(erasing, subject);
       case 'naming_lead':
-        yield* mask.lead(erasing.tenantId, subject, erasing.mentions);
-        return { endpointIds: [], cost: 10 * STATEMENT_COST };
+        return yield* maskLead(erasing, subject);
+      case 'naming_moves':
+        return yield* maskMoves(erasing, subject);
       case 'naming_event':
         return yield* maskEvent(erasing, subject);
       case 'answers':

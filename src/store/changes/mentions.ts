@@ -26,7 +26,7 @@ export interface MentionStatements extends SignalStatements {
     forgetOtherPlace(id: string, position: number): void;
     updateReason(reason: string, signalId: string): void;
     selectLead(id: string, tenantId: string): string | undefined;
-    selectMoves(leadId: string): { position: number; reason: string }[];
+    selectMoves(leadId: string, after: number, limit: number): { position: number; reason: string }[];
     updateMove(reason: string, leadId: string, position: number): void;
     selectEvent(id: string): string | undefined;
     updateEvent(data: string, id: string): void;
@@ -78,7 +78,11 @@ interface SignalMasking {
 interface Masked {
   deliveryIds: string[];
   endpointIds: string[];
+  /** The length of the searched texts. */
+  characters: number;
 }
+
+const NONE: Masked = { deliveryIds: [], endpointIds: [], characters: 0 };
 
 /**
  * Redacts mentions of a person in other people's signals, leads and events, and in their deliveries, sent or pending.
@@ -100,18 +104,34 @@ export function createMentionMask(ask: Asks<MentionStatements>) {
       return {
         deliveryIds: masked.flatMap(({ deliveryIds }) => deliveryIds),
         endpointIds: masked.flatMap(({ endpointIds }) => endpointIds),
+        characters: masked.reduce((sum, { characters }) => sum + characters, 0),
       };
     },
-    *lead(tenantId: string, id: string, mentions: Mentions): Script<void> {
+    /** Returns the length of the lead. */
+    *lead(tenantId: string, id: string, mentions: Mentions): Script<number> {
       const pattern = mentionPattern(mentions.texts, mentions.names);
-      if (pattern !== null) yield* maskLead(tenantId, id, pattern);
+      return pattern === null ? 0 : yield* maskLead(tenantId, id, pattern);
+    },
+    /** In the reasons of the next moves of a lead; returns the position of the last one, null: there are no more. */
+    *moves(leadId: string, after: number, mentions: Mentions): Script<number | null> {
+      const pattern = mentionPattern(mentions.texts, mentions.names);
+      if (pattern === null) return null;
+      const moves = yield* ask.mentions.selectMoves(leadId, after, MOVES_AT_ONCE);
+      for (const { position, reason } of moves) {
+        const masked = maskMentions(reason, pattern);
+        if (masked !== reason) yield* ask.mentions.updateMove(masked, leadId, position);
+      }
+      return moves.length < MOVES_AT_ONCE ? null : (moves.at(-1)?.position ?? null);
     },
     *event(id: string, mentions: Mentions): Script<Masked> {
       const pattern = mentionPattern(mentions.texts, mentions.names);
-      return pattern === null ? { deliveryIds: [], endpointIds: [] } : yield* maskEvent(id, pattern);
+      return pattern === null ? NONE : yield* maskEvent(id, pattern);
     },
   };
 }
+
+/** A lead may have thousands of moves, each with a reason of up to 1,000 characters. */
+const MOVES_AT_ONCE = 50;
 
 /** Returns the redacted mentions, for the events of the signal; null if there is nothing to do. */
 function createSignalMask(ask: Asks<MentionStatements>) {
@@ -156,9 +176,9 @@ function patternFor({ prospect }: Signal, { texts, names }: Mentions): RegExp | 
 function createLeadMask(ask: Asks<MentionStatements>) {
   const leadRow = createLeadRow(ask);
 
-  return function* (tenantId: string, id: string, pattern: RegExp): Script<void> {
+  return function* (tenantId: string, id: string, pattern: RegExp): Script<number> {
     const wire = yield* ask.mentions.selectLead(id, tenantId);
-    if (wire === undefined) return;
+    if (wire === undefined) return 0;
     const lead = JSON.parse(wire) as Lead;
     const left: Lead = {
       ...lead,
@@ -170,22 +190,24 @@ function createLeadMask(ask: Asks<MentionStatements>) {
     };
     yield* leadRow.update(left);
     yield* leadRow.setTags(tenantId, left);
-    for (const { position, reason } of yield* ask.mentions.selectMoves(id)) {
-      yield* ask.mentions.updateMove(maskMentions(reason, pattern), id, position);
-    }
+    return wire.length;
   };
 }
 
 function createEventMask(ask: Asks<MentionStatements>) {
   return function* (eventId: string, pattern: RegExp): Script<Masked> {
     const data = yield* ask.mentions.selectEvent(eventId);
-    if (data === undefined) return { deliveryIds: [], endpointIds: [] };
+    if (data === undefined) return NONE;
     yield* ask.mentions.updateEvent(maskJson(data, pattern), eventId);
     const deliveries = yield* ask.mentions.selectBodies(eventId, eventId);
+    let characters = data.length;
     for (const [bodyId, body] of new Map(deliveries.map((row) => [row.body_id, row.body]))) {
-      if (bodyId !== null && body !== null) yield* ask.mentions.updateBody(maskJson(body, pattern), bodyId);
+      if (bodyId === null || body === null) continue;
+      yield* ask.mentions.updateBody(maskJson(body, pattern), bodyId);
+      characters += body.length;
     }
     return {
+      characters,
       deliveryIds: deliveries.map(({ id }) => id),
       endpointIds: deliveries.flatMap(({ endpoint_id, waits }) => (waits === 1 ? [endpoint_id] : [])),
     };

@@ -29,7 +29,7 @@ interface LeadRow {
   place: number;
   id: string;
   wire: string;
-  reasons: string[];
+  is_moved: boolean;
 }
 
 /** Finds data that names a person to be erased. */
@@ -60,7 +60,8 @@ export function erasureReads(db: Connection) {
   );
   const selectLeads = rows<[string, string, number], LeadRow>(
     db,
-    `SELECT l.place, l.id, l.wire, ARRAY(SELECT m.reason FROM stage_moves m WHERE m.lead_id = l.id) AS reasons
+    `SELECT l.place, l.id, l.wire,
+            EXISTS (SELECT 1 FROM stage_moves m WHERE m.lead_id = l.id AND m.reason <> '') AS is_moved
      FROM (SELECT *, sum(octet_length(wire)) OVER (ORDER BY place) - octet_length(wire) AS before
            FROM (SELECT place, id, wire FROM leads
                  WHERE tenant_id = ? AND place > ?::bigint ORDER BY place LIMIT ?) AS range) AS l
@@ -98,18 +99,19 @@ export function erasureReads(db: Connection) {
         ),
         scan,
       ),
-    findLeadsNaming: async (scan) =>
-      mentionsIn(
-        (await selectLeads(scan.tenantId, placeOf(scan), scan.limit)).map(({ place, id, wire, reasons }) => {
+    async findLeadsNaming(scan) {
+      const found = await selectLeads(scan.tenantId, placeOf(scan), scan.limit);
+      const { ids, last } = mentionsIn(
+        found.map(({ place, id, wire }) => {
           const { source, tags, custom_fields, notes, next_step } = JSON.parse(wire) as Lead;
-          return {
-            place,
-            id,
-            json: JSON.stringify([source, tags, custom_fields, notes, next_step?.text, reasons]),
-          };
+          return { place, id, json: JSON.stringify([source, tags, custom_fields, notes, next_step?.text]) };
         }),
         scan,
-      ),
+      );
+      const named = new Set(ids);
+      const moved = found.filter(({ id, is_moved }) => is_moved && !named.has(id));
+      return { ids, moved: moved.map(({ id }) => id), last };
+    },
   } satisfies Partial<ErasureStore>;
 }
 

@@ -74,7 +74,10 @@ export function mentionsSql(db: Connection): Async<MentionStatements['mentions']
     ),
     updateReason: run(db, 'UPDATE signal_feedback SET reason = ? WHERE signal_id = ?'),
     selectLead: value(db, 'SELECT wire FROM leads WHERE id = ? AND tenant_id = ?'),
-    selectMoves: rows(db, 'SELECT position, reason FROM stage_moves WHERE lead_id = ?'),
+    selectMoves: rows(
+      db,
+      'SELECT position, reason FROM stage_moves WHERE lead_id = ? AND position > ? ORDER BY position LIMIT ?',
+    ),
     updateMove: run(db, 'UPDATE stage_moves SET reason = ? WHERE lead_id = ? AND position = ?'),
     selectEvent: value(db, 'SELECT data FROM events WHERE id = ?'),
     updateEvent: run(db, 'UPDATE events SET data = ? WHERE id = ?'),

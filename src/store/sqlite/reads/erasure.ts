@@ -33,19 +33,18 @@ export function erasureReads(db: Database) {
      FROM signals s LEFT JOIN signal_feedback f ON f.signal_id = s.id
      WHERE s.tenant_id = ? AND s.seq > ? ORDER BY s.seq LIMIT ?`,
   );
-  const selectLeads = db.prepare<[string, bigint, number], MentionRow>(
+  const selectLeads = db.prepare<[string, bigint, number], MentionRow & { isMoved: number }>(
     `SELECT l.rowid AS place, l.id,
+            EXISTS (SELECT 1 FROM stage_moves m WHERE m.lead_id = l.id AND m.reason <> '') AS isMoved,
             json_array(l.wire ->> '$.source', l.wire -> '$.tags', l.wire -> '$.custom_fields', l.wire ->> '$.notes',
-                       l.wire ->> '$.next_step.text',
-                       (SELECT json_group_array(m.reason) FROM stage_moves m WHERE m.lead_id = l.id)) AS json
+                       l.wire ->> '$.next_step.text') AS json
      FROM leads l INDEXED BY leads_in_order WHERE l.tenant_id = ? AND l.rowid > ? ORDER BY l.rowid LIMIT ?`,
   );
 
   const testOf = createMentionTests();
 
-  function found(rows: Iterable<MentionRow>, { mentions }: MentionScan): FoundMentions {
+  function found(scanned: readonly MentionRow[], { mentions }: MentionScan): FoundMentions {
     const mentioned = testOf(mentions).named;
-    const scanned = firstOf(rows, ({ json }) => json.length);
     const last = scanned.at(-1);
     return {
       ids: scanned.filter(({ json }) => mentioned(json)).map(({ id }) => id),
@@ -64,8 +63,21 @@ export function erasureReads(db: Database) {
         last: last === undefined ? null : [last.created_at, last.id],
       };
     },
-    findSignalsNaming: (scan) => found(selectSignals.iterate(scan.tenantId, placeOf(scan), scan.limit), scan),
-    findLeadsNaming: (scan) => found(selectLeads.iterate(scan.tenantId, placeOf(scan), scan.limit), scan),
+    findSignalsNaming(scan) {
+      const rows = selectSignals.iterate(scan.tenantId, placeOf(scan), scan.limit);
+      return found(
+        firstOf(rows, ({ json }) => json.length),
+        scan,
+      );
+    },
+    findLeadsNaming(scan) {
+      const rows = selectLeads.iterate(scan.tenantId, placeOf(scan), scan.limit);
+      const scanned = firstOf(rows, ({ json }) => json.length);
+      const { ids, last } = found(scanned, scan);
+      const named = new Set(ids);
+      const moved = scanned.filter(({ id, isMoved }) => isMoved === 1 && !named.has(id));
+      return { ids, moved: moved.map(({ id }) => id), last };
+    },
   } satisfies Part<ErasureStore>;
 }
 
