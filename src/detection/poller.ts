@@ -5,7 +5,7 @@ import type { ClaimedSource, DueSource } from '../store/source-store.ts';
 import { type RunDeps, runClaimed } from './run.ts';
 import { createUsage, type Usage } from './usage.ts';
 
-/** Maximum number of concurrent runs, each on a different host. */
+/** Maximum number of concurrent runs, each on a different host until one has taken {@link KEPT_MS}. */
 const MAX_RUNS = 32;
 /** Maximum per tenant: twenty unresponsive sources leave room for other tenants. */
 const MAX_RUNS_A_TENANT = 8;
@@ -18,6 +18,11 @@ const LEASE_MS = 15 * 60_000;
  * can keep a run for five minutes, and forty tenants with one such source each kept all slots.
  */
 const KEPT_MS = 10_000;
+/**
+ * Then another tenant's run may also begin on its host, up to this number: a slow path of a host that many share, such as an
+ * instance of a forum, kept the sources of others waiting until the run ended. Its requests are still sent one at a time.
+ */
+const MAX_RUNS_A_HOST = 3;
 /** What a tenant used counts half as much after this time. */
 const USAGE_HALF_LIFE_MS = 5 * 60_000;
 /** What a run counts in addition to its time, so that tenants with short runs take turns. */
@@ -52,7 +57,10 @@ export function createPoller(deps: RunDeps): Poller {
   let timer: Timer | null = null;
   let looking: Promise<void> | null = null;
   let lookAgain = false;
-  /** In monotonic time. */
+  /** Whether due sources wait for a run on their host. */
+  let someWait = false;
+  /** When due sources were last compared with the runs in progress. In monotonic time, like the following. */
+  let comparedAt = Number.NEGATIVE_INFINITY;
   let restsUntil = Number.NEGATIVE_INFINITY;
 
   /** Looks for due sources, never concurrently: calls during a look are merged into one more. */
@@ -89,7 +97,9 @@ export function createPoller(deps: RunDeps): Poller {
     const began = clock.monotonic();
     const due = await store.dueSources(now);
     restsUntil = clock.monotonic() + REST_FACTOR * (clock.monotonic() - began);
+    comparedAt = clock.monotonic();
     const chosen = chooseRuns(due, stateOf(free + endingRuns() + longRuns().length));
+    someWait = due.length > chosen.length;
     for (const source of chosen.slice(0, free)) await claim(source, now);
     giveWay(chosen.slice(free));
   }
@@ -149,11 +159,21 @@ export function createPoller(deps: RunDeps): Poller {
   }
 
   function stateOf(places: number): RunState {
-    const sources = [...running.values()].map(({ source }) => source);
+    const runs = [...running.values()];
     const byTenant = new Map<string, number>();
-    for (const { tenantId } of sources) byTenant.set(tenantId, (byTenant.get(tenantId) ?? 0) + 1);
-    const busy = new Set(sources.map(({ host }) => host));
-    return { busy, running: byTenant, used: usedNow(), places, share: MAX_RUNS_A_TENANT };
+    for (const { source } of runs) byTenant.set(source.tenantId, (byTenant.get(source.tenantId) ?? 0) + 1);
+    const byHost = Map.groupBy(runs, ({ source }) => source.host);
+    const before = clock.monotonic() - KEPT_MS;
+    return {
+      isBusy({ host, tenantId }) {
+        const onHost = byHost.get(host) ?? [];
+        return (
+          onHost.length >= MAX_RUNS_A_HOST ||
+          onHost.some(({ source, since }) => source.tenantId === tenantId || since > before)
+        );
+      },
+      ...{ running: byTenant, used: usedNow(), places, share: MAX_RUNS_A_TENANT },
+    };
   }
 
   function begin(claimed: ClaimedSource, source: DueSource): void {
@@ -177,18 +197,19 @@ export function createPoller(deps: RunDeps): Poller {
 
   async function waitMs(): Promise<number> {
     if (running.size >= MAX_RUNS) return untilLongMs();
-    // A source that is already due waits for a run to end, which looks again.
+    // A source that is already due waits for a run to end, which looks again, or to take long.
     const now = clock.now();
     const next = await store.nextSourceDue(now);
-    return next === null ? SAFETY_NET_MS : Math.min(SAFETY_NET_MS, Math.max(0, next - now));
+    const mostMs = someWait ? untilLongMs() : SAFETY_NET_MS;
+    return next === null ? mostMs : Math.min(mostMs, Math.max(0, next - now));
   }
 
-  /** Until the next run may lose its slot. */
+  /** Until the next run may lose its slot, or share its host. */
   function untilLongMs(): number {
     const now = clock.monotonic();
-    const rests = [...running.values()].map(({ since }) => since + KEPT_MS - now);
+    const ends = [...running.values()].map(({ since }) => since + KEPT_MS).filter((end) => end > comparedAt);
     return smallestOf(
-      rests.filter((ms) => ms > 0),
+      ends.map((end) => Math.max(0, end - now)),
       SAFETY_NET_MS,
     );
   }
@@ -234,8 +255,8 @@ interface RunInProgress {
 
 /** Runs in progress, and what each tenant has used. */
 export interface RunState {
-  /** Hosts with a request in progress. */
-  busy: ReadonlySet<string>;
+  /** Whether a source has to wait for the runs on its host. */
+  isBusy(source: DueSource): boolean;
   /** Number of runs per tenant. */
   running: ReadonlyMap<string, number>;
   /** How long the runs of each tenant had slots recently. */
@@ -250,7 +271,7 @@ export interface RunState {
  * that has used slots least, then the source that has been due longest. Waiting for a host takes no slot.
  */
 export function chooseRuns(due: readonly DueSource[], state: RunState): DueSource[] {
-  const busy = new Set(state.busy);
+  const hosts = new Set<string>();
   const running = new Map(state.running);
   const waiting = Map.groupBy(due, ({ tenantId }) => tenantId);
   const chosen: DueSource[] = [];
@@ -265,14 +286,16 @@ export function chooseRuns(due: readonly DueSource[], state: RunState): DueSourc
     const own = runsOf(tenantId);
     // A tenant takes no more further slots than it leaves free: many tenants with slow sources leave room, too.
     const mayTake = own === 0 || own < Math.min(state.share, free - FIRST_RUNS);
-    const index = mayTake ? queue.findIndex(({ host }) => !busy.has(host)) : -1;
+    const index = mayTake
+      ? queue.findIndex((source) => !hosts.has(source.host) && !state.isBusy(source))
+      : -1;
     const source = queue[index];
     if (source === undefined) {
       waiting.delete(tenantId);
       continue;
     }
     queue.splice(index, 1);
-    busy.add(source.host);
+    hosts.add(source.host);
     running.set(tenantId, runsOf(tenantId) + 1);
     chosen.push(source);
   }

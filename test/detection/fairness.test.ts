@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { MAX_ITEMS, RUN_LIMIT_MS } from '../../src/detection/run.ts';
 import type { Source } from '../../src/model/source.ts';
@@ -100,6 +101,36 @@ test('a run that gives its slot to others leaves what it has not compared to the
     })
   )[0]?.position;
   expect(position?.seen).toHaveLength(inPart.itemsSeen);
+});
+
+test('a long run on a host that tenants share does not keep the sources of others waiting', async () => {
+  const h = await createHarness();
+  let [pages, hasRun] = [0, false];
+  void h.ended(1).then(() => {
+    hasRun = true;
+  });
+  h.pages['/api/v1/search_by_date'] = async (response, { path }) => {
+    const isSlow = path.includes('slow');
+    if (isSlow) h.clock.advance(8_000);
+    // From 16 s on, there is time for the other run: the clock of this test is faster.
+    if (isSlow && ++pages > 1 && !hasRun) await sleep(200);
+    const hits = [{ objectID: String(h.clock.now()), created_at: '2025-12-31T12:00:00Z', title: 'Cats' }];
+    response.end(JSON.stringify({ nbPages: isSlow ? 50 : 1, hits }));
+  };
+  await h.store.createTenant(aTenant('ten_other'));
+  const add = (id: string, tenantId: string, query: string, nextPollAt: number) =>
+    h.add({ id, tenantId, name: id, kind: 'hackernews', settings: settings({ query }), nextPollAt });
+  await add('src_slow', 'ten_a', 'slow', T0 - 1);
+  await add('src_other', 'ten_other', 'quick', T0);
+  await add('src_own', 'ten_a', 'quick', T0);
+  await h.poller.start();
+  await h.ended(3);
+  const [slow, own] = await Promise.all(['src_slow', 'src_own'].map((id) => h.source(id)));
+  const other = await h.store.getSource('ten_other', 'src_other');
+  const slowEnd = slow?.lastRunAt ?? Number.NaN;
+  expect(other?.lastRunAt).toBeLessThan(slowEnd);
+  // Another source of the same tenant waits until the host is free.
+  expect(own?.lastRunAt).toBeGreaterThanOrEqual(slowEnd);
 });
 
 test('a run ends when its time is up, regardless of its pages', async () => {
