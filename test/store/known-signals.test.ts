@@ -18,9 +18,9 @@ function comparedWith(text: string, textOf: (id: string) => string): number {
         findByExternalId: () => undefined,
         findByUrl: () => undefined,
         findNear: () => ids,
-        selectNear(id: string) {
-          read++;
-          return { id, wire, text: textOf(id), timestamp: T0 };
+        selectNear(some: readonly string[]) {
+          read += some.length;
+          return some.map((id) => ({ id, wire, text: textOf(id), timestamp: T0 }));
         },
         insertKey: () => {},
         deleteKey: () => {},

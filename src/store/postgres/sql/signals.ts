@@ -168,7 +168,11 @@ export function knownSignalsSql(db: Connection): Async<KnownSignalStatements['kn
        WHERE s.tenant_id = :tenantId AND s.profile_id = :profileId
        ORDER BY n.keys DESC, n.seq DESC`,
     ),
-    selectNear: row(db, 'SELECT id, wire, text, timestamp FROM signals WHERE id = ?'),
+    selectNear: rows(
+      db,
+      `SELECT id, wire, text, timestamp FROM signals JOIN unnest(?::text[]) WITH ORDINALITY AS wanted (id, place) USING (id)
+       ORDER BY place`,
+    ),
     insertKey: run(
       db,
       'INSERT INTO signal_near_keys (key, seq) SELECT ?::bigint, seq FROM signals WHERE id = ? ON CONFLICT DO NOTHING',

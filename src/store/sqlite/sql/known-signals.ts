@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { type KnownSignalStatements, MAX_COMPARED } from '../../changes/known-signals.ts';
+import { type KnownSignalStatements, MAX_COMPARED, type NearRow } from '../../changes/known-signals.ts';
 import { row, run, values } from './prepared.ts';
 
 const AT_PLACE = 'tenant_id = +:tenantId AND profile_id = +:profileId AND platform = +:platform';
@@ -28,6 +28,8 @@ export function knownSignalsSql(db: Database): KnownSignalStatements['knownSigna
      ORDER BY n.keys DESC, n.seq DESC`,
   );
 
+  const selectNear = row<[string], NearRow>(db, 'SELECT id, wire, text, timestamp FROM signals WHERE id = ?');
+
   return {
     findByExternalId: row(db, atPlace('external_id = +:externalId')),
     findByUrl: row(
@@ -37,7 +39,7 @@ export function knownSignalsSql(db: Database): KnownSignalStatements['knownSigna
     findNear({ nearKeys: [key0, key1, key2, key3, key4], ...terms }) {
       return findNear({ key0, key1, key2, key3, key4, ...terms });
     },
-    selectNear: row(db, 'SELECT id, wire, text, timestamp FROM signals WHERE id = ?'),
+    selectNear: (ids) => ids.map((id) => selectNear(id)).filter((found) => found !== undefined),
     insertKey: run(
       db,
       'INSERT OR IGNORE INTO signal_near_keys (key, seq) SELECT CAST(? AS INTEGER), seq FROM signals WHERE id = ?',
