@@ -39,7 +39,7 @@ import { openStore } from './store/driver.ts';
 import { MOST_SKEW_MS } from './store/figures.ts';
 import type { StorageChange } from './store/storage-watch.ts';
 import type { OpenedStore } from './store/store.ts';
-import { housekeepingJobs, mailJob } from './webhooks/housekeeping.ts';
+import { housekeepingJobs } from './webhooks/housekeeping.ts';
 import { createLookup } from './webhooks/target-lookup.ts';
 import type { Lookup } from './webhooks/targets.ts';
 
@@ -352,7 +352,7 @@ async function createHousekeeping(
     const level = storageFaultOf(err) === null ? 'error' : 'debug';
     logger[level]({ err, job }, 'housekeeping failed; trying again');
   };
-  const lines = [[mailJob(deps)], housekeepingJobs(deps)].map((jobs) =>
+  const lines = housekeepingJobs(deps).map((jobs) =>
     createPeriodic({ clock, jobs: onDuty({ store }, jobs), onError }),
   );
   return {

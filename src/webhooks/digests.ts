@@ -142,6 +142,8 @@ export interface BatchDeps {
  * Maximum number of events in a message, and of rows in a commit, which takes the store's writer about 10 ms.
  */
 const MOST_EVENTS = 5_000;
+/** Maximum number of messages to an endpoint before it is the turn of the others. */
+const MESSAGES_A_TURN = 20;
 /** A signal detected just before the hour may be stored just after it. */
 const SETTLE_MS = 10_000;
 
@@ -151,36 +153,43 @@ const SETTLE_MS = 10_000;
  */
 export async function sendBatches(deps: BatchDeps, isStopping: IsStopping = () => false): Promise<void> {
   const nextTurn = createYielder(deps.clock);
-  for (const waiting of await deps.store.listWaitingBatches()) {
-    if (isStopping()) return;
-    await sendBatch(deps, waiting, isStopping);
-    await nextTurn();
+  let all = await deps.store.listWaitingBatches();
+  while (all.length > 0) {
+    const left: WaitingBatch[] = [];
+    for (const waiting of all) {
+      if (isStopping()) return;
+      if (await sendSome(deps, waiting, isStopping)) left.push(waiting);
+      await nextTurn();
+    }
+    all = left;
   }
 }
 
-async function sendBatch(deps: BatchDeps, waiting: WaitingBatch, isStopping: IsStopping): Promise<void> {
+/** Returns whether more may be waiting. */
+async function sendSome(deps: BatchDeps, waiting: WaitingBatch, isStopping: IsStopping): Promise<boolean> {
   const { store, clock } = deps;
   const { endpointId, tenantId, since } = waiting;
   // Not the list of all receivers: for ten thousand endpoints it was read ten thousand times.
   const endpoint = await store.getEndpoint(tenantId, endpointId);
   if (endpoint === null) {
     await store.dropBatched(endpointId, MOST_EVENTS);
-    return;
+    return false;
   }
   // Regardless of the plan: events that were accepted as messages are sent as messages.
   const format = endpoint.settings.payload_format;
   const receiver = { ...endpoint, shape: format === null ? null : shapeOf(format) };
   const settings = await store.getSettings(tenantId);
-  if (settings === null || since >= lastDue(receiver, settings, clock.now() - SETTLE_MS)) return;
+  if (settings === null || since >= lastDue(receiver, settings, clock.now() - SETTLE_MS)) return false;
 
   // One at a time if the endpoint no longer has a message format.
   const limit = isPresetShape(receiver.shape) ? MOST_EVENTS : 1;
-  while (!isStopping()) {
+  for (let sent = 0; sent < MESSAGES_A_TURN && !isStopping(); sent++) {
     const read = await store.readBatch(endpointId, { limit, best: MAX_ENTRIES });
-    if (read === null) return;
+    if (read === null) return false;
     // Events that changed meanwhile are read again the next time.
-    if (!(await store.commitBatch(await batchOf(deps, { receiver, tenantId, since, read })))) return;
+    if (!(await store.commitBatch(await batchOf(deps, { receiver, tenantId, since, read })))) return false;
   }
+  return true;
 }
 
 /** The time up to which events are due. */

@@ -53,19 +53,31 @@ export interface HousekeepingDeps extends Omit<MailDeps, 'store'>, Pick<DigestDe
   onExpired?(count: number): void;
 }
 
-/** Sends mail; apart from the other jobs, which would wait for a slow mail server. */
-export function mailJob(deps: MailDeps): PeriodicJob {
-  return { name: 'mail', everyMs: 5 * SECOND_MS, run: (isStopping) => workOutbox(deps, isStopping) };
-}
-
-/** The other periodic jobs. Each can be interrupted and run again, and resumes where it stopped. */
-export function housekeepingJobs(deps: HousekeepingDeps): PeriodicJob[] {
-  return [
+/**
+ * The periodic jobs, in lines of those that run one after the other. Each can be interrupted and run again, and resumes where it
+ * stopped. Jobs whose work takes as long as tenants like have lines of their own: a slow mail server, millions of past events, or
+ * thousands of messages.
+ */
+export function housekeepingJobs(deps: HousekeepingDeps): PeriodicJob[][] {
+  const mail: PeriodicJob = {
+    name: 'mail',
+    everyMs: 5 * SECOND_MS,
+    run: (isStopping) => workOutbox(deps, isStopping),
+  };
+  const backfills: PeriodicJob = {
+    name: 'backfills',
+    everyMs: 2 * SECOND_MS,
+    run: (isStopping) => backfillEndpoints(deps, isStopping),
+  };
+  const batches: PeriodicJob = {
+    name: 'batches',
+    everyMs: 15 * SECOND_MS,
+    run: (isStopping) => sendBatches(deps, isStopping),
+  };
+  const others: PeriodicJob[] = [
     { name: 'notices', everyMs: 2 * SECOND_MS, run: (isStopping) => announceNotices(deps, isStopping) },
     { name: 'remainders', everyMs: 2 * SECOND_MS, run: (isStopping) => storeRemainders(deps, isStopping) },
-    { name: 'backfills', everyMs: 2 * SECOND_MS, run: (isStopping) => backfillEndpoints(deps, isStopping) },
     { name: 'digests', everyMs: 15 * SECOND_MS, run: (isStopping) => makeDigests(deps, isStopping) },
-    { name: 'batches', everyMs: 15 * SECOND_MS, run: (isStopping) => sendBatches(deps, isStopping) },
     {
       name: 'subscriptions',
       everyMs: 15 * SECOND_MS,
@@ -76,6 +88,7 @@ export function housekeepingJobs(deps: HousekeepingDeps): PeriodicJob[] {
     { name: 'search', everyMs: MINUTE_MS, run: (isStopping) => restoreSearch(deps, isStopping) },
     { name: 'retention', everyMs: HOUR_MS, run: (isStopping) => forgetOld(deps, isStopping) },
   ];
+  return [[mail], [backfills], [batches], others];
 }
 
 /**

@@ -39,6 +39,23 @@ test('the endpoints of a tenant are not all read again for each that has signals
   expect(await bodies()).toHaveLength(3);
 });
 
+test('an endpoint with many single messages gives way to the others', async () => {
+  const first = await t.addWebhook({ ...SLACK, batching: 'hourly' });
+  const second = await t.addWebhook({ ...SLACK, batching: 'hourly' });
+  for (let i = 0; i < 30; i++) await t.call('POST', '/v1/signals', anotherPost(i));
+  await t.call('PATCH', `/v1/webhooks/${first.id}`, { batching: 'instant', payload_format: null });
+  t.clock.advance(61 * MINUTE_MS);
+  const { commitBatch } = t.store;
+  const order: string[] = [];
+  t.store.commitBatch = (batch) => {
+    order.push(batch.endpointId);
+    return commitBatch(batch);
+  };
+  await send();
+  expect(order.filter((id) => id === first.id).length).toBeGreaterThanOrEqual(30);
+  expect(order.indexOf(second.id)).toBeLessThanOrEqual(20);
+});
+
 const bodies = async () => {
   const { data } = (await t.call('GET', '/v1/deliveries')).json();
   const logs = data.map(async ({ id }: { id: string }) =>

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createFeedbackLinks } from '../../src/accounts/links.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { idFloor } from '../../src/lib/ids.ts';
+import { createPeriodic } from '../../src/lib/periodic.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -133,18 +134,42 @@ test('audit entries are kept for a year', async () => {
   expect(await audit()).toEqual([365]);
 });
 
+const linesOf = (of: Store) =>
+  housekeepingJobs({
+    ...{ store: of, clock, baseUrl: '', send: null, log: { info() {}, warn() {} } },
+    feedbackLinks: createFeedbackLinks(createCursors(Buffer.alloc(32)), ''),
+    secretBox: createSecretBox(Buffer.alloc(32), systemRandom),
+    newId: (prefix) => prefix,
+  });
+
+test('notices do not wait for backfills, messages and mail that take long', async () => {
+  const never = () => new Promise<never>(() => {});
+  let looks = 0;
+  const slow: Store = {
+    ...store,
+    listBackfills: never,
+    listWaitingBatches: never,
+    dueMail: never,
+    listNoticeTenants: async () => {
+      looks++;
+      return [];
+    },
+  };
+  for (const jobs of linesOf(slow)) createPeriodic({ clock, jobs, onError() {} }).start();
+  for (let i = 0; i < 100 && looks < 2; i++) {
+    clock.advance(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(looks).toBe(2);
+});
+
 test('when a trial ends, the dispatcher is notified of the paused endpoints', async () => {
   await store.createTenant(aTenant('ten_t', { plan: 'trial', trialEndsAt: T0 + 10 }));
   await store.createEndpoint(anEndpoint('ten_t', { id: 'whk_1' }), null);
   await store.createEndpoint(anEndpoint('ten_t', { id: 'whk_2', createdAt: T0 + 1 }), null);
   const changed: string[] = [];
   store.onCommitted(({ endpoints }) => void changed.push(...endpoints));
-  const jobs = housekeepingJobs({
-    ...{ store, clock, baseUrl: '', send: null, log: { info() {}, warn() {} } },
-    feedbackLinks: createFeedbackLinks(createCursors(Buffer.alloc(32)), ''),
-    secretBox: createSecretBox(Buffer.alloc(32), systemRandom),
-    newId: (prefix) => prefix,
-  });
+  const jobs = linesOf(store).flat();
   const runTrials = () => jobs.find((job) => job.name === 'trials')?.run(() => false);
   await runTrials();
   expect(changed).toEqual([]);
