@@ -49,4 +49,20 @@ describe.skipIf(mayLackPostgres())('the schema of a PostgreSQL database', () => 
     expect(rows).toEqual([]);
     await db.close();
   });
+
+  test('does not collect new words, which the post of anybody would have to enter into the index', async () => {
+    const db = await connect(await server.createDatabase());
+    await migrate(db);
+    const { rows } = await db.ask(
+      {
+        name: '',
+        text: `SELECT c.relname FROM pg_class c JOIN pg_am a ON a.oid = c.relam
+               WHERE a.amname = 'gin' AND NOT coalesce('fastupdate=off' = ANY (c.reloptions), false)`,
+        members: null,
+      },
+      [],
+    );
+    expect(rows).toEqual([]);
+    await db.close();
+  });
 });
