@@ -103,7 +103,7 @@ export interface ErasureStore {
    */
   deleteSignal(tenantId: string, id: string, now: number): Promise<boolean>;
   /**
-   * Does the next piece of an erasure, about 20 ms of work: empties the person's signals, all events about them, and the
+   * Does the next piece of an erasure, about 10 ms of work on SQLite: empties the person's signals, all events about them, and the
    * deliveries of these events, none of which is sent any more. Redacts mentions in other people's posts and leads and in their
    * deliveries; URLs and ids that contain one are removed. After the last piece, no log of the storage contains the overwritten
    * data.

@@ -329,6 +329,29 @@ export function describeErasure(open: OpenStore): void {
       });
     });
 
+    test('a piece of an erasure empties at most five signals', async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      const signals = Array.from({ length: 20 }, (_, i) => `sig_${i}`);
+      const signal = { wire: wireOf('Wanted'), explanation: EXPLANATION, text: 'Wanted' };
+      for (const id of signals) await store.commitSignals([aSignal('ten_a', { id, ...signal })]);
+      const countLeft = async () => {
+        const texts = await Promise.all(
+          signals.map(async (id) => (await store.getSignal('ten_a', id))?.text),
+        );
+        return texts.filter((text) => text !== '').length;
+      };
+      await store.eraseLead(anErasure({ signals }));
+      let left = await countLeft();
+      for (let isDone = false; !isDone; ) {
+        ({ isDone } = await store.continueErasure({ tenantId: 'ten_a', leadId: 'led_1' }));
+        const now = await countLeft();
+        expect(left - now).toBeLessThanOrEqual(5);
+        left = now;
+      }
+      expect(left).toBe(0);
+    });
+
     test('the moves of a lead are redacted a few at a time', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
