@@ -6,8 +6,11 @@
 export interface Automaton {
   /** The memory that it takes, outside the heap. */
   bytes: number;
-  /** Calls `visit` for each sequence that ends at each position, longest first. */
-  scan(symbols: Int32Array, visit: (sequence: number, last: number) => void): void;
+  /**
+   * Calls `visit` for each sequence that ends at each position, longest first. Once it returns false, further places of the sequence
+   * are skipped.
+   */
+  scan(symbols: Int32Array, visit: (sequence: number, last: number) => boolean): void;
 }
 
 /** A state has five numbers. */
@@ -20,14 +23,26 @@ export function buildAutomaton(sequences: readonly (readonly number[])[]): Autom
   const next = createSteps(states);
   const { fallback, shorter } = link(states, next);
 
-  function scan(symbols: Int32Array, visit: (sequence: number, last: number) => void): void {
+  function scan(symbols: Int32Array, visit: (sequence: number, last: number) => boolean): void {
+    /** Without those to skip; copied before the first change. */
+    let [wanted, links] = [found, shorter];
     let state = 0;
     for (let at = 0; at < symbols.length; at++) {
       state = follow(next, fallback, state, symbols[at] ?? 0);
-      let ending = found[state] === 0 ? (shorter[state] ?? 0) : state;
+      let before = state;
+      let ending = wanted[state] === 0 ? (links[state] ?? 0) : state;
       while (ending !== 0) {
-        visit((found[ending] ?? 0) - 1, at);
-        ending = shorter[ending] ?? 0;
+        if (wanted[ending] === 0) {
+          // From now on, the way leads past it.
+          ending = links[before] = links[ending] ?? 0;
+          continue;
+        }
+        if (!visit((wanted[ending] ?? 0) - 1, at)) {
+          if (wanted === found) [wanted, links] = [found.slice(), shorter.slice()];
+          wanted[ending] = 0;
+        }
+        before = ending;
+        ending = links[ending] ?? 0;
       }
     }
   }

@@ -28,6 +28,11 @@ export interface PhraseMatcher {
 /** Maximum occurrences reported per phrase, and phrases per kind. */
 const MAX_PLACES = 3;
 const MAX_HITS_A_KIND = 16;
+/**
+ * Occurrences of the same words that are looked at in a text, beyond the first three of each. Only a text made of phrases has more: one
+ * character 20,000 times contains a hundred phrases of it two million times, which took 0.3 s.
+ */
+const MAX_REPEATS = 20_000;
 
 /** Compiles the phrases, competitors and exclusions of all `profiles` at once. */
 export function compilePhrases(profiles: readonly PhraseLists[]): PhraseMatcher {
@@ -115,7 +120,7 @@ export function matcherOf(
     match(tokens) {
       const found = createFindings();
       const words = Int32Array.from(tokens.stems, (word) => symbols.get(word) ?? 0);
-      const text = { tokens, words, signs: null, gaps: createGapHashes(tokens) };
+      const text = { tokens, words, signs: null, gaps: createGapHashes(tokens), repeats: MAX_REPEATS };
       for (const { first, part } of parts)
         search(part, text, (phrase, place) => found.add(first, part, phrase, place));
       return found.hits;
@@ -179,6 +184,8 @@ interface SearchedText {
   /** Computed for the first phrase that needs them, like the hashes of the gaps. */
   signs: Signs | null;
   gaps: GapHashes;
+  /** How many more are looked at: {@link MAX_REPEATS}. */
+  repeats: number;
 }
 
 interface Place {
@@ -192,6 +199,8 @@ function search(part: PhrasePart, text: SearchedText, add: (phrase: number, plac
   const { tokens, words } = text;
   /** By spelling. */
   const times = new Map<number, number>();
+  /** By sequence, up to {@link MAX_PLACES}. */
+  const seen = new Uint8Array(lengths.length);
   /** Those of a range of spellings that have not occurred often enough yet, in the order of the profiles. */
   const left = new Map<number, number[]>();
 
@@ -215,12 +224,19 @@ function search(part: PhrasePart, text: SearchedText, add: (phrase: number, plac
     left.set(range, still);
   }
 
-  automaton.scan(words, (sequence, last) => {
+  function isWanted(sequence: number): boolean {
+    const before = seen[sequence] ?? 0;
+    if (before === MAX_PLACES) return text.repeats-- > 0;
+    seen[sequence] = before + 1;
+    return true;
+  }
+
+  function look(sequence: number, last: number): void {
     const first = last - (lengths[sequence] ?? 0) + 1;
     const isParted = tokens.breaks[first] !== tokens.breaks[last];
     const [from, to] = [spellings[sequence] ?? 0, spellings[sequence + 1] ?? 0];
     const at = { first, last, isParted };
-    const look = (key: number) => {
+    const lookFor = (key: number) => {
       const [start, end] = [lowerBound(signs, key, from, to), lowerBound(signs, key + 1, from, to)];
       if (!isParted) return findAll(start, end, at);
       if (gaps[start] === 0 && gaps[end - 1] === 0) return;
@@ -228,9 +244,17 @@ function search(part: PhrasePart, text: SearchedText, add: (phrase: number, plac
       findAll(lowerBound(gaps, hash, start, end), lowerBound(gaps, hash + 1, start, end), at);
     };
     // In order: without signs in the last one, there are none.
-    if (signs[to - 1] === 0) return look(0);
-    text.signs ??= signsOf(tokens);
-    eachKey(text.signs.before[first] ?? 0, text.signs.after[last] ?? 0, look);
+    if (signs[to - 1] === 0) lookFor(0);
+    else {
+      text.signs ??= signsOf(tokens);
+      eachKey(text.signs.before[first] ?? 0, text.signs.after[last] ?? 0, lookFor);
+    }
+  }
+
+  automaton.scan(words, (sequence, last) => {
+    const isNew = isWanted(sequence);
+    if (isNew) look(sequence, last);
+    return isNew;
   });
 }
 

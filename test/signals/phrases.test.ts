@@ -128,6 +128,23 @@ test('phrases made to have one hash are not compared with each occurrence of the
   expect(reads).toBeLessThan(10_000);
 });
 
+test('phrases made of one word are looked for a bounded number of times in a text of it', () => {
+  const all = Array.from({ length: 90 }, (_, i) => '的'.repeat(i + 1));
+  const signs = ['', '+', '++', '+++'];
+  const profiles = signs.map((sign) => ({ phrases: [...all.map((phrase) => sign + phrase), ...all] }));
+  const tokens = tokenize('的+++'.repeat(5_000));
+  let reads = 0;
+  const breaks = new Proxy(tokens.breaks, {
+    get(list, name) {
+      reads++;
+      return Reflect.get(list, name);
+    },
+  });
+  const hits = matcherOf(...profiles).match({ ...tokens, breaks });
+  expect([...hits.values()].map((found) => found.length)).toEqual([16, 16, 16, 16]);
+  expect(reads).toBeLessThan(100_000);
+});
+
 test('the phrases of a profile are found whatever other profiles look for', () => {
   const own = { phrases: ['Yahoo! Mail', 'C++', '.NET', 'a$'] };
   const tokens = tokenize(`${'a '.repeat(9_000)} a$ off Yahoo! Mail, C++ and .NET`);
