@@ -1,3 +1,4 @@
+import { addAll } from '../lib/lists.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { DomainError, type Fault } from '../model/errors.ts';
 import type { Lead, LeadInput } from '../model/lead.ts';
@@ -43,7 +44,7 @@ export async function readSignals(
   const nextTurn = createYielder(clock);
   const known: (string | null)[] = [];
   for (const signal of posted) {
-    known.push(...(await store.findKnownSignals([signal])));
+    addAll(known, await store.findKnownSignals([signal]));
     await nextTurn();
   }
   const ids = new Set([...signalIds, ...known.filter((id) => id !== null)]);
