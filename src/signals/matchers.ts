@@ -25,10 +25,10 @@ import {
 } from './score.ts';
 
 /**
- * Profiles are compiled in chunks of so many phrases and criteria. A thousand profiles with three hundred criteria each
- * took a second.
+ * Criteria are compiled in chunks of so many characters. A thousand profiles with three hundred criteria each took a second, and
+ * five with four hundred of a hundred characters, each of which stands for four words, 0.2 s.
  */
-const CHUNK = 2_000;
+const CHUNK_UNITS = 20_000;
 
 /** Profiles that are adjacent in the store, with one automaton of their phrases. */
 interface ProfileGroup {
@@ -174,7 +174,9 @@ function isLarge(profiles: readonly IcpProfile[], before: Compiled): boolean {
     before.parts.flatMap((part) => part.profiles.map(({ profile }) => [profile.id, profile.version])),
   );
   const added = profiles.filter(({ id, version }) => known.get(id) !== version);
-  return added.reduce((total, each) => total + phraseCount(each) + criteriaCount(each), 0) >= LARGE;
+  return (
+    added.reduce((total, each) => total + phraseCount(each) + criteriaOf(each).flat().length, 0) >= LARGE
+  );
 }
 
 /** Yields between chunks; a single chunk runs immediately. */
@@ -228,8 +230,8 @@ export function* compileInSteps(
     const lesson = lessonOf.get(profile.id);
     const same = known.get(stampOf(profile, lesson?.version));
     const compiled = same ?? compileProfile(profile, lesson);
-    if (same === undefined) inChunk += criteriaCount(profile);
-    if (inChunk >= CHUNK) {
+    if (same === undefined) inChunk += unitsOf(criteriaOf(profile));
+    if (inChunk >= CHUNK_UNITS) {
       inChunk = 0;
       yield;
     }
@@ -246,8 +248,12 @@ export function* compileInSteps(
   return matcherOfParts({ parts, symbols });
 }
 
-function criteriaCount({ titles, industries, locations, competitors }: IcpProfile): number {
-  return titles.length + industries.length + locations.length + competitors.length;
+function criteriaOf({ titles, industries, locations, competitors }: IcpProfile): string[][] {
+  return [titles, industries, locations, competitors];
+}
+
+function unitsOf(lists: readonly (readonly string[])[]): number {
+  return lists.reduce((total, texts) => total + texts.reduce((sum, text) => sum + text.length, 0), 0);
 }
 
 function matcherOfParts({ parts, symbols }: Compiled): TenantMatcher {
@@ -276,10 +282,7 @@ function bytesOf(profile: IcpProfile): number {
   const { phrases, excludedPhrases, competitors, titles, industries, locations } = profile;
   const { mutedAuthors, mutedSources, offer, description } = profile;
   const terms = [titles, industries, locations, mutedAuthors, mutedSources];
-  const units = [...terms, phrases, excludedPhrases, competitors, [offer, description]].reduce(
-    (total, texts) => total + texts.reduce((sum, text) => sum + text.length, 0),
-    0,
-  );
+  const units = unitsOf([...terms, phrases, excludedPhrases, competitors, [offer, description]]);
   const count = terms.reduce((total, { length }) => total + length, 0);
   return BYTES.profile + BYTES.phrase * phraseCount(profile) + BYTES.term * count + 2 * units;
 }

@@ -80,8 +80,8 @@ export interface PhrasePart {
   listStarts: Int32Array;
 }
 
-/** The number of phrases that are read between two yields. */
-const PHRASES_AT_ONCE = 2_000;
+/** Characters of phrases that are read between two yields. */
+const UNITS_AT_ONCE = 20_000;
 
 /** Compiles the phrases of adjacent profiles; new words are added to `symbols`. Yields between chunks. */
 export function* compilePart(
@@ -97,16 +97,22 @@ export function* compilePart(
   const lists = new Int32Array(all.reduce((total, list) => total + list.length, 0));
   const read: Phrase[] = [];
   let number = 0;
+  let units = 0;
+  let hasYielded = false;
   for (const [list, phrases] of all.entries()) {
     listStarts[list] = number;
     for (const text of phrases) {
       const phrase = readPhrase(text, number, symbols);
       if (phrase !== null) read.push(phrase);
       lists[number++] = list;
-      if (number % PHRASES_AT_ONCE === 0) yield;
+      units += text.length;
+      if (units < UNITS_AT_ONCE) continue;
+      units = 0;
+      hasYielded = true;
+      yield;
     }
   }
-  if (number >= PHRASES_AT_ONCE) yield;
+  if (hasYielded) yield;
   read.sort(compareSpellings);
   return { ...groupSpellings(read), lists, listStarts };
 }

@@ -223,5 +223,14 @@ test('profiles with many criteria are compiled in chunks, even without phrases',
     ...defaultProfile(`icp_${i}`, 'ten_1', 0),
     locations,
   }));
+  expect([...compileInSteps(profiles)]).toHaveLength(3);
+});
+
+test('the longer terms are, the fewer are compiled in one piece', () => {
+  const terms = Array.from({ length: 100 }, (_, i) => `${'ﷺ'.repeat(96)}${i}`);
+  const criteria = { titles: terms, industries: terms, locations: terms };
+  const profiles = Array.from({ length: 5 }, (_, i) => aProfile(`icp_${i}`, criteria));
   expect([...compileInSteps(profiles)]).toHaveLength(5);
+  const phrased = profiles.map(({ id }) => aProfile(id, { phrases: [...terms, ...terms] }));
+  expect([...compileInSteps(phrased)].length).toBeGreaterThanOrEqual(4);
 });
