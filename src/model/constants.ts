@@ -6,6 +6,11 @@ export const CLASSIFICATIONS = ['hot', 'warm', 'cold'] as const;
 
 /** Maximum number of further places stored for a signal; the post remains one signal beyond that. */
 export const MAX_ALSO_SEEN = 100;
+/**
+ * Further places are not added to a signal whose JSON is longer: a hundred with the longest addresses made 208 KB, and five hundred such
+ * signals, of one author, 100 MB to read and write for one lead.
+ */
+export const MAX_WIRE_WITH_PLACES = 30_000;
 
 /** Weights of a profile unless it sets its own. */
 export const DEFAULT_WEIGHTS = {

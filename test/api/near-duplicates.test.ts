@@ -61,6 +61,19 @@ test('a cross-post of the same author is a duplicate, listed as another place of
   expect((await read(first.signal.signal_id)).also_seen).toEqual(places);
 });
 
+test('the places of a post with very long addresses are only listed until they take 30 KB; it stays one signal', async () => {
+  const first = await post(SHORT, { author: 'Ann' });
+  for (let i = 0; i < 25; i++) {
+    const post_url = `https://reddit.com/r/a/${i}/${'p'.repeat(1_900)}`;
+    const again = await post(SHORT, { author: 'Ann', platform: { post_url } });
+    expect(again.status).toBe('duplicate');
+    expect(again.signal.signal_id).toBe(first.signal.signal_id);
+  }
+  const places = (await read(first.signal.signal_id)).also_seen;
+  expect(places.length).toBeGreaterThan(10);
+  expect(JSON.stringify(places).length).toBeLessThan(32_000);
+});
+
 test('a cross-post is delivered once', async () => {
   await app.inject({
     method: 'POST',

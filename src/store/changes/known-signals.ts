@@ -1,5 +1,5 @@
 import { isNearText, type NearText, nearKeys, numbersHash, readNearText } from '../../lib/near-text.ts';
-import { MAX_ALSO_SEEN } from '../../model/constants.ts';
+import { MAX_ALSO_SEEN, MAX_WIRE_WITH_PLACES } from '../../model/constants.ts';
 import { isLongEnough, NEAR_WINDOW_MS, scopedNearKeys } from '../../model/near-keys.ts';
 import { compareAuthors } from '../../model/person-keys.ts';
 import type { AlsoSeen, Signal } from '../../model/signal.ts';
@@ -183,7 +183,7 @@ export function createKnownSignals(ask: Asks<KnownSignalStatements>) {
     *addPlace({ id, wire }: KnownSignal, seen: NewSignal): Script<string> {
       const signal = JSON.parse(wire) as Signal;
       const places = signal.also_seen ?? [];
-      if (places.length >= MAX_ALSO_SEEN) return wire;
+      if (places.length >= MAX_ALSO_SEEN || wire.length > MAX_WIRE_WITH_PLACES) return wire;
       const { tenantId, profileId, platform, externalId, canonicalUrl } = seen;
       yield* ask.knownSignals.insertPlace({
         signalId: id,
