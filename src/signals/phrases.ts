@@ -205,8 +205,8 @@ function search(part: PhrasePart, text: SearchedText, add: (phrase: number, plac
   const { tokens, words } = text;
   /** By spelling. */
   const times = new Map<number, number>();
-  /** By sequence, up to {@link MAX_PLACES}. */
-  const seen = new Uint8Array(lengths.length);
+  /** By sequence, up to {@link MAX_PLACES}; only those that occur: an array of all two hundred thousand took longer than the search. */
+  const seen = new Map<number, number>();
   /** Those of a range of spellings that have not occurred often enough yet, in the order of the profiles. */
   const left = new Map<number, number[]>();
 
@@ -231,9 +231,9 @@ function search(part: PhrasePart, text: SearchedText, add: (phrase: number, plac
   }
 
   function isWanted(sequence: number): boolean {
-    const before = seen[sequence] ?? 0;
+    const before = seen.get(sequence) ?? 0;
     if (before === MAX_PLACES) return text.repeats-- > 0;
-    seen[sequence] = before + 1;
+    seen.set(sequence, before + 1);
     return true;
   }
 
