@@ -7,7 +7,7 @@ import { createFairQueue } from './queues.ts';
  * for as long. With ten times, ten owners of costly tasks had each rested when it was their turn again.
  */
 const [REST_FACTOR, MAX_REST_MS] = [100, 5 * 60_000];
-/** So long counts the rest of an owner that had no task yet: nobody knows how long its first one takes. */
+/** The assumed rest of an owner without a task so far: nobody knows how long its first one takes. */
 const UNKNOWN_REST_MS = 1_000;
 const MOST_KNOWN = 10_000;
 
@@ -23,8 +23,8 @@ export interface Place {
 /** Places that owners share, for tasks of which some take long. */
 export interface Places {
   /**
-   * Runs a task once there is a place: first those of the owner that has used places least, known ones before new ones, which has a further place only if more
-   * than it has then stay free. Owners of slow tasks leave one place to the others.
+   * Runs a task once there is a place. The owner that has used places least is next, quick known ones before new ones. An owner gets
+   * a further place only if more places than it already has stay free. Owners of slow tasks leave one place to the others.
    */
   run<T>(owner: string, work: (place: Place) => Promise<T>): Promise<T>;
   /** Counts time that a task of an owner is going to take. */

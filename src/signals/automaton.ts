@@ -33,7 +33,7 @@ export function buildAutomaton(sequences: readonly (readonly number[])[]): Autom
       let ending = wanted[state] === 0 ? (links[state] ?? 0) : state;
       while (ending !== 0) {
         if (wanted[ending] === 0) {
-          // From now on, the way leads past it.
+          // From now on, the chain skips it.
           ending = links[before] = links[ending] ?? 0;
           continue;
         }

@@ -55,7 +55,7 @@ export interface HousekeepingDeps extends Omit<MailDeps, 'store'>, Pick<DigestDe
 
 /**
  * The periodic jobs, in lines of those that run one after the other. Each can be interrupted and run again, and resumes where it
- * stopped. Jobs whose work takes as long as tenants like have lines of their own: a slow mail server, millions of past events, or
+ * stopped. Jobs that tenants can make arbitrarily long have lines of their own: a slow mail server, millions of past events, or
  * thousands of messages.
  */
 export function housekeepingJobs(deps: HousekeepingDeps): PeriodicJob[][] {
