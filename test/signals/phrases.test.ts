@@ -128,6 +128,23 @@ test('phrases made to have one hash are not compared with each occurrence of the
   expect(reads).toBeLessThan(10_000);
 });
 
+test('the symbols between the words of a text are read once, however many long phrases it contains', () => {
+  const words = Array.from({ length: 1_500 }, (_, i) => String.fromCodePoint(0x4e00 + (i % 500)));
+  const phrases = Array.from({ length: 500 }, (_, i) => words.slice(i, i + 50).join('!'));
+  const profiles = [0, 200, 400].map((at) => ({ phrases: phrases.slice(at, at + 200) }));
+  const tokens = tokenize(words.join('!'));
+  let reads = 0;
+  const ends = new Proxy(tokens.ends, {
+    get(list, name) {
+      reads++;
+      return Reflect.get(list, name);
+    },
+  });
+  const hits = matcherOf(...profiles).match({ ...tokens, ends });
+  expect([...hits.values()].map((found) => found.length)).toEqual([16, 16, 16]);
+  expect(reads).toBeLessThan(10_000);
+});
+
 test('phrases made of one word are looked for a bounded number of times in a text of it', () => {
   const all = Array.from({ length: 90 }, (_, i) => '的'.repeat(i + 1));
   const signs = ['', '+', '++', '+++'];
