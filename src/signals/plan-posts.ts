@@ -216,10 +216,7 @@ interface PostToScore {
   isInDoubt: boolean;
 }
 
-/**
- * Longer texts are only looked up by ID and URL: comparing one with eight others may take longer than
- * encoding it.
- */
+/** Longer texts are only looked up by ID and URL: comparing one with eight others may take longer than encoding it. */
 const MOST_COMPARED_UNITS = 4_000;
 /** Maximum number of profiles to look up a post for. If more are in doubt, encoding it is cheaper. */
 const MOST_ASKED = 16;
@@ -239,7 +236,8 @@ async function readOne(
   const rule = { profileIds: tenancy.rule.profileIds, wanted: post.icp_profile_id || undefined };
   const candidates = await candidatesOf(tenancy.matcher, words, hits, rule, nextTurn);
   const offers = withEncoder && mayBeWish(words) ? offersOf(tenancy.matcher, rule) : [];
-  const inDoubt = withEncoder ? candidatesInDoubt(words, candidates, MOST_ASKED + 1) : [];
+  const most = withEncoder ? MOST_ASKED + 1 : 0;
+  const inDoubt = await candidatesInDoubt(words, candidates, { most, nextTurn });
   const sellers = offers.length === 0 ? [] : candidates.filter(({ compiled }) => compiled.offer !== null);
   const doubts = [...new Set([...inDoubt, ...sellers.slice(0, MOST_ASKED)])];
   const known = new Map<CompiledProfile, number>();
@@ -249,11 +247,12 @@ async function readOne(
     // These signals are not stored: they use up no IDs, because a retried request must use the same IDs in
     // the same order.
     const unseen = { ...deps, newId: () => '' };
-    const signals = await Promise.all(
-      doubts.map(({ compiled, hits }) =>
-        newSignal(unseen, { ...tenancy, receivers: [] }, seen, compiled, scorePost(words, compiled, hits)),
-      ),
-    );
+    const signals: NewSignal[] = [];
+    for (const { compiled, hits } of doubts) {
+      const score = scorePost(words, compiled, hits);
+      signals.push(await newSignal(unseen, { ...tenancy, receivers: [] }, seen, compiled, score));
+      await nextTurn();
+    }
     const found = await deps.store.findDuplicates(signals);
     for (const [place, { compiled }] of doubts.entries()) {
       const duplicate = found[place];

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
 import { candidatesOf, type ProfileRule } from '../../src/signals/matchers.ts';
+import { candidatesInDoubt } from '../../src/signals/meaning.ts';
 import { readPost, type ScoredPost } from '../../src/signals/score.ts';
 import { compileTenant } from '../support/compile-tenant.ts';
 
@@ -64,4 +65,19 @@ test('comparing with the criteria of each profile offers a turn to others', asyn
   const next = async () => void turns++;
   expect(await chosen(profiles, 'small talk', {}, { location: 'Austin' }, next)).toHaveLength(30);
   expect(turns).toBe(30);
+});
+
+test('asking for which profiles the encoder decides offers a turn to others', async () => {
+  const { profiles } = compileTenant(
+    Array.from({ length: 30 }, (_, i) => aProfile(`icp_${i}`, { phrases: [] })),
+  );
+  const unknown = { title: '', companyName: '', industry: '', headcount: '', location: '' };
+  const reading = readPost({ ...unknown, text: 'Looking for a CRM' }, true);
+  const candidates = profiles.map((compiled) => ({ compiled, hits: [] }));
+  let turns = 0;
+  const nextTurn = async () => void turns++;
+  expect(await candidatesInDoubt(reading, candidates, { most: 31, nextTurn })).toHaveLength(30);
+  expect(turns).toBe(30);
+  expect(await candidatesInDoubt(reading, candidates, { most: 2, nextTurn })).toHaveLength(2);
+  expect(turns).toBe(32);
 });
