@@ -9,7 +9,7 @@ import {
   REPLY_CLASSES,
   type StatsInterval,
 } from '../../src/model/campaign.ts';
-import type { NewCampaignEvent } from '../../src/store/campaign-store.ts';
+import type { CampaignStore, NewCampaignEvent } from '../../src/store/campaign-store.ts';
 import { aCampaign, aCampaignEvent } from '../support/campaigns.ts';
 import { aTenant, openTestStore } from '../support/store.ts';
 
@@ -237,4 +237,50 @@ test('counting works for any number of events', async () => {
     timezone: 'UTC',
   });
   expect(stats.counts.sent).toEqual({ total: 12_000, unique: 1_000 });
+});
+
+/** Three pages of events, each of which takes longer to count than tasks may take of a turn of the event loop. */
+function longCount(asked: (campaignId: string, isFirst: boolean) => void): CampaignStore {
+  let pages = 0;
+  const page = Array.from({ length: 5_000 }, () => ({
+    type: 'sent',
+    occurredAt: START,
+    recipient: 1,
+    step: null,
+  }));
+  return {
+    getCampaignSpan: async () => ({ first: START, last: START }),
+    async listCampaignEvents(campaignId: string, { after }: { after: unknown }) {
+      asked(campaignId, after === null);
+      for (const since = performance.now(); performance.now() - since < 6; );
+      return ++pages > 3 ? [] : page;
+    },
+  } as unknown as CampaignStore;
+}
+
+const WHOLE: StatsQuery = { from: null, to: null, interval: null, timezone: 'UTC' };
+
+test('counts of several tenants take turns: otherwise, each would take a part of every turn of the event loop', async () => {
+  const turns: number[] = [];
+  const store = () =>
+    longCount((_, isFirst) => {
+      if (!isFirst) turns.push(performance.nodeTiming.uvMetricsInfo.loopCount);
+    });
+  await Promise.all(
+    ['a', 'b', 'c'].map((id) => campaignStats(store(), aCampaign(`ten_${id}`, { id }), WHOLE)),
+  );
+  expect(turns).toHaveLength(9);
+  expect(new Set(turns).size).toBe(9);
+});
+
+test('counts of one tenant do not run at the same time', async () => {
+  const asked: string[] = [];
+  const count = (id: string) =>
+    campaignStats(
+      longCount((of) => asked.push(of)),
+      aCampaign('ten_a', { id }),
+      WHOLE,
+    );
+  await Promise.all([count('a'), count('b')]);
+  expect(asked.join('')).toBe('aaaabbbb');
 });
