@@ -1,4 +1,4 @@
-import { IANAZone } from 'luxon';
+import { IANAZone, Settings as LuxonSettings } from 'luxon';
 import { z } from 'zod';
 
 export const PLANS = ['trial', 'starter', 'pro', 'enterprise'] as const;
@@ -138,5 +138,16 @@ export interface TenantSettings extends Omit<Settings, 'digest'> {
  * daylight-saving time.
  */
 export function isTimeZone(name: string): boolean {
-  return /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
+  if (!/^[A-Za-z]/.test(name) || !IANAZone.isValidZone(name)) return false;
+  // Luxon keeps 75 KB for each name, and upper and lower case make millions of them.
+  if (metZones.size >= MOST_ZONES && !metZones.has(name)) {
+    LuxonSettings.resetCaches();
+    metZones.clear();
+  }
+  metZones.add(name);
+  return true;
 }
+
+/** Nearly as many as the database has names. */
+const MOST_ZONES = 500;
+const metZones = new Set<string>();

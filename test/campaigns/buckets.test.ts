@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { IANAZone } from 'luxon';
 import { describe, expect, test } from 'vitest';
 import { bucketsOf, startOfDate } from '../../src/campaigns/stats.ts';
 import { isTimeZone } from '../../src/model/tenant.ts';
@@ -85,4 +86,18 @@ test('a time zone is an IANA name in any case', () => {
   for (const name of ['', '+01:00', '-05', 'Mars/Phobos', 'local', 'Europe/Berlin ']) {
     expect(isTimeZone(name)).toBe(false);
   }
+});
+
+test('the spellings of a time zone are not kept for ever', () => {
+  const letters = Array.from('america/argentina');
+  const spellings = Array.from({ length: 1_200 }, (_, n) => {
+    const cased = letters.map((letter, at) => ((n >> at) & 1 ? letter.toUpperCase() : letter));
+    return `${cased.join('')}/ushuaia`;
+  });
+  const [first = ''] = spellings;
+  expect(isTimeZone(first)).toBe(true);
+  const kept = IANAZone.create(first);
+  expect(IANAZone.create(first)).toBe(kept);
+  for (const name of spellings) expect(isTimeZone(name)).toBe(true);
+  expect(IANAZone.create(first)).not.toBe(kept);
 });
