@@ -1,10 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { type Clock, DAY_MS } from '../lib/clock.ts';
+import { createSharedLimit } from '../lib/queues.ts';
 import type { HostHold } from '../store/source-store.ts';
 import { PutOff, SourceFault } from './source-item.ts';
 
 /** The terms of a request. */
 export interface Passage {
+  /** The tenant on whose behalf it is sent: tenants take turns at a host. Empty: none. */
+  owner: string;
   /** Further scopes whose holds apply, besides that of the whole host: a method, an API key. */
   scopes: readonly string[];
   /** Aborted when the run's time is up. */
@@ -16,7 +19,8 @@ export interface Passage {
 /** Limits requests to one per host at a time, paced as the host requires, and none while it is on hold. */
 export interface HostGate {
   /**
-   * Runs `request` after all earlier ones to the same host.
+   * Runs `request` when it is its owner's turn at the host, after that owner's earlier ones: redirects lead requests of many
+   * sources to the host of another tenant's.
    * @throws SourceFault if the host is on hold, PutOff if the request would have to wait and may not
    */
   enter<T>(host: string, passage: Passage, request: () => Promise<T>): Promise<T>;
@@ -34,10 +38,23 @@ const MAX_WAIT_MS = 60_000;
 const MAX_KNOWN = 10_000;
 
 export function createHostGate(clock: Clock): HostGate {
-  const last = new Map<string, Promise<unknown>>();
+  /** Hosts with requests, in progress or waiting. */
+  const lines = new Map<string, { limit: ReturnType<typeof createSharedLimit>; requests: number }>();
   /** End of each hold, in monotonic time. */
   const holds = new Map<string, number>();
   const paces = new LRUCache<string, { delayMs: number; nextAt: number }>({ max: MAX_KNOWN });
+
+  async function inTurn<T>(host: string, owner: string, request: () => Promise<T>): Promise<T> {
+    const line = lines.get(host) ?? { limit: createSharedLimit(1), requests: 0 };
+    lines.set(host, line);
+    line.requests++;
+    try {
+      return await line.limit(owner, request);
+    } finally {
+      line.requests--;
+      if (line.requests === 0) lines.delete(host);
+    }
+  }
 
   function refuseHeld(host: string, scopes: readonly string[]): void {
     for (const key of ['', ...scopes].map((scope) => keyOf(host, scope))) {
@@ -76,8 +93,7 @@ export function createHostGate(clock: Clock): HostGate {
 
   return {
     async enter(host, passage, request) {
-      const before = last.get(host) ?? Promise.resolve();
-      const mine = before.then(async () => {
+      const mine = inTurn(host, passage.owner, async () => {
         passage.signal?.throwIfAborted();
         refuseHeld(host, passage.scopes);
         await keepPace(host, passage);
@@ -86,11 +102,6 @@ export function createHostGate(clock: Clock): HostGate {
         } finally {
           ended(host);
         }
-      });
-      const settled = mine.catch(() => {}); // the next request waits for the end, whatever the result
-      last.set(host, settled);
-      void settled.then(() => {
-        if (last.get(host) === settled) last.delete(host);
       });
       return passage.signal === null ? mine : orAborted(mine, passage.signal);
     },

@@ -148,7 +148,8 @@ export function createWeb(deps: WebDeps): Web {
 
   async function ask(url: URL, chain: RedirectChain): Promise<HostResponse> {
     const { journey, scopes = [] } = chain;
-    const passage = { signal: journey.signal, mayWait: journey.asked > 0, scopes };
+    const { owner, signal } = journey;
+    const passage = { owner, signal, mayWait: journey.asked > 0, scopes };
     const answer = await gate.enter(url.host, passage, async () => {
       journey.asked++;
       const got = await requests.send(url, {
@@ -160,8 +161,8 @@ export function createWeb(deps: WebDeps): Web {
           ...chain.own,
         },
         body: chain.body,
-        owner: journey.owner,
-        signal: journey.signal,
+        owner,
+        signal,
         cutAt: chain.cutAt,
       });
       const pause = pauseOf(got, clock.now());
@@ -205,7 +206,8 @@ export function createWeb(deps: WebDeps): Web {
     },
     async listen(address, limitMs, take, journey) {
       const url = checked(address.replace(/^ws/, 'http'));
-      const passage = { signal: journey.signal, mayWait: journey.asked > 0, scopes: [] };
+      const { owner, signal } = journey;
+      const passage = { owner, signal, mayWait: journey.asked > 0, scopes: [] };
       url.protocol = url.protocol.replace('http', 'ws');
       await gate.enter(url.host, passage, () =>
         listenTo(
@@ -214,9 +216,9 @@ export function createWeb(deps: WebDeps): Web {
             url,
             headers: { 'user-agent': userAgent },
             limitMs,
-            owner: journey.owner,
+            owner,
             take,
-            signal: either(stopping.signal, journey.signal),
+            signal: either(stopping.signal, signal),
           },
         ),
       );

@@ -4,7 +4,7 @@ import { createManualClock } from '../support/manual-clock.ts';
 import { T0 } from '../support/store.ts';
 
 const MOST = 10_000;
-const PASSAGE = { scopes: [], signal: null, mayWait: false };
+const PASSAGE = { owner: '', scopes: [], signal: null, mayWait: false };
 
 function open() {
   const clock = createManualClock(T0);
@@ -40,4 +40,21 @@ test('ten thousand other request intervals evict only the oldest ones', async ()
   expect(await isHeld('slow.example')).toBe(true);
   gate.pace('another.example', 60_000);
   expect([await isHeld('slow.example'), await isHeld('host-0.example')]).toEqual([true, false]);
+});
+
+// The first request waits for nobody, so it is not its owner's turn yet.
+test('tenants take turns at a host, one request at a time', async () => {
+  const { gate } = open();
+  const order: string[] = [];
+  let atOnce = 0;
+  const ask = (owner: string, name: string) =>
+    gate.enter('shared.example', { ...PASSAGE, owner }, async () => {
+      order.push(name);
+      expect(++atOnce).toBe(1);
+      await Promise.resolve();
+      atOnce--;
+    });
+  const busy = [1, 2, 3, 4].map((n) => ask('busy', `busy ${n}`));
+  await Promise.all([...busy, ask('other', 'other 1'), ask('other', 'other 2')]);
+  expect(order).toEqual(['busy 1', 'busy 2', 'other 1', 'busy 3', 'other 2', 'busy 4']);
 });
