@@ -63,7 +63,7 @@ export function addKeys(routesOf: RoutesOf): void {
     operationId: 'revokeKey',
     summary: 'Revoke an API key',
     description:
-      'Takes effect immediately and cannot be undone. The key stays in the list with its `revoked_at` for 90 days. A key can revoke itself, ' +
+      'Takes effect immediately and cannot be undone. The key stays in the list with its `revoked_at` for 90 days; only the last 500 are kept. A key can revoke itself, ' +
       'but no key with more permissions. If no working key is left, create one with `signalpost key create`.',
     scope: 'keys:write',
     gone: 'Revoked',

@@ -33,7 +33,7 @@ export interface AccountStore {
   getTenant(id: string): Promise<Tenant | null>;
   /** Exact, and reads only one row. */
   countStored(tenantId: string): Promise<StoredRows>;
-  /** False if the tenant already has `limit` keys that are not revoked. */
+  /** False if the tenant already has `limit` keys that are not revoked. Of more than {@link MOST_REVOKED_KEYS} revoked ones, the first are deleted. */
   createKey(key: ApiKey, limit: number): Promise<boolean>;
   listKeys(tenantId: string | null): Promise<ApiKey[]>;
   /** The key with its tenant, looked up by SHA-256; revoked and expired ones too. */
@@ -90,6 +90,9 @@ export interface OpenSession {
   user: User;
   tenant: Tenant;
 }
+
+/** Maximum number of revoked keys that a tenant's list still has, besides those revoked since its newest key was created. */
+export const MOST_REVOKED_KEYS = 500;
 
 /** Maximum number of simultaneous sessions per user. */
 export const MOST_SESSIONS = 20;

@@ -6,6 +6,7 @@ import {
   type AccountStore,
   type FactorStore,
   type KeyStore,
+  MOST_REVOKED_KEYS,
   MOST_SESSIONS,
   type PlanFit,
   type PlanStore,
@@ -54,6 +55,7 @@ export interface AccountStatements extends EndpointStatements, ProfileStatements
     getMember(tenantId: string, id: string): User | null;
     userOfLink(linkHash: string, now: number): User | null;
     countKeys(tenantId: string): number | undefined;
+    deleteRevokedBeyond(tenantId: string, most: number): void;
     updateKey(key: Pick<ApiKey, 'id' | 'name' | 'scopes' | 'rateLimit' | 'expiresAt'>): void;
     touchKey(row: Record<string, unknown>): void;
     revokeKey(now: number, id: string): boolean;
@@ -216,6 +218,7 @@ export function keyChanges(ask: Asks<AccountStatements>) {
   return {
     *createKey(key, limit) {
       if (((yield* ask.accounts.countKeys(key.tenantId)) ?? 0) >= limit) return false;
+      yield* ask.accounts.deleteRevokedBeyond(key.tenantId, MOST_REVOKED_KEYS);
       yield* ask.accounts.insertKey(key);
       return true;
     },

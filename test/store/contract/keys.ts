@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { MOST_REVOKED_KEYS } from '../../../src/store/account-store.ts';
 import { aKey, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
@@ -45,6 +46,24 @@ export function describeKeys(open: OpenStore): void {
       expect(rows.map(({ id }) => id)).toEqual(expect.arrayContaining(['key_3', 'key_4']));
       expect(rows.map(({ id }) => id)).not.toEqual(expect.arrayContaining(['key_1']));
       expect(await store.getKey('ten_a', 'key_2')).toBeNull();
+    });
+
+    test('keeps only the last 500 revoked keys of a tenant, and all others', async () => {
+      const { store } = await openWithTenants(open);
+      const addRevoked = async (tenantId: string, id: string, at: number) => {
+        await store.createKey(aKey(tenantId, { id }), 100);
+        await store.revokeKey(id, at);
+      };
+      await addRevoked('ten_b', 'key_other', T0);
+      for (let n = 1; n <= MOST_REVOKED_KEYS + 2; n++) await addRevoked('ten_a', `key_${n}`, T0 + n);
+      await store.createKey(aKey('ten_a', { id: 'key_new' }), 100);
+      const revoked = (await store.listKeys('ten_a')).filter(({ revokedAt }) => revokedAt !== null);
+      expect(revoked.map(({ revokedAt }) => revokedAt)).toEqual(
+        expect.arrayContaining([T0 + 3, T0 + MOST_REVOKED_KEYS + 2]),
+      );
+      expect(revoked).toHaveLength(MOST_REVOKED_KEYS);
+      for (const id of ['key_new', 'key_ten_a']) expect(await store.getKey('ten_a', id)).not.toBeNull();
+      expect(await store.getKey('ten_b', 'key_other')).not.toBeNull();
     });
 
     test('pages contain each key once, oldest first, including revoked keys', async () => {

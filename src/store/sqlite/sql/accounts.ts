@@ -84,6 +84,11 @@ export function accountsSql(db: Database): AccountStatements['accounts'] {
     insertCode: run(db, 'INSERT INTO recovery_codes (user_id, code_hash) VALUES (?, ?)'),
     spendCode: changed(db, 'DELETE FROM recovery_codes WHERE user_id = ? AND code_hash = ?'),
     countKeys: value(db, 'SELECT count(*) FROM api_keys WHERE tenant_id = ? AND revoked_at IS NULL'),
+    deleteRevokedBeyond: run(
+      db,
+      `DELETE FROM api_keys WHERE id IN
+       (SELECT id FROM api_keys WHERE tenant_id = ? AND revoked_at IS NOT NULL ORDER BY revoked_at DESC, id LIMIT 1000 OFFSET ?)`,
+    ),
     updateKey: encoding(
       KEYS,
       run(
