@@ -1,4 +1,4 @@
-import type { Database } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import { phrasesOf, searchedFacts, wordsOf } from '../../rules/words.ts';
 
 /**
@@ -223,4 +223,34 @@ function filterTermsOf(signal: SearchableSignal): string[] {
 /** The whole ID: neighbouring terms share their prefix, which is stored once per page. */
 function tenantMark(tenantId: string): string {
   return `${tenantId}~`;
+}
+
+/** No term contains it, and every longer term with the same beginning sorts after it. */
+const AFTER_TERM = '\u0001';
+
+/**
+ * The first `most` terms of `signal_search`, in order, that begin with a text. Each next term is looked up
+ * separately, which skips all rows of the previous one: a term costs one look-up, however common it is.
+ */
+export function createTermBeginnings(db: Database): (beginning: string, most: number) => string[] {
+  let next: Statement<[string], string> | null = null;
+  return (beginning, most) => {
+    if (next === null) {
+      // Exists on this connection only, not in the schema of the file.
+      db.exec(
+        'CREATE VIRTUAL TABLE IF NOT EXISTS temp.signal_terms USING fts5vocab(main, signal_search, instance)',
+      );
+      next = db
+        .prepare<[string], string>('SELECT term FROM temp.signal_terms WHERE term >= ? LIMIT 1')
+        .pluck();
+    }
+    const found: string[] = [];
+    for (let from = beginning; found.length < most; ) {
+      const term = next.get(from);
+      if (term === undefined || !term.startsWith(beginning)) break;
+      found.push(term);
+      from = term + AFTER_TERM;
+    }
+    return found;
+  };
 }

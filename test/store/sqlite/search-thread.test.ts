@@ -76,8 +76,6 @@ test('how long a search for phrases takes is estimated from the number of their 
     [3, 4, 0, 1, 0].map((words) => words * POSTS * 10_000),
   );
   expect(estimate('ten_a', { ...ANY, q: 'a-b-x', qBegins: true, limit: 5 })).toBe(2 * 32 * POSTS * 10_000);
-  const triage = { state: 'done', assignee: null, now: T0 } as const;
-  expect(estimate('ten_a', { ...ANY, q: '"a b"', limit: 5, triage })).toBe(0);
 });
 
 test('long searches of three tenants leave a thread to a fourth', async () => {
@@ -115,7 +113,15 @@ test('searches in progress and waiting ones are refused once the server stops', 
   await expect(threads.listSignals('ten_a', query)).rejects.toThrow('The server is stopping');
 });
 
-test('uses the other thread only for phrases', () => {
+test('uses another thread for phrases, and for signals by how they were triaged', () => {
+  const triage = (state: 'open' | 'done' | 'all', assignee: string | null = null) =>
+    isLongSearch({ q: null, triage: { state, assignee, now: T0 } });
+  expect([triage('open'), triage('done'), triage('all', 'ida@acme.example'), triage('all')]).toEqual([
+    true,
+    true,
+    true,
+    false,
+  ]);
   expect(['crm', 'crm tool', null].map((q) => isLongSearch({ q }))).toEqual([false, false, false]);
   expect(['"crm tool"', 'follow-up', 'x "a b c'].map((q) => isLongSearch({ q }))).toEqual([true, true, true]);
 });

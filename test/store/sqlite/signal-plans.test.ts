@@ -82,3 +82,17 @@ test.each([
   expect(plan).toMatch(new RegExp(`SEARCH x USING (?:COVERING )?INDEX ${index} \\(tenant_id=\\?`));
   expect(plan).not.toContain('TEMP B-TREE');
 });
+
+test.each(['terms triage done', 'terms triage snoozed', 'terms triage open assigned'] as const)(
+  '%s scans the index once, and looks up how each signal found was triaged',
+  (source) => {
+    for (const shape of ['newestFirst', 'sorted'] as const) {
+      const [found, triage, ...rest] = planOf(shape, source)
+        .split('; ')
+        .filter((step) => /signal_search|\bx\b/.test(step));
+      expect(found).toMatch(/^SCAN signal_search VIRTUAL TABLE INDEX/);
+      expect(triage).toBe('SEARCH x USING INTEGER PRIMARY KEY (rowid=?)');
+      expect(rest).toEqual([]);
+    }
+  },
+);
