@@ -1,12 +1,12 @@
 import { DAY_MS } from '../lib/clock.ts';
 import { parseUrl } from '../lib/text.ts';
+import { createYielder } from '../lib/yielding.ts';
 import type { AttemptErrorCode, DeliveryStatus } from '../model/delivery.ts';
 import type { AttemptResource } from '../model/delivery-resource.ts';
 import { EVENT_TYPES, type EventType } from '../model/event.ts';
 import type { OutcomeReason } from '../model/event-resource.ts';
 import type { ListedEndpoint, PausedReason } from '../model/webhook.ts';
 import { type AttemptSummary, summaryOf } from '../rules/deliveries.ts';
-import type { AttemptTally } from '../store/delivery-log-store.ts';
 import { endpointResource } from '../webhooks/endpoints.ts';
 import type { DashboardDeps } from './deps.ts';
 
@@ -137,27 +137,42 @@ export function endpointName({ label, url }: { label: string; url: string }): st
   return label || hostOf(url);
 }
 
-/** Attempts to endpoints in the last 24 hours and 30 days, by endpoint ID; endpoints without attempts are omitted. */
+/** Names of endpoints by ID, each made when it is asked for: a tenant may have thousands. The name of a deleted endpoint is its ID. */
+export function endpointNames(endpoints: readonly ListedEndpoint[]): (id: string) => string {
+  const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
+  return (id) => {
+    const endpoint = byId.get(id);
+    return endpoint === undefined ? id : endpointName(shownEndpoint(endpoint));
+  };
+}
+
+/** Attempts to an endpoint in the last 24 hours and 30 days. */
+interface ShownAttempts {
+  lately: AttemptSummary;
+  month: AttemptSummary;
+}
+
+/**
+ * Attempts to these endpoints, by endpoint ID; endpoints without attempts are omitted. Read one by one: at once, those of a
+ * thousand endpoints took 0.3 s.
+ */
 export async function attemptsOf(
   { store, clock }: Pick<DashboardDeps, 'store' | 'clock'>,
   tenantId: string,
-  endpointId: string | null,
-): Promise<Map<string, { lately: AttemptSummary; month: AttemptSummary }>> {
+  endpointIds: readonly string[],
+): Promise<Map<string, ShownAttempts>> {
   const now = clock.now();
-  const [lately, month] = await Promise.all(
-    [now - DAY_MS, firstDay(now)].map((since) => store.tallyAttempts(tenantId, { endpointId, since })),
-  );
-  const recent = byEndpoint(lately);
-  return new Map(
-    [...byEndpoint(month)].map(([id, counts]) => [
-      id,
-      { lately: summaryOf(recent.get(id) ?? []), month: summaryOf(counts) },
-    ]),
-  );
-}
-
-function byEndpoint(tally: readonly AttemptTally[] = []): Map<string, AttemptTally[]> {
-  return Map.groupBy(tally, ({ endpointId }) => endpointId);
+  const nextTurn = createYielder(clock);
+  const found = new Map<string, ShownAttempts>();
+  for (const endpointId of endpointIds) {
+    await nextTurn();
+    const [lately, month] = await Promise.all([
+      store.tallyAttempts(tenantId, { endpointId, since: now - DAY_MS }),
+      store.tallyAttempts(tenantId, { endpointId, since: firstDay(now) }),
+    ]);
+    if (month.length > 0) found.set(endpointId, { lately: summaryOf(lately), month: summaryOf(month) });
+  }
+  return found;
 }
 
 /** The first of the thirty days shown, including today; UTC. */

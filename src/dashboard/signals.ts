@@ -4,8 +4,10 @@ import { addLead } from '../leads/add-lead.ts';
 import { DAY_MS } from '../lib/clock.ts';
 import { cutText, markdownCuts } from '../lib/markdown-text.ts';
 import { excerpt } from '../lib/text.ts';
+import { createYielder } from '../lib/yielding.ts';
 import { CLASSIFICATIONS } from '../model/constants.ts';
 import { DomainError } from '../model/errors.ts';
+import type { EventResource } from '../model/event-resource.ts';
 import { leadInputSchema } from '../model/lead.ts';
 import {
   type Explanation,
@@ -32,7 +34,7 @@ import {
 } from '../signals/triage.ts';
 import { platformName } from '../signals/why.ts';
 import { eventResource } from '../webhooks/deliveries.ts';
-import { endpointName, REASON_WORDS, shownEndpoint } from './delivery-words.ts';
+import { endpointNames, REASON_WORDS } from './delivery-words.ts';
 import type { DashboardDeps } from './deps.ts';
 import {
   type Form,
@@ -380,9 +382,12 @@ async function showSignal(
     readReplyTemplate(deps.store, tenant.id),
     deps.store.getProfile(tenant.id, signal.icp_profile_id),
   ]);
-  const names = new Map(
-    endpoints.map(shownEndpoint).map((endpoint) => [endpoint.id, endpointName(endpoint)]),
-  );
+  const nextTurn = createYielder(deps.clock);
+  const outcomes: EventResource[] = [];
+  for (const event of events) {
+    await nextTurn(); // each has an outcome for every endpoint
+    outcomes.push(eventResource(event, endpoints, deps.clock.now()));
+  }
   const shown = signalCard({ ...signal, explanation }, found.text);
   const reasons = [...explanation.factors, ...explanation.negatives];
   const evidence = reasons.flatMap((factor) => factor.evidence.filter(({ field }) => field === 'text'));
@@ -409,8 +414,8 @@ async function showSignal(
       sender: tenant.name,
     }),
     company,
-    events: events.map((event) => eventResource(event, endpoints, deps.clock.now())),
-    nameOf: (endpointId: string) => names.get(endpointId) ?? endpointId,
+    events: outcomes,
+    nameOf: endpointNames(endpoints),
     reasonWords: REASON_WORDS,
   });
 }

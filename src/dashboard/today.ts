@@ -107,7 +107,7 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       moreDue: due.length > STEPS_SHOWN,
       today,
       nameOf: await namesOf(store, dueLeads),
-      paused: endpoints.map(shownEndpoint).filter(({ status }) => status === 'paused'),
+      paused: endpoints.filter(({ status }) => status === 'paused').map(shownEndpoint),
       pausedShown: PAUSED_SHOWN,
       pauseWords: PAUSE_WORDS,
       failing,

@@ -23,6 +23,7 @@ import { noEndpoint } from '../webhooks/endpoints.ts';
 import {
   ERROR_WORDS,
   endpointName,
+  endpointNames,
   eventLabel,
   REASON_WORDS,
   STATUS_WORDS,
@@ -148,7 +149,7 @@ function addEvents(app: FastifyInstance, deps: DashboardDeps, show: Show): void 
       filterFaults,
       query,
       rows: page.rows.map((event) => eventResource(event, endpoints, now)),
-      nameOf: namesOf(endpoints.map(shownEndpoint)),
+      nameOf: endpointNames(endpoints),
       events: EVENT_TYPES,
       reasonWords: REASON_WORDS,
     });

@@ -82,15 +82,15 @@ function addList(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const { store, clock, sourceIps } = deps;
   app.get(WEBHOOKS, async (request, reply) => {
     const { tenant } = memberOf(request);
-    const [{ page, ...pages }, total, attempts] = await Promise.all([
+    const [{ page, ...pages }, total] = await Promise.all([
       readScreenPage(deps, request, {
         name: 'webhooks',
         filters: null,
         read: (place) => store.pageEndpoints(tenant.id, place),
       }),
       store.countEndpoints(tenant.id),
-      attemptsOf(deps, tenant.id, null),
     ]);
+    const listed = page.rows.map(({ id }) => id);
     const limits = planLimits(effectivePlan(tenant, clock.now()));
     return show(request, reply, {
       template: 'webhooks',
@@ -100,7 +100,7 @@ function addList(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
       isOldestFirst: true,
       endpoints: page.rows.map(shownEndpoint),
       total,
-      attempts,
+      attempts: await attemptsOf(deps, tenant.id, listed),
       attemptWords,
       limit: limits.endpoints,
       sourceIps: limits.sourceIps ? sourceIps : null,
@@ -203,7 +203,7 @@ export async function showWebhook(
   const ofEndpoint = { ...base, endpointId: endpoint.id };
   const now = deps.clock.now();
   const [attempts, days, profiles, recent, held] = await Promise.all([
-    attemptsOf(deps, tenant.id, endpoint.id),
+    attemptsOf(deps, tenant.id, [endpoint.id]),
     deps.store.tallyAttemptDays(tenant.id, { endpointId: endpoint.id, since: firstDay(now) }),
     deps.store.listProfiles(tenant.id),
     deps.store.listDeliveries(tenant.id, { ...ofEndpoint, status: null, limit: RECENT }),

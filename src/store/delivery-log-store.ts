@@ -127,11 +127,11 @@ export interface DeliveryLogStore {
   /** Discards pending deliveries of deleted endpoints; returns their number. */
   discardOfDeleted(limit: number): Promise<number>;
   /**
-   * Attempts to the tenant's endpoints, or to one of them, since the hour of a time (Unix milliseconds), by speed
-   * (`rules/deliveries.ts`). Test deliveries are not included.
+   * Attempts to an endpoint since the hour of a time (Unix milliseconds), by speed (`rules/deliveries.ts`). Test deliveries
+   * are not included.
    */
-  tallyAttempts(tenantId: string, of: { endpointId: string | null; since: number }): Promise<AttemptTally[]>;
-  /** The same for one endpoint by day. */
+  tallyAttempts(tenantId: string, of: { endpointId: string; since: number }): Promise<AttemptTally[]>;
+  /** The same by day. */
   tallyAttemptDays(tenantId: string, of: { endpointId: string; since: number }): Promise<AttemptDay[]>;
   /**
    * For `limit` endpoints after `after`, by id, merges the hours of past days and deletes what is older than a month. Returns

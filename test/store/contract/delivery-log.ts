@@ -130,12 +130,12 @@ export function describeDeliveryLog(open: OpenStore): void {
       await attempt(noon + HOUR, 7_000);
       await attempt(noon + 2 * HOUR, 40, false);
       await attempt(noon + 2 * HOUR, 40, false, true); // the same attempt, recorded twice
-      const since = (ms: number) => store.tallyAttempts('ten_a', { endpointId: null, since: ms });
+      const since = (ms: number) => store.tallyAttempts('ten_a', { endpointId: 'whk_a', since: ms });
       const summary = async (ms: number) => summaryOf(await since(ms));
       expect(await summary(noon)).toMatchObject({ attempts: 21, successRate: 20 / 21 });
       expect((await summary(noon)).p95).toBeCloseTo(900, -2);
       expect(await summary(noon + 2 * HOUR)).toEqual({ attempts: 1, successRate: 0, p95: null });
-      expect(await store.tallyAttempts('ten_b', { endpointId: null, since: 0 })).toEqual([]);
+      expect(await store.tallyAttempts('ten_b', { endpointId: 'whk_a', since: 0 })).toEqual([]);
       expect(await store.tallyAttempts('ten_a', { endpointId: 'whk_b', since: 0 })).toEqual([]);
       const tidy = async (now: number) =>
         expect(await store.tidyAttemptHours({ now, after: '', limit: 1 })).toBe('whk_a');

@@ -54,7 +54,7 @@ export function deliveryReads(db: Connection) {
   const tallyAttempts = rows<[NamedParameters], AttemptTally>(
     db,
     `SELECT h.endpoint_id AS "endpointId", h.speed, sum(h.count)::bigint AS count ${hoursOf}
-     AND (:endpointId::text IS NULL OR e.id = :endpointId)
+     AND e.id = :endpointId
      GROUP BY h.endpoint_id, h.speed ORDER BY h.endpoint_id, h.speed`,
   );
   const tallyDays = rows<[NamedParameters], AttemptDay>(

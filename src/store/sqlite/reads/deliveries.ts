@@ -43,7 +43,7 @@ export function deliveryReads(db: Database) {
     WHERE e.tenant_id = :tenantId AND e.deleted_at IS NULL`;
   const tallyAttempts = db.prepare<Record<string, unknown>[], AttemptTally>(
     `SELECT h.endpoint_id AS endpointId, h.speed, sum(h.count) AS count ${hoursOf}
-     AND (:endpointId IS NULL OR e.id = :endpointId) GROUP BY h.endpoint_id, h.speed`,
+     AND e.id = :endpointId GROUP BY h.endpoint_id, h.speed`,
   );
   const tallyDays = db.prepare<Record<string, unknown>[], AttemptDay>(
     `SELECT date(h.hour / 24 * 86400, 'unixepoch') AS day,
