@@ -59,6 +59,14 @@ test('a text is read up to 128 tokens, and the rest has no effect', async () => 
   expect((await encoder.encode(parts)).numbers).toEqual((await encoder.encode([parts.join(' ')])).numbers);
 });
 
+test('a text of long unknown words is read up to 1,500 characters, in all parts together', async () => {
+  const unknown = `${'qxzj'.repeat(24)}\u{1f600} `.repeat(14);
+  const ending = (last: string) => encoder.encode([unknown, unknown, last]);
+  expect((await ending('Which help desk?')).numbers).toEqual((await ending('An elephant swims.')).numbers);
+  const short = await encoder.encode([unknown, 'Which help desk?']);
+  expect(short.numbers).not.toEqual((await encoder.encode([unknown, 'An elephant swims.'])).numbers);
+});
+
 test('long words take a text little more time than the model does', async () => {
   const parts = Array.from({ length: 20 }, (_, n) =>
     `${String.fromCharCode(97 + n).repeat(98)}z `.repeat(50),

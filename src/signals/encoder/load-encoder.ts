@@ -89,27 +89,29 @@ export function forbidTelemetry(): void {
  * Loads the tokenizer, which truncates to the maximum that a model takes. @throws if its optional package or
  * files are missing
  */
-export async function loadTokenizer(folder: string = TOKENIZER_FOLDER): Promise<(text: string) => number[]> {
+export async function loadTokenizer(
+  folder: string = TOKENIZER_FOLDER,
+): Promise<(text: string, mostUnits?: number) => number[]> {
   const { Tokenizer } = await import('@huggingface/tokenizers');
   const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8'));
   const tokenizer = new Tokenizer(read('tokenizer.json'), read('tokenizer_config.json'));
-  return (text) => {
-    const all = tokenizer.encode(startOf(text)).ids;
+  return (text, mostUnits = MAX_UNITS) => {
+    const all = tokenizer.encode(startOf(text, mostUnits)).ids;
     return all.length > MAX_TOKENS ? [...all.slice(0, MAX_TOKENS - 1), END_TOKEN] : all;
   };
 }
 
-/** More than 128 tokens of any ordinary text. */
+/** More than 128 tokens of any ordinary text; of all parts of a text together. */
 const MAX_UNITS = 1_500;
 
 /**
  * The start of a long text, up to the end of a word. Tokenizing takes time by the square of the words' length: 5,000
  * characters in words of 99 took 113 ms, ten times as long as the model.
  */
-function startOf(text: string): string {
-  if (text.length <= MAX_UNITS) return text;
-  const end = text.lastIndexOf(' ', MAX_UNITS);
-  return text.slice(0, end > 0 ? end : MAX_UNITS);
+function startOf(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const end = text.lastIndexOf(' ', most);
+  return text.slice(0, end > 0 ? end : most);
 }
 
 /**
@@ -130,10 +132,12 @@ export async function loadEncoder(folder: string = MODEL_FOLDERS.intent): Promis
   });
   return {
     async encode(parts) {
-      let count = 0;
+      let [count, units] = [2, 0];
       const byPart = parts.map((part) => {
-        const ids = count < MAX_TOKENS ? tokens(part).slice(1, -1) : []; // the model reads no more
+        const isRead = count < MAX_TOKENS && units < MAX_UNITS; // the model reads no more
+        const ids = isRead ? tokens(part, MAX_UNITS - units).slice(1, -1) : [];
         count += ids.length;
+        units += part.length;
         return ids;
       });
       const ids = joinTokens(byPart);
