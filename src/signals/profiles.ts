@@ -176,10 +176,10 @@ export async function previewProfile(
       : await findProfile(store, tenantId, baseId);
   const draft = compileDraft(draftProfile(base, patch));
   const signals = await store.listPosts(tenantId, limit * SIGNALS_A_POST);
-  const chosen = onePerPost(signals, baseId ?? null).slice(0, limit);
+  const nextTurn = createYielder(clock);
+  const chosen = (await onePerPost(signals, baseId ?? null, nextTurn)).slice(0, limit);
 
   const posts: PreviewedPost[] = [];
-  const nextTurn = createYielder(clock);
   const encoding = encoder?.begin({ owner: tenantId, kind: 'single' }) ?? null;
   try {
     encoding?.expect(chosen.length);
@@ -203,10 +203,15 @@ function compileDraft(profile: IcpProfile): CompiledDraft {
   return { compiled, matcher: compilePhrases([profile]) };
 }
 
-/** One signal per post: that of the edited profile, otherwise the best one. Newest first. */
-function onePerPost(signals: readonly StoredPost[], baseId: IcpProfile['id'] | null): StoredPost[] {
+/** One signal per post: that of the edited profile, otherwise the best one. Newest first. Yields when due. */
+async function onePerPost(
+  signals: readonly StoredPost[],
+  baseId: IcpProfile['id'] | null,
+  nextTurn: () => Promise<void>,
+): Promise<StoredPost[]> {
   const chosen = new Map<string, StoredPost>();
   for (const signal of signals) {
+    await nextTurn();
     const key = postKey(signal);
     const known = chosen.get(key);
     if (known === undefined || isBetter(signal, known, baseId)) chosen.set(key, signal);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { previewSchema } from '../../src/model/icp-draft.ts';
+import { previewProfile } from '../../src/signals/profiles.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 
 let t: TestApp;
@@ -111,4 +112,28 @@ test('previewing requires only icps:read', async () => {
   expect((await post('/v1/icps/preview', {}, auth)).statusCode).toBe(200);
   const { auth: none } = await t.addKey({ scopes: ['signals:write'] });
   expect((await post('/v1/icps/preview', {}, none)).json().required_scope).toBe('icps:read');
+});
+
+test('long posts without an ID are told apart in turns, between which others have theirs', async () => {
+  await observe(CRM);
+  const turns = new Set<number>();
+  const { listPosts } = t.store;
+  const store = {
+    ...t.store,
+    async listPosts(tenantId: string, limit: number) {
+      const [post] = await listPosts(tenantId, limit);
+      return Array.from({ length: 30 }, (_, i) => ({
+        ...post,
+        externalId: null,
+        canonicalUrl: null,
+        get text() {
+          turns.add(performance.nodeTiming.uvMetricsInfo.loopCount);
+          t.clock.advance(10);
+          return `${i}`;
+        },
+      })) as Awaited<ReturnType<typeof listPosts>>;
+    },
+  };
+  await previewProfile({ store, clock: t.clock }, t.tenant.id, { limit: 1 });
+  expect(turns.size).toBeGreaterThan(1); // short ones share a turn
 });
