@@ -4,7 +4,7 @@ import { DAY_MS } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import { addAll } from '../lib/lists.ts';
 import type { SeededRandom } from '../lib/secret-box.ts';
-import { createYielder } from '../lib/yielding.ts';
+import { createYielder, onBehalfOf } from '../lib/yielding.ts';
 import { DomainError, type Fault, limitBatchTime, storageFaultOf } from '../model/errors.ts';
 import type { Job, JobProgress, JobResult } from '../model/job.ts';
 import type { Explanation, ObservedPost, Signal } from '../model/signal.ts';
@@ -361,8 +361,13 @@ export type JobItem = { post: ObservedPost } | { rejected: Pick<JobResult, 'erro
 const MOST_OPEN = 20;
 /** Posts in one step, which takes about a second with the encoder. */
 const STEP_ITEMS = 25;
-const AT_ONCE = 20;
+/** Tenants whose jobs run at once: a step may take long, and the jobs of all others waited for it. */
+const TENANTS_AT_ONCE = 8;
+/** How often new jobs are looked for while steps are in progress. */
+const LOOK_MS = 1_000;
+const MOST_LISTED = 1_000;
 const RETRY_SECONDS = 30;
+const REST_MS = 1_000 * RETRY_SECONDS;
 
 /**
  * Creates a job for a batch, to run later. @throws DomainError `RATE_LIMITED` if the tenant has too many
@@ -375,13 +380,7 @@ export async function createBatchJob(
 ): Promise<Job> {
   const job: Job = {
     ...{ id: newId('job'), tenantId, kind: 'signals.batch', status: 'pending' },
-    ...{
-      total: items.length,
-      processed: 0,
-      createdAt: clock.now(),
-      finishedAt: null,
-      error: null,
-    },
+    ...{ total: items.length, processed: 0, createdAt: clock.now(), finishedAt: null, error: null },
   };
   if (await store.createJob(job, JSON.stringify(items), MOST_OPEN)) return job;
   throw new DomainError('RATE_LIMITED', `${MOST_OPEN} jobs of this account are not done yet.`, {
@@ -391,32 +390,53 @@ export async function createBatchJob(
 }
 
 /**
- * Runs all pending jobs, in turn one step of each tenant's oldest job. An interrupted job resumes without
- * duplicates. A job that fails, for example because its tenant has too many posts waiting for the encoder,
- * does not delay the jobs of other tenants: it is tried again at the next run.
- * @throws the first of these errors, once no other job can continue; a storage failure, at once
+ * Runs all pending jobs: of each tenant, one step of its oldest job at a time, next to those of other tenants, the ones with the
+ * fewest steps so far first. An interrupted job resumes without duplicates. A job that fails, for example because its tenant has too
+ * many posts waiting for the encoder, is tried again after a while.
+ * @throws an error of a job, once no other job can continue; a storage failure, once the steps in progress have ended
  */
 export async function runJobs(
   deps: ResumableIntakeDeps,
   isStopping: () => boolean = () => false,
 ): Promise<void> {
-  const failed = new Map<string, unknown>();
-  let isAnyDone = true;
-  while (isAnyDone) {
-    isAnyDone = false;
-    for (const job of await deps.store.listOpenJobs(AT_ONCE)) {
-      if (isStopping()) return;
-      if (failed.has(job.id)) continue;
-      try {
-        if (await step(deps, job)) isAnyDone = true;
-      } catch (error) {
-        const fault = storageFaultOf(error);
-        if (fault !== null && fault !== 'damaged') throw error; // damage concerns this job only
-        failed.set(job.id, error);
-      }
+  const { store, clock } = deps;
+  /** Jobs that could not continue, and why; null: another process has them. */
+  const resting = new Map<string, { error: unknown; until: number }>();
+  const running = new Map<string, Promise<void>>();
+  const steps = new Map<string, number>();
+  let outage: unknown = null;
+  const stepsOf = ({ tenantId }: JobProgress) => steps.get(tenantId) ?? 0;
+  const isNext = ({ id, tenantId }: JobProgress) =>
+    !running.has(tenantId) && (resting.get(id)?.until ?? 0) <= clock.monotonic();
+
+  async function run(job: JobProgress): Promise<void> {
+    const rest = (error: unknown) => resting.set(job.id, { error, until: clock.monotonic() + REST_MS });
+    steps.set(job.tenantId, stepsOf(job) + 1);
+    try {
+      if (await onBehalfOf(job.tenantId, () => step(deps, job))) resting.delete(job.id);
+      else rest(null);
+    } catch (error) {
+      const fault = storageFaultOf(error);
+      if (fault === null || fault === 'damaged')
+        rest(error); // damage concerns this job only
+      else outage ??= error;
+    } finally {
+      running.delete(job.tenantId);
     }
   }
-  for (const error of failed.values()) throw error;
+
+  while (true) {
+    const open = isStopping() || outage !== null ? [] : await store.listOpenJobs(MOST_LISTED);
+    const next = open.filter(isNext).sort((a, b) => stepsOf(a) - stepsOf(b));
+    for (const job of next.slice(0, TENANTS_AT_ONCE - running.size)) running.set(job.tenantId, run(job));
+    if (running.size === 0) break;
+    const look = Promise.withResolvers<void>();
+    const timer = clock.after(LOOK_MS, look.resolve);
+    await Promise.race([...running.values(), look.promise]);
+    timer.cancel();
+  }
+  const failure = outage ?? [...resting.values()].find(({ error }) => error !== null)?.error ?? null;
+  if (failure !== null) throw failure;
 }
 
 /** Runs one step of a job; false if it cannot run now. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createSeededRandom } from '../../src/lib/secret-box.ts';
@@ -130,6 +130,29 @@ test.each([
   expect(await t.store.getJob(tenant.id, other)).toMatchObject({ status: 'done', processed: 30 });
   await runJobs(partsWith());
   expect(await jobOf(id)).toMatchObject({ status: 'done', created: 30 });
+});
+
+test('a job does not wait for a step of another tenant that takes long', async () => {
+  const { id } = (await postLater(posts(30))).json().data;
+  const { auth, tenant } = await t.addTenant();
+  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+  const slow: Store = {
+    ...t.store,
+    async reserveKey(request, terms) {
+      if (request.tenantId !== tenant.id) await isReleased;
+      return t.store.reserveKey(request, terms);
+    },
+  };
+  const running = runJobs(partsWith(slow));
+  const { id: other } = (await postLater(posts(30), auth)).json().data;
+  await vi.waitFor(async () => {
+    t.clock.advance(1_000); // new jobs are looked for once a second
+    expect(await t.store.getJob(tenant.id, other)).toMatchObject({ status: 'done', processed: 30 });
+  });
+  expect(await jobOf(id)).toMatchObject({ processed: 0, finished_at: null });
+  release();
+  await running;
+  expect(await jobOf(id)).toMatchObject({ status: 'done', processed: 30 });
 });
 
 test('an account has at most 20 unfinished jobs, and an idempotency key replays the first response', async () => {
