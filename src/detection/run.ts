@@ -285,10 +285,14 @@ async function matchInParts(
   let compared = 0;
   let matched = 0;
   let added = 0;
+  // One for all parts: each of them may be shorter than a turn, and nothing is stored for items without a match.
+  const nextTurn = createYielder(deps.clock);
   while (compared < items.length && !(compared > 0 && giveWay.aborted)) {
     const part = items.slice(compared, compared + ITEMS_AT_ONCE);
     compared += part.length;
-    for (const signals of await untilStored(deps, stopping, () => match(deps, source, part))) {
+    for (const signals of await untilStored(deps, stopping, () =>
+      match(deps, source, { items: part, nextTurn }),
+    )) {
       if (signals.length > 0) matched++;
       waiting = waiting.concat(signals);
     }
@@ -384,10 +388,15 @@ function backoffMs(source: Pick<Source, 'intervalSeconds' | 'failures'>, code: s
 }
 
 /** The signals of each item. @throws SourceFault if there is no active profile to match with */
-async function match(deps: RunDeps, source: Source, items: readonly SourceItem[]): Promise<NewSignal[][]> {
-  const posts = await toPosts(items, createYielder(deps.clock));
+async function match(
+  deps: RunDeps,
+  source: Source,
+  { items, nextTurn }: { items: readonly SourceItem[]; nextTurn: () => Promise<void> },
+): Promise<NewSignal[][]> {
+  const posts = await toPosts(items, nextTurn);
   const rule = { profileIds: source.profileIds, onlyMatching: true };
   const planned = await planPosts(deps, source.tenantId, posts, rule);
+  await nextTurn();
   if (planned.some(({ errors }) => errors.length > 0)) {
     // Nothing is skipped: everything is read again once there is a profile.
     throw new SourceFault('no_active_profile', 'None of the profiles of this source is active.');
