@@ -102,6 +102,24 @@ test('a moved signal is in only one digest, whether it moves before or after', (
   expect(found(second.position).ids).toEqual([]);
 });
 
+test('a digest looks at a bounded number of the newest signals, whether they match or not', () => {
+  const { db, changes } = openWithTenants();
+  const { findBest } = digestReads(db);
+  changes.commitSignals(['sig_1', 'sig_2'].map((id) => aSignal('ten_a', { id, classification: 'hot' })));
+  const hotSince = (after: number, from = 0) => findBest('ten_a', { after, from, limit: 10 }).hot;
+  expect(hotSince(0)).toBe(2);
+  db.exec(`
+    WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 19999)
+    INSERT INTO signals (seq, id, tenant_id, profile_id, platform, signal_type, classification, score, timestamp, company_domain, wire,
+                         explanation, text)
+    SELECT (i << 21), 'old_' || i, tenant_id, profile_id, platform, signal_type, 'cold', 0, i, '', '{}', '{}', '' FROM n, signals
+    WHERE id = 'sig_1';
+    INSERT INTO signal_positions (seq, tenant_id, position)
+    SELECT seq, tenant_id, ${T0 + 1000} * 1024 + timestamp FROM signals WHERE score = 0`);
+  // The other hot one is the 20,001st from the end; those in between are too old.
+  expect(hotSince(0, 100_000)).toBe(1);
+});
+
 test('a signal with a new row number keeps its position', () => {
   const { db, changes } = openWithTenants();
   changes.commitSignals(['sig_1', 'sig_2'].map((id) => aSignal('ten_a', { id })));
