@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { createProfileResolver } from '../../../src/store/sqlite/reads/profiles.ts';
 import { pageSql, type RowSource, type Shape } from '../../../src/store/sqlite/reads/signal-list.ts';
 
 const VALUES = {
@@ -96,3 +97,19 @@ test.each(['terms triage done', 'terms triage snoozed', 'terms triage open assig
     }
   },
 );
+
+test('of the deleted profiles with a name, a filter includes the latest hundred', () => {
+  const db = openDatabase(':memory:');
+  onTestFinished(() => void db.close());
+  migrate(db);
+  db.exec(`
+    INSERT INTO tenants (id, name, plan, created_at) VALUES ('ten_a', 'A', 'trial', 0), ('ten_b', 'B', 'trial', 0);
+    WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150)
+    INSERT INTO icp_profiles (id, tenant_id, name, name_key, settings, active, created_at, deleted_at)
+    SELECT 'icp_' || (1000 + i), 'ten_a', 'Mine', 'mine', '{}', 1, i, iif(i < 150, i, NULL) FROM n`);
+  const resolve = createProfileResolver(db);
+  const found = resolve('ten_a', ['MINE', 'icp_1001', 'icp_1150', 'other']);
+  expect(found).toHaveLength(101);
+  expect(found).toEqual(expect.arrayContaining(['icp_1001', 'icp_1051', 'icp_1150']));
+  expect(resolve('ten_b', ['mine', 'icp_1001'])).toEqual([]);
+});

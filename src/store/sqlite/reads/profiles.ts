@@ -85,20 +85,28 @@ export function profileReads(db: Database) {
   } satisfies Part<ProfileStore>;
 }
 
+/** Deleted profiles of one name whose signals a list includes: the latest ones. A name may be used again any number of times. */
+const MOST_OF_A_NAME = 100;
+
 /** IDs of the tenant's profiles, including deleted ones, by ID or name (case-insensitive). */
 export function createProfileResolver(
   db: Database,
 ): (tenantId: string, idsOrNames: readonly string[]) => string[] {
-  const selectNames = db.prepare<[string], { id: string; nameKey: string }>(
-    'SELECT id, name_key AS nameKey FROM icp_profiles WHERE tenant_id = ?',
-  );
+  const selectOwn = db
+    .prepare<[string, string], string>('SELECT id FROM icp_profiles WHERE id = ? AND tenant_id = ?')
+    .pluck();
+  const selectNamed = db
+    .prepare<[string, string, number], string>(
+      `SELECT id FROM icp_profiles INDEXED BY icp_profiles_by_key WHERE tenant_id = ? AND name_key = ?
+       ORDER BY id DESC LIMIT ?`,
+    )
+    .pluck();
 
   return (tenantId, idsOrNames) => {
-    const wanted = new Set(idsOrNames);
-    const names = new Set(idsOrNames.map(profileNameKey));
-    return selectNames
-      .all(tenantId)
-      .filter((row) => wanted.has(row.id) || names.has(row.nameKey))
-      .map((row) => row.id);
+    const found = idsOrNames.flatMap((asked) => [
+      ...selectOwn.all(asked, tenantId),
+      ...selectNamed.all(tenantId, profileNameKey(asked), MOST_OF_A_NAME),
+    ]);
+    return [...new Set(found)];
   };
 }
