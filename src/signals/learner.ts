@@ -1,7 +1,9 @@
 import { LRUCache } from 'lru-cache';
+import pLimit from 'p-limit';
 import type { Clock } from '../lib/clock.ts';
 import { createYielder, onBehalfOf } from '../lib/yielding.ts';
 import type { IcpProfile } from '../model/icp.ts';
+import type { DueLesson } from '../store/profile-store.ts';
 import type { Judgement } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Encoder, Encoding } from './encoder/encoder.ts';
@@ -24,8 +26,11 @@ export interface LearnerDeps {
 
 /** Maximum number of judged posts whose vectors are cached, 1.5 KB each. */
 const MAX_KEPT = 2_000;
-/** Maximum number of profiles that learn in one run. */
-const AT_ONCE = 20;
+/** Tenants whose profiles learn at once, one of each at a time: a lesson from a hundred long posts takes ten seconds. */
+const TENANTS_AT_ONCE = 8;
+/** After that, no further lesson is begun: those that became due meanwhile have their turn first. */
+const RUN_MS = 5_000;
+const MOST_LISTED = 1_000;
 /** Delay before a profile whose lesson failed is tried again. */
 const RETRY_MS = 60_000;
 
@@ -33,7 +38,7 @@ const RETRY_MS = 60_000;
 export interface Learner {
   /**
    * Updates the lesson of every profile whose feedback or offer has changed since; the store keeps track of
-   * them.
+   * them. @throws an error of a lesson, after those of other tenants
    */
   run(isStopping?: () => boolean): Promise<void>;
 }
@@ -42,6 +47,9 @@ export function createLearner({ store, clock, encoder }: LearnerDeps): Learner {
   /** By profile, its version and signal. A post that was not compared with the offer has no vector. */
   const kept = new LRUCache<string, Omit<Judged, 'relevant'> | 'not held'>({ max: MAX_KEPT });
   const failedAt = new Map<string, number>();
+  /** When each tenant had its last turn, as a number that increases. */
+  const turns = new LRUCache<string, number>({ max: MAX_KEPT });
+  let lastTurn = 0;
 
   async function judgedOf(
     profile: IcpProfile,
@@ -102,25 +110,40 @@ export function createLearner({ store, clock, encoder }: LearnerDeps): Learner {
     }
   }
 
+  async function learnOne({ tenantId, profileId, asked }: DueLesson): Promise<void> {
+    if (clock.now() - (failedAt.get(profileId) ?? Number.NEGATIVE_INFINITY) < RETRY_MS) return;
+    failedAt.delete(profileId);
+    const profile = await store.getProfile(tenantId, profileId);
+    try {
+      const lesson = profile === null ? null : await onBehalfOf(tenantId, () => lessonOf(profile));
+      await store.saveLesson({ tenantId, profileId, asked, lesson });
+    } catch (error) {
+      failedAt.set(profileId, clock.now());
+      throw error;
+    }
+  }
+
   let isRenewed = false;
   return {
     async run(isStopping = () => false) {
       // Vectors of another model are not comparable with those of this one.
       if (!isRenewed) await store.renewLessons(MODEL_VERSION);
       isRenewed = true;
-      for (const { tenantId, profileId, asked } of await store.listDueLessons(AT_ONCE)) {
-        if (isStopping()) return;
-        if (clock.now() - (failedAt.get(profileId) ?? Number.NEGATIVE_INFINITY) < RETRY_MS) continue;
-        failedAt.delete(profileId);
-        const profile = await store.getProfile(tenantId, profileId);
-        try {
-          const lesson = profile === null ? null : await onBehalfOf(tenantId, () => lessonOf(profile));
-          await store.saveLesson({ tenantId, profileId, asked, lesson });
-        } catch (error) {
-          failedAt.set(profileId, clock.now());
-          throw error;
+      const until = clock.monotonic() + RUN_MS;
+      const due = Map.groupBy(await store.listDueLessons(MOST_LISTED), ({ tenantId }) => tenantId);
+      const turnOf = (tenantId: string) => turns.peek(tenantId) ?? 0;
+      const limit = pLimit(TENANTS_AT_ONCE);
+      const learnAll = async (tenantId: string) => {
+        for (const lesson of due.get(tenantId) ?? []) {
+          if (isStopping() || clock.monotonic() > until) return;
+          turns.set(tenantId, ++lastTurn);
+          await learnOne(lesson);
         }
-      }
+      };
+      const tenants = [...due.keys()].sort((a, b) => turnOf(a) - turnOf(b));
+      const ended = await Promise.allSettled(tenants.map((tenantId) => limit(learnAll, tenantId)));
+      const failed = ended.find(({ status }) => status === 'rejected');
+      if (failed?.status === 'rejected') throw failed.reason;
     },
   };
 }

@@ -55,7 +55,7 @@ export interface ProfileStore {
   ): Promise<'changed' | 'name_taken' | 'stale' | 'too_many_phrases'>;
   /** Lessons of the tenant's profiles that have had feedback. */
   listLessons(tenantId: string): Promise<StoredLesson[]>;
-  /** Up to `limit` profiles of all tenants whose lessons are due. */
+  /** Up to `limit` profiles whose lessons are due: one of each tenant, then another one of each, and so on. */
   listDueLessons(limit: number): Promise<DueLesson[]>;
   /** Makes profiles due whose lesson was computed with another model; returns their number. */
   renewLessons(model: string): Promise<number>;

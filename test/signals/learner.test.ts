@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { defaultProfile, patchProfile } from '../../src/model/icp.ts';
 import { createLearner } from '../../src/signals/learner.ts';
 import { type Judged, learn, lessonOdds } from '../../src/signals/lesson.ts';
@@ -192,6 +192,31 @@ test('a failed lesson is retried after a minute, while other profiles learn', as
   encoder.begin = begin;
   await learner.run();
   expect(await store.listDueLessons(10)).toHaveLength(1);
+});
+
+test('a lesson that takes long does not delay those of other tenants', async () => {
+  const { store, clock, learner, encoder, judge } = await openSeller();
+  await judgeTen(judge);
+  await store.createTenant(aTenant('ten_b'));
+  const [other] = await store.listProfiles('ten_b');
+  const signal = { id: 'sig_b', profileId: other?.id ?? '', timestamp: clock.now() };
+  await store.commitSignals([aSignal('ten_b', signal)]);
+  const said = { tenantId: 'ten_b', signalId: 'sig_b', reason: '', actorId: 'key_1', relevant: true };
+  await store.saveFeedback({ ...said, createdAt: clock.now() });
+  const due = async () => (await store.listDueLessons(10)).map(({ tenantId }) => tenantId);
+  expect(await due()).toEqual(['ten_a', 'ten_b']);
+
+  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+  const { begin } = encoder;
+  encoder.begin = (work) => ({
+    ...begin(work),
+    encode: (parts, model) => isReleased.then(() => encoder.encode(parts, model)),
+  });
+  const running = learner.run();
+  await vi.waitFor(async () => expect(await due()).toEqual(['ten_a']));
+  release();
+  await running;
+  expect(await due()).toEqual([]);
 });
 
 const judged = fc.record({

@@ -127,6 +127,25 @@ export function describeProfiles(open: OpenStore): void {
       expect(await store.getFeedback('ten_b', 'sig_1')).toBeNull();
     });
 
+    test('lists one due lesson of each tenant before further ones', async () => {
+      const { store } = await openWithTenants(open);
+      for (const id of ['icp_0', 'icp_1']) await store.createProfile(aProfile(id), 10);
+      const judged = [
+        ['ten_a', 'icp_0'],
+        ['ten_a', 'icp_1'],
+        ['ten_b', 'icp_ten_b'],
+      ] as const;
+      for (const [tenantId, profileId] of judged) {
+        const id = `sig_${profileId}`;
+        await store.commitSignals([aSignal(tenantId, { id, profileId })]);
+        await store.saveFeedback({ ...said, tenantId, signalId: id });
+      }
+      const due = async (limit: number) =>
+        (await store.listDueLessons(limit)).map(({ profileId }) => profileId);
+      expect(await due(10)).toEqual(['icp_0', 'icp_ten_b', 'icp_1']);
+      expect(await due(2)).toEqual(['icp_0', 'icp_ten_b']);
+    });
+
     test('returns the newest posts with their feedback', async () => {
       const { store } = await openWithTenants(open);
       await store.commitSignals(

@@ -50,7 +50,8 @@ export function profileReads(db: Connection) {
     listDueLessons: rows<[number], DueLesson>(
       db,
       `SELECT tenant_id AS "tenantId", profile_id AS "profileId", asked FROM profile_lessons
-       WHERE asked > learned ORDER BY profile_id LIMIT ?`,
+       WHERE asked > learned
+       ORDER BY row_number() OVER (PARTITION BY tenant_id ORDER BY profile_id), profile_id LIMIT ?`,
     ),
     profileStamp: async (tenantId) => (await selectStamp(tenantId)) ?? '',
     pageProfiles: async (tenantId, page) =>

@@ -61,7 +61,8 @@ export function profileReads(db: Database) {
   );
   const selectDue = db.prepare<[number], DueLesson>(
     `SELECT tenant_id AS tenantId, profile_id AS profileId, asked FROM profile_lessons
-     WHERE asked > learned ORDER BY profile_id LIMIT ?`,
+     WHERE asked > learned
+     ORDER BY row_number() OVER (PARTITION BY tenant_id ORDER BY profile_id), profile_id LIMIT ?`,
   );
 
   const selectDecisions = db
