@@ -4,6 +4,7 @@ import type { WalkTerms } from '../../../src/store/changes/deliveries.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createDeliveryWalk } from '../../../src/store/sqlite/reads/deliveries.ts';
+import { claimsSql } from '../../../src/store/sqlite/sql/claims.ts';
 import { deliveriesSql } from '../../../src/store/sqlite/sql/deliveries.ts';
 import { eventsSql } from '../../../src/store/sqlite/sql/events.ts';
 import { signalsSql } from '../../../src/store/sqlite/sql/signals.ts';
@@ -165,4 +166,10 @@ test('storing a signal or an event runs no trigger and needs no statement journa
   });
   expect(programs).toHaveLength(8);
   expectNoJournal(programs);
+});
+
+test('finds when a delivery is due without sorting all that are due at the same time', () => {
+  const plans = [...plansOf(claimsSql)].filter(([sql]) => sql.startsWith('SELECT dueAt'));
+  expect(plans).toHaveLength(2);
+  for (const [, plan] of plans) expect(plan).not.toContain('LAST TERM OF ORDER BY');
 });

@@ -8,16 +8,17 @@ export function claimsSql(db: Database): ClaimStatements['claims'] {
   const waitingIds = `SELECT id FROM deliveries INDEXED BY deliveries_due WHERE ${WAITING}`;
   const selectDue = row<(string | number)[], DueRow>(db, gathered('w', eitherInOrder(DUE)));
   const selectOldest = row<(string | number)[], DueRow>(db, gathered('w', eitherInOrder(NOT_HELD)));
-  const firstOf = (terms: string) =>
+  const firstOf = (terms: string, order = 'd.next_attempt_at') =>
     either(
       (
         urgency,
       ) => `SELECT d.id, d.next_attempt_at AS dueAt, d.body_id FROM deliveries d INDEXED BY deliveries_due
-       WHERE d.endpoint_id = +? AND ${urgency} AND d.${WAITING} ${terms} ORDER BY d.next_attempt_at, d.body_id LIMIT 1`,
+       WHERE d.endpoint_id = +? AND ${urgency} AND d.${WAITING} ${terms} ORDER BY ${order} LIMIT 1`,
     );
+  // Only for the first one do its equals matter, of which there may be a hundred thousand: all that a resumed endpoint held.
   const selectFirstPending = row<[string, string], HeadRow>(
     db,
-    `SELECT id, dueAt FROM (${firstOf('')}) ORDER BY dueAt, body_id LIMIT 1`,
+    `SELECT id, dueAt FROM (${firstOf('', 'd.next_attempt_at, d.body_id')}) ORDER BY dueAt, body_id LIMIT 1`,
   );
   const selectLeftDue = value<(string | number)[], number>(
     db,
