@@ -83,7 +83,8 @@ interface OwnQueue<Change> {
  * turn of the event loop; nothing waits for further changes. The busier the queue, the longer a batch takes and the more
  * changes the next one has, up to a limit. Changes of one owner keep their order. Owners take turns by the cost of their changes
  * (deficit round robin), so an owner with a thousand or expensive changes does not delay one with a single change. An owner
- * with a share gets that much of each batch before the others, who get what it leaves.
+ * with a share gets that much of each batch before the others, who get what it leaves. A change that costs more than a batch is
+ * followed by a batch without such changes, if others wait.
  */
 export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): WriteQueue<Change> {
   const { commit, watch, ownerOf = () => '', costOf = () => 0, shareOf = () => 0, clock } = options;
@@ -101,6 +102,8 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
   let sentAt = 0;
   /** The duration of a batch divided by its cost. */
   let pace = 1;
+  /** Whether the last batch had a change that costs more than a batch. */
+  let wasLong = false;
   let refusal: DomainError | null = null;
   let onIdle: (() => void) | null = null;
 
@@ -171,32 +174,43 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
   /** Rounds among the owners without a share, until the batch is full or none of their changes waits. */
   function takeTurns(budget: number, batch: QueuedChange<Change>[]): number {
     const first = batch.length;
+    // Long changes of several owners would run one after the other before an owner's second round.
+    const isShortOnly = wasLong && [...turns].some(isShort);
     let left = budget;
     let inVain = 0;
     // An owner that is added again comes up again, after all others.
     for (const queue of turns) {
       if (left <= 0 || batch.length >= maxBatch) break;
       const before = batch.length;
-      const credit = queue.credit + QUANTUM_US;
-      const cost = queue.entries.peek()?.cost ?? 0;
-      // A post to thousands of endpoints: others need not wait for it in their own commit, too. It begins the next one.
-      if (cost > MOST_COST_US && cost <= credit && before > first) break;
-      queue.credit = take(queue, credit, batch);
-      left -= credit - queue.credit;
+      if (!isShortOnly || isShort(queue)) {
+        const credit = queue.credit + QUANTUM_US;
+        const cost = queue.entries.peek()?.cost ?? 0;
+        // A post to thousands of endpoints: others need not wait for it in their own commit, too. It begins the next one.
+        if (cost > MOST_COST_US && cost <= credit && before > first) break;
+        queue.credit = take(queue, credit, batch);
+        left -= credit - queue.credit;
+      }
       if (turns.delete(queue)) turns.add(queue);
       inVain = batch.length > before ? 0 : inVain + 1;
-      if (inVain === turns.size) skipRounds();
+      if (inVain < turns.size) continue;
+      if (isShortOnly && ![...turns].some(isShort)) break;
+      skipRounds(isShortOnly ? [...turns].filter(isShort) : turns);
     }
+    wasLong = (batch[first]?.cost ?? 0) > MOST_COST_US;
     return left;
   }
 
   /** Skips the rounds in which no owner could afford a change yet: a piece of a batch costs as much as fifty changes. */
-  function skipRounds(): void {
+  function skipRounds(among: Iterable<OwnQueue<Change>>): void {
     let rounds = Number.POSITIVE_INFINITY;
-    for (const { entries, credit } of turns) {
+    for (const { entries, credit } of among) {
       rounds = Math.min(rounds, Math.ceil(((entries.peek()?.cost ?? 0) - credit) / QUANTUM_US) - 1);
     }
-    for (const queue of turns) queue.credit += rounds * QUANTUM_US;
+    for (const queue of among) queue.credit += rounds * QUANTUM_US;
+  }
+
+  function isShort({ entries }: OwnQueue<Change>): boolean {
+    return (entries.peek()?.cost ?? 0) <= MOST_COST_US;
   }
 
   function learn(): void {

@@ -258,18 +258,19 @@ describe('limits and closing', () => {
 
 describe('sharing the writer', () => {
   /** A queue of named changes that records its batches; the first one is in progress until `go` is called. */
-  function setUpShared(costUs: number) {
+  function setUpShared(costUs: number | ((name: string) => number), onCommit = (_: string[]) => {}) {
     const batches: string[][] = [];
     let go = () => {};
     const started = new Promise<void>((resolve) => (go = resolve));
     const queue = createWriteQueue<string>({
       async commit(batch) {
         batches.push(batch);
+        onCommit(batch);
         await started;
         return { values: batch, failed: [] };
       },
       ownerOf: (name) => name.charAt(0),
-      costOf: () => costUs,
+      costOf: (name) => (typeof costUs === 'number' ? costUs : costUs(name)),
     });
     return { queue, batches, go };
   }
@@ -293,6 +294,23 @@ describe('sharing the writer', () => {
     await Promise.all([first, ...rest]);
     expect(batches.slice(0, 2)).toEqual([['a0'], ['a1', 'b1']]);
     expect(batches.every((batch) => batch.length <= 2)).toBe(true);
+  });
+
+  test('a short change waits for one long change at most, however many owners have long ones', async () => {
+    let late: Promise<unknown> | null = null;
+    const { queue, batches, go } = setUpShared(
+      (name) => (name.startsWith('z') ? 600 : 40_000),
+      (batch) => {
+        if (batch.includes('a1')) late = queue.run('z1');
+      },
+    );
+    const first = queue.run('x0');
+    await Promise.resolve();
+    const rest = ['a1', 'b1', 'c1', 'a2', 'b2', 'c2'].map((name) => queue.run(name));
+    go();
+    await Promise.all([first, ...rest]);
+    await late;
+    expect(batches).toEqual([['x0'], ['a1'], ['z1'], ['b1'], ['c1'], ['a2'], ['b2'], ['c2']]);
   });
 
   test('an owner with many waiting changes waits long, but one with few does not', async () => {
