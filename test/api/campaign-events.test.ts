@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
 import { claim } from '../store/contract/claiming.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
@@ -259,4 +259,20 @@ test('recording requires campaigns:write', async () => {
   const reader = await t.addKey({ scopes: ['campaigns:read'] });
   const answer = await record([anEvent()], reader.auth);
   expect(answer.json()).toMatchObject({ code: 'INSUFFICIENT_SCOPE', required_scope: 'campaigns:write' });
+});
+
+test('the response of a large batch is written result by result', async () => {
+  const members = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`unknown_${n}`, 1]));
+  const events = JSON.stringify({ events: Array.from({ length: 500 }, () => members) });
+  const stringify = vi.spyOn(JSON, 'stringify');
+  const { body } = await t.app.inject({
+    method: 'POST',
+    url: `/v1/campaigns/${campaignId}/events`,
+    headers: { ...t.auth, 'content-type': 'application/json' },
+    payload: events,
+  });
+  const longest = Math.max(...stringify.mock.results.map(({ value }) => String(value ?? '').length));
+  stringify.mockRestore();
+  expect(body.length).toBeGreaterThan(1_000_000);
+  expect(longest).toBeLessThan(100_000);
 });
