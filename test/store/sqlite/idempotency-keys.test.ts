@@ -50,10 +50,10 @@ function keep(key: string, body: string, { tenantId = 'ten_a', expiresAt = T0 + 
 const kept = () => db.prepare('SELECT key FROM idempotency_keys ORDER BY key').pluck().all();
 
 /** Runs it to the end, and returns the number of pieces. */
-function forget(texts: string[]): number {
+function forget(texts: string[], names: string[] = []): number {
   const mentioned = answeredAtOnce({ mentions: mentionsSql(db) }) as Asks<MentionStatements>;
   const forgetSome = runAtOnce(createAnswerEraser(mentioned));
-  const mentions = { texts: [], names: [] };
+  const mentions = { texts: [], names };
   let pieces = 0;
   for (let after: AnswerPlace | null = ['', '']; after !== null; pieces++)
     after = forgetSome('ten_a', { texts, mentions, after });
@@ -83,6 +83,21 @@ describe('an erasure', () => {
     for (let n = 0; n < 40; n++) keep(`large-${n}`, `{"data":"${'x'.repeat(200_000)} led_107"}`);
     expect(forget(['led_107'])).toBeGreaterThan(6);
     expect(kept()).toHaveLength(2_970);
+  });
+
+  test('redacts the responses that name the person, and deletes long ones that may, in pieces', () => {
+    const long = 'x '.repeat(50_000);
+    keep('long', JSON.stringify({ data: `${long}Lee, and Ann` }));
+    keep('long-other', JSON.stringify({ data: long }));
+    for (let n = 0; n < 10; n++)
+      keep(`short-${n}`, JSON.stringify({ data: `${'y '.repeat(20_000)}Ann Lee` }));
+    expect(forget([], ['Ann Lee'])).toBeGreaterThan(5);
+    expect(kept()).toEqual(['long-other', ...Array.from({ length: 10 }, (_, n) => `short-${n}`)]);
+    const bodies = db
+      .prepare<[], string>("SELECT body FROM idempotency_keys WHERE key LIKE 'short-%'")
+      .pluck()
+      .all();
+    for (const body of bodies) expect(JSON.parse(body).data).toMatch(/ █{7}$/);
   });
 
   test('keeps the reservation of a running request', () => {
