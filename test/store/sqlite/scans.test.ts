@@ -6,7 +6,7 @@ import type { Company, CompanyQuery } from '../../../src/model/company.ts';
 import { STAGES } from '../../../src/model/constants.ts';
 import type { Page } from '../../../src/model/filters.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
-import { companyPageFace } from '../../../src/store/sqlite/face/pages.ts';
+import { companyPageFace, deliveryPageFace } from '../../../src/store/sqlite/face/pages.ts';
 import {
   boardFace,
   companySignalFace,
@@ -16,7 +16,7 @@ import {
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { aLead, aNewLead } from '../../support/leads.ts';
-import { aSignal, aTenant, T0 } from '../../support/store.ts';
+import { anEndpoint, aRoutedEvent, aSignal, aTenant, T0 } from '../../support/store.ts';
 
 const SIGNALS = 25_000;
 
@@ -210,4 +210,58 @@ test('the newest posts are read with turns of the event loop in between', async 
   );
   expect(parts.count).toBe(21);
   expect(await listPosts('ten_none', 20)).toEqual([]);
+});
+
+test('deliveries of a subject with hundreds of events, and of an event with hundreds, are read in parts', async () => {
+  const { parts, clock, read } = inParts();
+  const { db, runner } = openWithTenant();
+  runner.createEndpoint(anEndpoint('ten_a', { id: 'whk_a' }), null);
+  const { event, ...routed } = aRoutedEvent('ten_a', ['whk_a'], {
+    id: 'evt_1000',
+    deliveryIds: ['dlv_1000'],
+  });
+  runner.commitSignals([
+    aSignal('ten_a', { id: 'sig_1', events: [{ ...routed, event: { ...event, subjectId: 'sig_1' } }] }),
+  ]);
+  const columnsOf = (table: string, ...own: string[]) =>
+    db
+      .prepare<[string], string>('SELECT name FROM pragma_table_info(?)')
+      .pluck()
+      .all(table)
+      .filter((name) => !own.includes(name))
+      .join(', ');
+  const numbers = (from: number, most: number) =>
+    `WITH RECURSIVE n (i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i < ${most})`;
+  const columns = columnsOf('events', 'id');
+  const own = columnsOf('deliveries', 'id', 'event_id', 'created_at');
+  db.exec(`${numbers(1_001, 1_999)} INSERT INTO events (id, ${columns})
+    SELECT 'evt_' || i, ${columns} FROM n, events WHERE id = 'evt_1000'`);
+  // Without deliveries: 1,000 to 1,299, but for the first. With one each: 1,300 to 1,999. One has 700.
+  db.exec(`${numbers(1_300, 1_999)} INSERT INTO deliveries (id, event_id, created_at, ${own})
+    SELECT 'dlv_' || i, 'evt_' || i, created_at + i, ${own} FROM n, deliveries WHERE id = 'dlv_1000'`);
+  db.exec(`${numbers(2_000, 2_699)} INSERT INTO deliveries (id, event_id, created_at, ${own})
+    SELECT 'dlv_' || i, 'evt_1500', created_at + i % 7, ${own} FROM n, deliveries WHERE id = 'dlv_1000'`);
+  const { listDeliveries } = deliveryPageFace(db, clock, read);
+  const any = { endpointId: null, status: null, eventType: null, eventId: null, from: null, to: null };
+  const all = async (of: { subjectId: string } | { eventId: string }, tenantId = 'ten_a') => {
+    parts.count = 0;
+    const ids: string[] = [];
+    let after: CompanyQuery['after'] = null;
+    do {
+      const page: Page<{ id: string }> = await listDeliveries(tenantId, { ...any, ...of, limit: 300, after });
+      ids.push(...page.rows.map(({ id }) => id));
+      after = page.last;
+    } while (after !== null);
+    return ids;
+  };
+  const stored = (where: string) =>
+    db
+      .prepare<[], string>(`SELECT id FROM deliveries WHERE ${where} ORDER BY created_at DESC, id DESC`)
+      .pluck()
+      .all();
+  expect(await all({ subjectId: 'sig_1' })).toEqual(stored('TRUE'));
+  expect(parts.count).toBeGreaterThan(30);
+  expect(await all({ eventId: 'evt_1500' })).toEqual(stored("event_id = 'evt_1500'"));
+  expect(parts.count).toBeGreaterThan(9);
+  expect(await all({ subjectId: 'sig_1' }, 'ten_b')).toEqual([]);
 });

@@ -13,7 +13,13 @@ import type { EventStore, RecordedEvent } from '../../event-store.ts';
 import type { LeadStore } from '../../lead-store.ts';
 import { pageOf } from '../../pages.ts';
 import { createCompanyPages, type ListedCompany, positionOfCompany } from '../reads/companies.ts';
-import { createDeliveryPages, createDeliveryWalk, isInRange, newestFirst } from '../reads/deliveries.ts';
+import {
+  createDeliveryPages,
+  createDeliveryWalk,
+  type FewPlace,
+  isInRange,
+  newestFirst,
+} from '../reads/deliveries.ts';
 import { createEventPages, type EventKey } from '../reads/events.ts';
 import { createLeadPages, type LeadKey, positionOfLead, soughtWords } from '../reads/leads.ts';
 
@@ -39,8 +45,7 @@ export function deliveryPageFace(
 
   /** The keys of a page and one more, newest first; null if they require a scan. */
   function sortedKeys(tenantId: string, query: DeliveryQuery): DeliveryKey[] | null {
-    const { endpointId, status, eventType, eventId, subjectId = null } = query;
-    if (eventId !== null || subjectId !== null) return log.ofFew(tenantId, { eventId, subjectId }, query);
+    const { endpointId, status, eventType } = query;
     const waiting = waitingTerms(status);
     if (waiting === null) return null;
     const endpointIds = log.endpointsIn(tenantId, waiting.endpoint, endpointId);
@@ -50,6 +55,20 @@ export function deliveryPageFace(
       .filter((row) => waiting.stored.includes(row.status))
       .filter((row) => (eventType === null || row.eventType === eventType) && isInRange(row, query))
       .sort(newestFirst);
+  }
+
+  /** The same, of one event or subject: usually few, but a lead that is moved a thousand times has thousands. */
+  async function keysOfFew(tenantId: string, query: DeliveryQuery): Promise<DeliveryKey[]> {
+    const nextTurn = createYielder(clock);
+    let newest: DeliveryKey[] = [];
+    for (let place: FewPlace | null = { row: 0, id: '' }; place !== null; ) {
+      const after: FewPlace = place;
+      const { found, next } = await read(() => log.ofFew(tenantId, query, after));
+      if (found.length > 0) newest = [...newest, ...found].sort(newestFirst).slice(0, query.limit + 1);
+      place = next;
+      await nextTurn();
+    }
+    return newest;
   }
 
   function walkTerms(tenantId: string, query: DeliveryQuery): WalkTerms {
@@ -88,7 +107,10 @@ export function deliveryPageFace(
       if (endpointId !== null && !(await read(() => log.belongsTo(endpointId, tenantId)))) {
         return { rows: [], last: null };
       }
-      const sorted = await read(() => sortedKeys(tenantId, query));
+      const isOfFew = (query.eventId ?? query.subjectId ?? null) !== null;
+      const sorted = isOfFew
+        ? await keysOfFew(tenantId, query)
+        : await read(() => sortedKeys(tenantId, query));
       const keys = sorted ?? (await walkedKeys(tenantId, query));
       const { rows, last } = pageOf(keys, limit, {
         toRow: ({ id }) => id,
