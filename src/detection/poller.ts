@@ -272,32 +272,44 @@ export interface RunState {
  */
 export function chooseRuns(due: readonly DueSource[], state: RunState): DueSource[] {
   const hosts = new Set<string>();
-  const running = new Map(state.running);
-  const waiting = Map.groupBy(due, ({ tenantId }) => tenantId);
   const chosen: DueSource[] = [];
-  const runsOf = (tenantId: string) => running.get(tenantId) ?? 0;
-  const order = (a: string, b: string) =>
-    runsOf(a) - runsOf(b) || (state.used.get(a) ?? 0) - (state.used.get(b) ?? 0);
+  // Sorted once: looking for the next tenant among a thousand, a thousand times, took 0.1 s.
+  const line = [...Map.groupBy(due, ({ tenantId }) => tenantId)]
+    .map(([tenantId, queue], position) => ({
+      ...{ queue, position },
+      runs: state.running.get(tenantId) ?? 0,
+      used: state.used.get(tenantId) ?? 0,
+    }))
+    .sort(inOrder);
 
-  while (chosen.length < state.places && waiting.size > 0) {
-    const tenantId = [...waiting.keys()].reduce((best, next) => (order(next, best) < 0 ? next : best));
-    const queue = waiting.get(tenantId) ?? [];
+  for (let at = 0; at < line.length && chosen.length < state.places; at++) {
+    const tenant = line[at] as WaitingTenant;
+    const { queue, runs } = tenant;
     const free = state.places - chosen.length;
-    const own = runsOf(tenantId);
     // A tenant takes no more further slots than it leaves free: many tenants with slow sources leave room, too.
-    const mayTake = own === 0 || own < Math.min(state.share, free - FIRST_RUNS);
+    const mayTake = runs === 0 || runs < Math.min(state.share, free - FIRST_RUNS);
     const index = mayTake
       ? queue.findIndex((source) => !hosts.has(source.host) && !state.isBusy(source))
       : -1;
-    const source = queue[index];
-    if (source === undefined) {
-      waiting.delete(tenantId);
-      continue;
-    }
-    queue.splice(index, 1);
+    const [source] = index === -1 ? [] : queue.splice(index, 1);
+    if (source === undefined) continue;
     hosts.add(source.host);
-    running.set(tenantId, runsOf(tenantId) + 1);
     chosen.push(source);
+    tenant.runs++;
+    const behind = line.findIndex((other, i) => i > at && inOrder(tenant, other) < 0);
+    line.splice(behind === -1 ? line.length : behind, 0, tenant);
   }
   return chosen;
+}
+
+/** A tenant with due sources, and its number of runs. */
+interface WaitingTenant {
+  queue: DueSource[];
+  position: number;
+  runs: number;
+  used: number;
+}
+
+function inOrder(a: WaitingTenant, b: WaitingTenant): number {
+  return a.runs - b.runs || a.used - b.used || a.position - b.position;
 }

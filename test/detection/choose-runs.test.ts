@@ -48,3 +48,18 @@ test('among tenants with a source on the same host, the one that has used slots 
   const used = new Map([['a', 7], ['b', 3]]); // biome-ignore format: one line
   expect(idsOf(due('a@x', 'b@x'), turns({ used }))).toEqual(['b@x']);
 });
+
+test('a thousand tenants that wait for one host are looked at once each', () => {
+  const all = due(...Array.from({ length: 1_000 }, (_, n) => `${n}@x`));
+  let looks = 0;
+  const used = { get: () => looks++ };
+  expect(idsOf(all, turns({ used }))).toEqual(['0@x']);
+  expect(looks).toBe(1_000);
+});
+
+test('a tenant that got a slot is next after those with as few runs', () => {
+  const used = new Map([['a', 1], ['b', 9], ['c', 2]]); // biome-ignore format: one line
+  const running = new Map([['c', 1]]);
+  const all = due('c@1', 'c@2', 'b@3', 'a@4', 'a@5', 'a@6');
+  expect(idsOf(all, turns({ used, running }))).toEqual(['a@4', 'b@3', 'a@5', 'c@1', 'a@6', 'c@2']);
+});
