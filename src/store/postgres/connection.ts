@@ -315,7 +315,7 @@ function toNumber(text: string): number | string {
   return Number.isSafeInteger(number) ? number : text;
 }
 
-/** Plain arrays, not Buffers: they stay plain arrays when passed to another thread. */
-function toBytes({ buffer, byteOffset, length }: Buffer): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, length);
+/** Plain arrays, not Buffers: they stay plain arrays when passed to another thread, without the memory that Buffers share. */
+function toBytes(bytes: Buffer): Uint8Array {
+  return new Uint8Array(bytes);
 }

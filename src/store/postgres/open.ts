@@ -17,9 +17,7 @@ import type { MadeDue, OpenedStore } from '../store.ts';
 import { createStoredWaits } from '../stored-waits.ts';
 import { createTurns } from '../turns.ts';
 import { ownerOf } from '../weights.ts';
-import { createWriter } from '../writer.ts';
 import { dropAttemptDays, makeAttemptDays } from './attempt-days.ts';
-import { createCommitter } from './commit.ts';
 import { type Connection, type ConnectionConfig, connect, connectLater } from './connection.ts';
 import { connectionRefusalOf, faultOfPostgres } from './faults.ts';
 import { migrate } from './migrate.ts';
@@ -31,6 +29,7 @@ import { createNewestStored } from './reads/events.ts';
 import { createReads } from './reads.ts';
 import { prepared } from './sql/prepared.ts';
 import { storageReads } from './sql/processes.ts';
+import { createInlineWriter, createThreadWriter } from './writer.ts';
 
 export interface PostgresStoreOptions {
   /** The address of the database, in the format of `pg`. */
@@ -38,6 +37,8 @@ export interface PostgresStoreOptions {
   clock: Clock;
   /** The proof of the master key, which is stored; omitted: no key is checked. */
   keyProof?: KeyProof;
+  /** Writes in a separate thread: for a server. */
+  writerThread?: boolean;
   /** Called when changes can no longer be stored, and when they can again. */
   onStorageChange?(change: StorageChange): void;
 }
@@ -61,7 +62,7 @@ const changeKey = prepared('UPDATE master_key SET proof = ? WHERE id = 1');
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<OpenedStore> {
   const { db, to } = await openDatabase(options);
   await db.close();
-  return createPostgresStore(connectLater(limited(options.config, CHANGE_LIMIT_MS)), to, options);
+  return createPostgresStore(to, options);
 }
 
 /** Migrates the schema to this program's version without starting anything. @throws StoreOpenError */
@@ -101,13 +102,13 @@ async function openDatabase({
 }
 
 function createPostgresStore(
-  db: Connection,
   version: number,
-  { config, clock, onStorageChange }: PostgresStoreOptions,
+  { config, clock, writerThread = false, onStorageChange }: PostgresStoreOptions,
 ): OpenedStore {
-  const commit = createCommitter(db);
   const storage = createStorageWatch(clock, onStorageChange ?? (() => undefined));
-  const writer = createWriter(commit, () => db.close(), { meter: createCommitMeter(clock), storage });
+  const createWriter = writerThread ? createThreadWriter : createInlineWriter;
+  const watch = { meter: createCommitMeter(clock), storage };
+  const writer = createWriter(limited(config, CHANGE_LIMIT_MS), watch);
   const receivers = createReceiverCache();
   const pool = createReadPool(
     limited(config, READ_LIMIT_MS),

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, createConnection as dial, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createKeyProof } from '../../../src/lib/secret-box.ts';
 import { connect } from '../../../src/store/postgres/connection.ts';
 import { openPostgresStore } from '../../../src/store/postgres/open.ts';
-import { mayLackPostgres, type PostgresServer, startPostgres } from '../../support/postgres.ts';
+import { databaseUrl, mayLackPostgres, type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { aKey, aTenant } from '../../support/store.ts';
 
 type Config = Awaited<ReturnType<PostgresServer['createDatabase']>>;
@@ -34,6 +34,31 @@ describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
     );
     await db.close();
   }
+
+  // Each answer of the server would wait for whatever the thread of the requests does at that moment: a commit of thirty posts
+  // took 0.7 s.
+  test('commits in its writer thread while its own is busy', async () => {
+    const config = await server.createDatabase();
+    const store = await openPostgresStore({ config, clock: systemClock, writerThread: true });
+    onTestFinished(store.close);
+    await store.createTenant(aTenant('ten_a'));
+    const stored = store.createKey(aKey('ten_a', { id: 'key_1' }), 9);
+    await new Promise((resolve) => setImmediate(resolve)); // it is sent at the end of this turn
+
+    const folder = mkdtempSync(join(tmpdir(), 'signalpost-dump-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'keys.sql');
+    const dump = ['--data-only', '--table=api_keys', `--file=${file}`, databaseUrl(config)];
+    let looks = 0;
+    for (let isThere = false; !isThere && looks < 50; looks++) {
+      server.runProgram('pg_dump', dump); // synchronous: this thread does nothing else
+      isThere = readFileSync(file, 'utf8').includes('key_1');
+    }
+    expect(looks).toBeLessThan(50);
+    await stored;
+    await expect(store.createTenant(aTenant('ten_a'))).rejects.toThrow('duplicate key');
+    expect((await store.listKeys('ten_a')).map(({ id }) => id)).toContain('key_1');
+  });
 
   test('serves what another node has stored, and counts that node', async () => {
     const config = await server.createDatabase();

@@ -65,17 +65,27 @@ test('a writer that dies ends the process and says why', async () => {
   await expect(run).rejects.toMatchObject({ killed: false, stderr: expect.stringContaining('data folder') });
 });
 
-test('the thread imports no schema: zod would cost 100 ms per start and 10 MiB per thread', async () => {
-  const script = `
+test.each([
+  ['sqlite', 'runner.ts'],
+  ['postgres', 'commit.ts'],
+])(
+  'the thread on %s imports no schema: zod would cost 100 ms per start and 10 MiB per thread',
+  async (engine, own) => {
+    const script = `
     import { registerHooks } from 'node:module';
     const loaded = [];
     registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
-    await import('./src/store/sqlite/writer.ts');
+    await import('./src/store/${engine}/writer.ts');
     console.log(JSON.stringify(loaded));`;
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
-    cwd: ROOT,
-  });
-  const loaded = JSON.parse(stdout) as string[];
-  expect(loaded.filter((url) => url.endsWith('/src/store/sqlite/runner.ts'))).toHaveLength(1);
-  expect(loaded.filter((url) => url.includes('/node_modules/zod/'))).toEqual([]);
-});
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '--eval', script],
+      {
+        cwd: ROOT,
+      },
+    );
+    const loaded = JSON.parse(stdout) as string[];
+    expect(loaded.filter((url) => url.endsWith(`/src/store/${engine}/${own}`))).toHaveLength(1);
+    expect(loaded.filter((url) => url.includes('/node_modules/zod/'))).toEqual([]);
+  },
+);
