@@ -142,6 +142,7 @@ async function storeInTurn(
     ),
   );
   for (const signals of inCommits(all)) {
+    if (deps.isStopping?.()) throw new DomainError('UNAVAILABLE', 'The server is stopping.');
     const some = await storeSignals({ store, reserve }, signals);
     // Counted per commit, not once per batch: the last signals of a large batch are stored seconds later.
     deps.intakeTally?.countSignals(
@@ -413,7 +414,7 @@ export async function runJobs(
     const rest = (error: unknown) => resting.set(job.id, { error, until: clock.monotonic() + REST_MS });
     steps.set(job.tenantId, stepsOf(job) + 1);
     try {
-      if (await onBehalfOf(job.tenantId, () => step(deps, job))) resting.delete(job.id);
+      if (await onBehalfOf(job.tenantId, () => step({ ...deps, isStopping }, job))) resting.delete(job.id);
       else rest(null);
     } catch (error) {
       const fault = storageFaultOf(error);
@@ -436,7 +437,7 @@ export async function runJobs(
     timer.cancel();
   }
   const failure = outage ?? [...resting.values()].find(({ error }) => error !== null)?.error ?? null;
-  if (failure !== null) throw failure;
+  if (failure !== null && !isStopping()) throw failure;
 }
 
 /** Runs one step of a job; false if it cannot run now. */

@@ -54,6 +54,8 @@ export interface IntakeDeps {
   encoder?: Encoder | null;
   /** Omitted when not measured. */
   intakeTally?: IntakeTally;
+  /** Whether work that can be resumed ends between two commits, because the process is stopping. */
+  isStopping?: () => boolean;
   /** The trace of the current work, as `joinTrace` formats it; null or omitted if it is not traced. */
   trace?: string | null;
 }

@@ -155,6 +155,30 @@ test('a job does not wait for a step of another tenant that takes long', async (
   expect(await jobOf(id)).toMatchObject({ status: 'done', processed: 30 });
 });
 
+test('a job ends between two commits if the process is stopping, and continues without duplicates', async () => {
+  const items = posts(6).map((post, i) => ({ ...post, text: `${post.text} ${`filler${i} `.repeat(1_500)}` }));
+  const { id } = (await postLater(items)).json().data;
+  let commits = 0;
+  const counting: Store = {
+    ...t.store,
+    keeping: (held) => {
+      const kept = t.store.keeping(held);
+      return {
+        ...kept,
+        commitSignals(signals) {
+          commits++;
+          return kept.commitSignals(signals);
+        },
+      };
+    },
+  };
+  await runJobs(partsWith(counting), () => commits > 0);
+  expect(commits).toBe(1);
+  expect(await jobOf(id)).toMatchObject({ processed: 0, finished_at: null });
+  await runJobs(partsWith());
+  expect(await jobOf(id)).toMatchObject({ status: 'done', created: 6, duplicates: 0 });
+});
+
 test('an account has at most 20 unfinished jobs, and an idempotency key replays the first response', async () => {
   const key = { 'idempotency-key': 'a-key' };
   const first = await postLater(posts(1), key);
