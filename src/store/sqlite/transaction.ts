@@ -67,10 +67,10 @@ export function createTransactions(db: Database, log: WriteAheadLog, counts?: At
 }
 
 /**
- * Readers in this process finish within a few milliseconds; readers of other processes are waited for no longer than
- * this.
+ * Most readers finish within a few milliseconds. Others, such as a search for a phrase that takes seconds, are waited for no longer
+ * than this, because all commits wait meanwhile.
  */
-const WAIT_FOR_READERS_MS = 200;
+const WAIT_FOR_READERS_MS = 20;
 
 /**
  * SQLite's write-ahead log. It contains previous versions of pages until it is overwritten: data that has been
