@@ -4,6 +4,7 @@ import type { Cursors } from '../lib/cursor.ts';
 import { canonicalJson } from '../lib/json.ts';
 import { parseUrl } from '../lib/text.ts';
 import { createWindows } from '../lib/windows.ts';
+import { createYielder } from '../lib/yielding.ts';
 import { ERASED_DATA } from '../model/constants.ts';
 import type { AttemptErrorCode } from '../model/delivery.ts';
 import { DomainError } from '../model/errors.ts';
@@ -354,10 +355,12 @@ export async function pollOccurrences(
     ...{ limit, after: [position] },
   });
   const next = Number(page.next[0]);
+  const nextTurn = createYielder(clock);
   const events: Occurrence[] = [];
   for (const row of page.rows) {
     const occurrence = await occurrenceOf(store, row, { name, args });
     if (occurrence !== null) events.push({ ...occurrence, cursor: null });
+    await nextTurn();
   }
   return answer(next, { events, truncated: at < now - REACH_MS, hasMore: page.hasMore });
 }
