@@ -74,7 +74,7 @@ function toSettings({
   return { ...rest, digest: { enabled, hour, frequency, icp_profile_ids } };
 }
 
-/** Signals scanned per digest. */
+/** Signals scanned per digest, whether they are in it or not. */
 const MAX_LOOKED_AT = 20_000;
 
 interface FoundClass {
@@ -98,14 +98,14 @@ export function digestReads(db: Connection) {
     db,
     `WITH found AS (
        SELECT s.seq, s.classification, s.score, s.timestamp
-       FROM signal_positions p JOIN signals s ON s.seq = p.seq AND s.tenant_id = p.tenant_id
-       WHERE p.tenant_id = :tenantId AND p.position > :after AND coalesce(p.first_position, p.position) > :after
-         AND s.timestamp >= :from AND s.platform <> '${SAMPLE_PLATFORM}'
+       FROM (SELECT seq, tenant_id, position, first_position FROM signal_positions
+             WHERE tenant_id = :tenantId AND position > :after ORDER BY position DESC LIMIT ${MAX_LOOKED_AT}) p
+         JOIN signals s ON s.seq = p.seq AND s.tenant_id = p.tenant_id
+       WHERE coalesce(p.first_position, p.position) > :after AND s.timestamp >= :from AND s.platform <> '${SAMPLE_PLATFORM}'
          AND (:profileIds::text[] = '{}' OR s.profile_id = ANY (:profileIds))
          AND (NOT :isUntouched::boolean
               OR NOT EXISTS (SELECT 1 FROM signal_feedback f WHERE f.signal_id = s.id)
-                 AND NOT EXISTS (SELECT 1 FROM lead_signals l WHERE l.signal_id = s.id))
-       ORDER BY p.position DESC LIMIT ${MAX_LOOKED_AT}),
+                 AND NOT EXISTS (SELECT 1 FROM lead_signals l WHERE l.signal_id = s.id))),
      best AS (
        SELECT seq, score FROM found WHERE classification IN ('hot', 'warm') ORDER BY score DESC, seq DESC LIMIT :limit)
      SELECT newest.position AS newest, c.classification, c.n, c.oldest,
