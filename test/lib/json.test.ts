@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { endOfString } from '../../src/lib/json.ts';
+import { canonicalJson, endOfString } from '../../src/lib/json.ts';
 
 test('a string ends at its closing quote, whatever is escaped in it', () => {
   const text = fc.string({ unit: fc.constantFrom('"', '\\', 'a', '\n', '字') });
@@ -22,4 +22,10 @@ test('escaped quotes are not searched for one by one', () => {
   search.mockRestore();
   expect(end).toBe(text.length - 1);
   expect(searches).toBeLessThan(10);
+});
+
+test('canonical JSON sorts the members of objects, except of those larger than any valid one', () => {
+  expect(canonicalJson({ b: [{ d: 1, c: 2 }], a: null })).toBe('{"a":null,"b":[{"c":2,"d":1}]}');
+  const large = Object.fromEntries(Array.from({ length: 201 }, (_, n) => [`m${201 - n}`, n]));
+  expect(canonicalJson(large)).toBe(JSON.stringify(large));
 });
