@@ -16,15 +16,50 @@ const MOST_SORTED = 200;
  * sorting fifty thousand names with equal beginnings took 0.1 s.
  */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(sorted(value));
+  return [...canonicalPieces(value)].join('');
 }
 
-function sorted(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(sorted);
+/** Canonical JSON in pieces, each at most little longer than this or than one of its strings. */
+const PIECE_UNITS = 4_096;
+
+/** The pieces of {@link canonicalJson}, for values that take long at once. */
+export function* canonicalPieces(value: unknown): Generator<string, void> {
+  if (!isComposite(value)) {
+    yield textOf(value);
+    return;
+  }
+  const isList = Array.isArray(value);
+  let piece = isList ? '[' : '{';
+  let comma = '';
+  for (const [name, member] of isList ? value.entries() : membersOf(value)) {
+    piece += isList ? comma : `${comma}${JSON.stringify(name)}:`;
+    comma = ',';
+    if (!isComposite(member)) piece += textOf(member);
+    if (isComposite(member) || piece.length > PIECE_UNITS) {
+      yield piece;
+      piece = '';
+    }
+    if (isComposite(member)) yield* canonicalPieces(member);
+  }
+  yield `${piece}${isList ? ']' : '}'}`;
+}
+
+function isComposite(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+/** The JSON of a value that is neither an object nor a list. */
+function textOf(value: unknown): string {
+  return JSON.stringify(value) ?? 'null';
+}
+
+function* membersOf(value: object): Generator<[name: string, member: unknown], void> {
   const names = Object.keys(value);
   if (names.length <= MOST_SORTED) names.sort();
-  return Object.fromEntries(names.map((name) => [name, sorted((value as Record<string, unknown>)[name])]));
+  for (const name of names) {
+    const member: unknown = Reflect.get(value, name);
+    if (member !== undefined) yield [name, member];
+  }
 }
 
 /** Parses a JSON document that is given in UTF-8. */

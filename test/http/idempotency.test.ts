@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { KEY_LIFE_MS } from '../../src/http/idempotency.ts';
 import { DomainError } from '../../src/model/errors.ts';
 import type { OpenedStore } from '../../src/store/store.ts';
@@ -223,4 +223,25 @@ describe('when the storage fails', () => {
     fails = false;
     expect((await postSignal('k1')).statusCode).toBe(201);
   });
+});
+
+test('others take turns while a large body is identified', async () => {
+  const posts = Array.from({ length: 500 }, (_, i) => ({ text: `${i} ${'x'.repeat(1_000)}` }));
+  let elapsed = 0;
+  const measured = [
+    vi.spyOn(performance, 'now').mockImplementation(() => elapsed),
+    vi.spyOn(t.clock, 'monotonic').mockImplementation(() => (elapsed += 10)),
+  ];
+  onTestFinished(() => {
+    for (const each of measured) each.mockRestore();
+  });
+  const reserve = vi.spyOn(t.store, 'reserveKey');
+  let turns = 0;
+  const beat = () => {
+    turns++;
+    if (reserve.mock.calls.length === 0) setImmediate(beat);
+  };
+  setImmediate(beat);
+  await post('/v1/signals/batch', { signals: posts }, 'k1');
+  expect(turns).toBeGreaterThan(100);
 });
