@@ -31,7 +31,7 @@ interface Rule {
  * 50,000 objects.
  */
 export interface RobotsText {
-  /** One pattern per line, with its parts joined by `*`; the first that matches decides. */
+  /** One pattern per line in {@link normalize}d form, with its parts joined by `*`; the first that matches decides. */
   patterns: string;
   /** For each pattern, the sum of {@link ALLOWS} and {@link ENDS}. */
   flags: Uint8Array;
@@ -108,12 +108,15 @@ function delayOf(value: string): number {
   return /^\d{1,6}(\.\d{1,3})?$/.test(value) ? Math.min(Number(value) * 1_000, MAX_DELAY_MS) : 0;
 }
 
+/** Stands for bytes that are not UTF-8, which match no address. */
+const REPLACEMENT = '\ufffd';
+
 /**
  * Null if the rule has no effect. Patterns that are too expensive are truncated if they disallow, and ignored
  * if they allow.
  */
 function toRule(allow: boolean, value: string, budget: { wild: number; chars: number }): Rule | null {
-  if (value === '') return null;
+  if (value === '' || value.includes(REPLACEMENT)) return null;
   let pattern = value.slice(0, MAX_PATTERN);
   const long = value.length > MAX_PATTERN;
   if (long && allow) return null;
@@ -134,25 +137,26 @@ function toRule(allow: boolean, value: string, budget: { wild: number; chars: nu
 function sorted({ rules, delayMs }: Group): RobotsText {
   const first = rules.toSorted((a, b) => b.length - a.length || Number(b.allow) - Number(a.allow));
   return {
-    // No part contains a line break or a `*`: line breaks are percent-encoded, and patterns are split at `*`.
+    // No part contains a line break or a `*`: line breaks stay percent-encoded, and patterns are split at `*`.
     patterns: first.map(({ parts }) => parts.join('*')).join('\n'),
     flags: Uint8Array.from(first, ({ allow, ends }) => (allow ? ALLOWS : 0) + (ends ? ENDS : 0)),
     delayMs,
   };
 }
 
-/** Prepares rules for queries. */
+/** Prepares rules for queries. They are kept as bytes, which are not more than those of the file. */
 export function rulesOf({ patterns, flags, delayMs }: RobotsText): RobotsRules {
-  const list = flags.length === 0 ? [] : patterns.split('\n');
+  const kept = Buffer.from(patterns, 'latin1');
   return {
     allows(target) {
       if (target === '/robots.txt') return true;
       const path = normalize(target);
+      const list = flags.length === 0 ? [] : kept.toString('latin1').split('\n');
       const rule = list.findIndex((pattern, i) => matches(pattern, ((flags[i] ?? 0) & ENDS) !== 0, path));
       return rule === -1 || ((flags[rule] ?? 0) & ALLOWS) !== 0;
     },
     delayMs,
-    bytes: 64 + 40 * list.length + 2 * patterns.length,
+    bytes: 64 + kept.length + flags.length,
   };
 }
 
@@ -172,12 +176,15 @@ function matches(pattern: string, ends: boolean, path: string): boolean {
   return last === undefined || (path.length - last.length >= at && path.endsWith(last));
 }
 
-/** Section 2.2.2: compared as octets, with characters outside US-ASCII percent-encoded; `%7E` is `~`. */
+/**
+ * Section 2.2.2: compared as octets. Each becomes one character, whether percent-encoded or not, except that reserved ones and line breaks
+ * stay percent-encoded.
+ */
 function normalize(text: string): string {
   return text
     .replace(/[^\x21-\x7e]+/g, (chars) => encodeURIComponent(chars.toWellFormed()))
     .replace(/%([0-9a-f]{2})/gi, (encoded, hex: string) => {
-      const char = String.fromCharCode(Number.parseInt(hex, 16));
-      return /[A-Za-z0-9._~-]/.test(char) ? char : encoded.toUpperCase();
+      const octet = String.fromCharCode(Number.parseInt(hex, 16));
+      return /[A-Za-z0-9._~-]|[^\n!-~]/.test(octet) ? octet : encoded.toUpperCase();
     });
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readRobots, rulesOf } from '../../src/detection/robots-rules.ts';
+import { MAX_ROBOTS_BYTES, readRobots, robotsDocument, rulesOf } from '../../src/detection/robots-rules.ts';
 
 const read = (text: string) => rulesOf(readRobots(text, 'Signalpost'));
 const allowed = (text: string, target: string) => read(text).allows(target);
@@ -68,4 +68,27 @@ test('a pattern that is too long disallows everything with the same prefix, and 
 test('keeps only the rules of our group', () => {
   const others = `User-agent: other\n${'Disallow: /something/or/other\n'.repeat(10_000)}`;
   expect(read(`${others}User-agent: *\nDisallow: /a`).bytes).toBeLessThan(500);
+});
+
+test.each([
+  ['characters of three bytes', `Disallow: /${'字'.repeat(600)}\n`],
+  ['spaces', `Disallow: /${'a '.repeat(900)}b\n`],
+  ['bytes that are not UTF-8', Buffer.from(`Disallow: /${'\xff'.repeat(1_900)}\n`, 'latin1')],
+  ['short rules', 'allow:/\n'],
+])('the rules of a file full of %s take no more memory than the file', (_, line) => {
+  const lines = Array<Buffer>(70_000).fill(Buffer.from(line));
+  const body = Buffer.concat([Buffer.from('User-agent: *\n'), ...lines]).subarray(0, MAX_ROBOTS_BYTES);
+  const text = robotsDocument.parse({ body, contentType: '', url: '' }, { robot: 'Signalpost' });
+  expect(rulesOf(text as ReturnType<typeof readRobots>).bytes).toBeLessThan(MAX_ROBOTS_BYTES + 1_000);
+});
+
+test('octets are compared, whether percent-encoded or not', () => {
+  const text =
+    'User-agent: *\nDisallow: /a b\nDisallow: /é*字$\nDisallow: /%2f\nDisallow: /*%2A\nDisallow: /%0a';
+  for (const target of ['/a%20b', '/%C3%A9x%e5%ad%97', '/%2F', '/b%2a', '/%0A']) {
+    expect([target, allowed(text, target)]).toEqual([target, false]);
+  }
+  for (const target of ['/a+b', '/e%e5%ad%97', '//', '/b*', '/%C3%A9x%e5%ad%97x', '/']) {
+    expect([target, allowed(text, target)]).toEqual([target, true]);
+  }
 });
