@@ -138,7 +138,8 @@ export function boundedItems(items: readonly SourceItem[], most = MOST_ITEMS): S
   let left = MOST_CHARACTERS;
   for (const item of items.slice(0, most)) {
     const next = boundedItem(item);
-    left -= next.title.length + next.body.length + next.url.length + next.id.length;
+    const { title, body, url, id, idScope = '' } = next;
+    left -= title.length + body.length + url.length + id.length + idScope.length;
     if (left < 0) break;
     bounded.push(next);
   }

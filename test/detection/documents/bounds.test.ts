@@ -59,6 +59,8 @@ test('keeps the first items, up to a total length of their texts', () => {
   const kept = boundedItems(numbered(500, 'x'.repeat(20_000)));
   expect(kept.length).toBeGreaterThan(250);
   expect(kept.length).toBeLessThan(320);
+  const scoped = numbered(5_000, 'x').map((item) => ({ ...item, idScope: 'y'.repeat(2_048) }));
+  expect(boundedItems(scoped, 5_000).length).toBeLessThan(3_100);
 });
 
 test('finds tools in the whole text of a job', () => {
