@@ -39,7 +39,7 @@ export interface Dial {
 export type Connect = (
   options: buildConnector.Options,
   callback: buildConnector.Callback,
-  /** Look-ups and TLS handshakes of different owners take turns; by default, each host is its own. */
+  /** Look-ups, TLS handshakes and responses of different owners take turns; by default, each host is its own. */
   owner?: string,
 ) => Dial;
 
@@ -93,7 +93,7 @@ export function createConnect(deps: ConnectDeps): Connect {
       const succeed = (opened: Socket) => {
         if (given || !settle()) return;
         given = true;
-        readInTurns(opened, attempt);
+        readInTurns(opened, owner, attempt);
         callback(null, opened);
       };
       if (!last)
@@ -107,7 +107,7 @@ export function createConnect(deps: ConnectDeps): Connect {
       });
 
       function shakeHands(host: string): void {
-        decryptInTurns(attempt);
+        decryptInTurns(attempt, owner);
         const stream = handshakeOf(attempt, owner);
         // Without SNI, the certificate is checked against `host`.
         const secured = connectTls({ socket: stream, host, ...tlsOptions(hostname, deps) });

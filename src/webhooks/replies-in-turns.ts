@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
-import { createFifo } from '../lib/queues.ts';
+import { createFairQueue, createFifo } from '../lib/queues.ts';
 
 /**
  * Maximum size of a response chunk that is parsed at once. undici creates an error with a stack for each
@@ -48,10 +48,14 @@ export function readingOf(socket: Socket): Pick<Reading, 'heldBytes'> | undefine
  *
  * A connection over TLS is read in turns twice: what OpenSSL reads from `below`, and what the parser reads. A record of 16 KB
  * can contain 700 session tickets, which take OpenSSL 6 ms and never reach the parser.
+ *
+ * Owners take turns: beside 24 endless responses of others, a feed of 3 MB took 3.7 s instead of 0.6.
  */
-export function createReplyTurns(clock: Pick<Clock, 'monotonic'>): (socket: Socket, below?: Socket) => void {
+export function createReplyTurns(
+  clock: Pick<Clock, 'monotonic'>,
+): (socket: Socket, owner: string, below?: Socket) => void {
   const fresh = createFifo<Reading>();
-  const rest = createFifo<Reading>();
+  const rest = createFairQueue<Reading>();
   let steps = 0;
   let began = Number.NaN;
   let slices = 0;
@@ -69,7 +73,7 @@ export function createReplyTurns(clock: Pick<Clock, 'monotonic'>): (socket: Sock
    * for a response of nothing but headers, and 800 of them in parallel took 1.7 GB.
    */
   function nextOfRest(): Reading | undefined {
-    if (!hasCurrent) current = rest.shift() ?? null;
+    if (!hasCurrent) current = rest.next() ?? null;
     hasCurrent = false;
     return current ?? undefined;
   }
@@ -113,12 +117,12 @@ export function createReplyTurns(clock: Pick<Clock, 'monotonic'>): (socket: Sock
     return takeRoom();
   }
 
-  return (socket, below = socket) => {
+  return (socket, owner, below = socket) => {
     const encrypted = readings.get(below);
     const line = (reading: Reading) => {
       if (reading.isFresh) fresh.push(reading);
       else if (reading === current && !hasCurrent) hasCurrent = true;
-      else rest.push(reading);
+      else rest.push(owner, reading);
       schedule();
     };
     readings.set(socket, readSocket(socket, { line, mayPass }, encrypted));

@@ -40,7 +40,7 @@ afterEach(() => {
 
 test('a small response passes immediately', async () => {
   const { socket, pieces, listen } = aSocket();
-  createReplyTurns(slowClock())(socket);
+  createReplyTurns(slowClock())(socket, 'owner');
   listen();
   socket.push(Buffer.from('small'));
   expect(readingOf(socket)?.heldBytes).toBe(0);
@@ -50,15 +50,15 @@ test('a small response passes immediately', async () => {
 
 test('bytes that TLS has not read yet count as held, too', () => {
   const [encrypted, socket] = [new Socket(), new Socket()];
-  createReplyTurns(slowClock())(encrypted);
-  createReplyTurns(slowClock())(socket, encrypted);
+  createReplyTurns(slowClock())(encrypted, 'owner');
+  createReplyTurns(slowClock())(socket, 'owner', encrypted);
   encrypted.push(Buffer.alloc(20_000));
   expect(readingOf(socket)?.heldBytes).toBe(20_000);
 });
 
 test('a large response arrives in slices, complete and in order, while nothing more is read', async () => {
   const { socket, pieces, reads, listen } = aSocket();
-  createReplyTurns(slowClock())(socket);
+  createReplyTurns(slowClock())(socket, 'owner');
   listen();
   const ended = once(socket, 'end');
   const whole = Array.from({ length: 20_000 }, (_, n) => String(n % 10)).join('');
@@ -79,7 +79,7 @@ test('connections take turns, and a small response goes ahead of the rest of lar
   const large = Array.from({ length: 30 }, () => aSocket());
   const small = aSocket();
   for (const { socket, listen } of [...large, small]) {
-    inTurns(socket);
+    inTurns(socket, 'owner');
     listen();
   }
   for (const { socket } of large) socket.push(Buffer.alloc(60_000));
@@ -93,9 +93,23 @@ test('connections take turns, and a small response goes ahead of the rest of lar
   expect(slicesOf(large) - before).toBeLessThan(8);
 });
 
+test('owners take turns, however many responses one of them receives', async () => {
+  const inTurns = createReplyTurns(slowClock());
+  const many = Array.from({ length: 30 }, () => aSocket());
+  const other = aSocket();
+  for (const { socket, listen } of [...many, other]) {
+    inTurns(socket, other.socket === socket ? 'other' : 'owner');
+    listen();
+    socket.push(Buffer.alloc(60_000));
+  }
+  const isComplete = ({ pieces }: typeof other) => pieces.join('').length === 60_000;
+  while (!isComplete(other)) await nextTurn();
+  expect(many.filter(isComplete).length).toBeLessThan(4);
+});
+
 test('data of a closed connection is dropped', async () => {
   const { socket, listen } = aSocket();
-  createReplyTurns(slowClock())(socket);
+  createReplyTurns(slowClock())(socket, 'owner');
   listen();
   socket.push(Buffer.alloc(60_000));
   socket.destroy();
@@ -124,7 +138,7 @@ test.each([
       new Client(`http://127.0.0.1:${port}`, {
         connect: (_options, callback) => {
           const socket = connect(port, '127.0.0.1', () => {
-            inTurns(socket);
+            inTurns(socket, 'owner');
             const read = socket.read.bind(socket);
             socket.read = (size) => {
               const bytes: Buffer | null = read(size);
