@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { deserialize } from 'node:v8';
 import pg from 'pg';
 import type { Sent } from './record.ts';
 
-/** The statements and their destination. */
+/** The statements, in files whose names begin with `file`, and their destination. */
 export interface ReplayOrder {
   file: string;
   url: string;
@@ -30,7 +30,8 @@ process.on('disconnect', () => process.exit(0));
 process.send?.('ready');
 
 async function replay({ file, url }: ReplayOrder): Promise<Replayed> {
-  const connections = (deserialize(readFileSync(file)) as Sent[][]).map(inUnits);
+  const recorded = globSync(`${file}-*`).flatMap((each) => deserialize(readFileSync(each)) as Sent[][]);
+  const connections = recorded.map(inUnits);
   const clients = await Promise.all(
     connections.map(async () => {
       const client = new pg.Client({ connectionString: url, pipeline: true } as pg.ClientConfig);
