@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { createFairQueue } from '../../lib/queues.ts';
 import { translateFault } from '../commit-batch.ts';
 import { type Connection, type ConnectionConfig, connectLater } from './connection.ts';
 import { codeOf, faultOfPostgres, isConnectionLost } from './faults.ts';
@@ -6,7 +7,7 @@ import { codeOf, faultOfPostgres, isConnectionLost } from './faults.ts';
 // biome-ignore lint/suspicious/noExplicitAny: a read takes what its own type says
 type Reads = Record<string, (...args: any[]) => Promise<unknown>>;
 
-/** The maximum number of connections that reads share. A further one is opened only if all others are busy. */
+/** The maximum number of connections for reads. A further one is opened only if all others are busy. */
 const MOST_CONNECTIONS = 8;
 /** How long no further connection is opened after the server refused one because it has too many. */
 const ENOUGH_MS = 10_000;
@@ -15,8 +16,8 @@ const TOO_MANY = '53300';
 interface Line {
   db: Connection;
   reads: Reads;
-  /** The tenant of each read in progress; '' if it concerns no single one. */
-  owners: string[];
+  /** The tenant of the read in progress, '' if it concerns no single one; null: it is idle. */
+  owner: string | null;
 }
 
 /** Reads over several connections. */
@@ -26,10 +27,11 @@ interface ReadPool<R> {
 }
 
 /**
- * Runs each read on an idle connection, or the least busy one. A tenant takes another idle one only while more are idle than
- * it has: further reads of it follow its own, so that others need not wait for a tenant's slow reads. A read whose
- * connection is lost is retried, at most once per possible connection: a restart of the server closes all idle ones. A server
- * that refuses connections ends the retries, except if it has too many: the read then shares one of the others.
+ * Runs one read at a time on each connection; the others wait, and their tenants take turns. A tenant takes a further connection only
+ * while more are free than it has, besides the last one, which is for reads that concern no single tenant: they are short, and every
+ * request needs one. So nobody waits for another tenant's line of slow reads. A read whose connection is lost is retried, at most once
+ * per possible connection: a restart of the server closes all idle ones. A server that refuses connections ends the retries, except
+ * if it has too many: the read then waits for one of the others.
  */
 export function createReadPool<R extends object>(
   config: ConnectionConfig,
@@ -39,33 +41,55 @@ export function createReadPool<R extends object>(
 ): ReadPool<R> {
   let lines: Line[] = [addLine()];
   let enoughUntil = Number.NEGATIVE_INFINITY;
+  const waiting = createFairQueue<() => void>();
 
   function addLine(): Line {
     const db = connectLater(config);
-    return { db, reads: createReads(db) as Reads, owners: [] };
+    return { db, reads: createReads(db) as Reads, owner: null };
   }
 
-  function lineFor(owner: string): Line {
-    const own = owner === '' ? [] : lines.filter(({ owners }) => owners.includes(owner));
+  /** Null: it has to wait. */
+  function rank(owner: string): number | null {
     const most = clock.monotonic() < enoughUntil ? lines.length : MOST_CONNECTIONS;
-    const idle = lines.filter(({ owners }) => owners.length === 0);
-    if (idle.length + most - lines.length <= own.length) return leastBusy(own.length > 0 ? own : lines);
-    if (idle[0] !== undefined) return idle[0];
-    const added = addLine();
-    lines.push(added);
-    return added;
+    let free = most;
+    let own = 0;
+    for (const line of lines) {
+      if (line.owner !== null) free--;
+      if (line.owner === owner) own++;
+    }
+    if (owner === '') return free > 0 ? 0 : null;
+    return free > own + (most > 1 ? 1 : 0) ? 1 : null;
+  }
+
+  function take(owner: string): Line {
+    let line = lines.find((each) => each.owner === null);
+    if (line === undefined) {
+      line = addLine();
+      lines.push(line);
+    }
+    line.owner = owner;
+    return line;
+  }
+
+  function lineFor(owner: string): Line | Promise<Line> {
+    if (rank(owner) !== null) return take(owner);
+    return new Promise((resolve) => waiting.push(owner, () => resolve(take(owner))));
+  }
+
+  function leave(line: Line): void {
+    line.owner = null;
+    for (let next = waiting.next(rank); next !== undefined; next = waiting.next(rank)) next();
   }
 
   async function ask(name: string, args: unknown[]): Promise<unknown> {
-    const owner = ownerOf(args);
-    const line = lineFor(owner);
-    line.owners.push(owner);
+    const found = lineFor(ownerOf(args));
+    const line = found instanceof Promise ? await found : found;
     try {
       return await line.reads[name]?.(...args);
     } catch (error) {
       if (codeOf(error) !== TOO_MANY || !giveUp(line)) throw error;
     } finally {
-      line.owners.splice(line.owners.indexOf(owner), 1);
+      leave(line);
     }
     return ask(name, args);
   }
@@ -101,12 +125,9 @@ export function createReadPool<R extends object>(
   };
 }
 
-function leastBusy(lines: readonly Line[]): Line {
-  return lines.reduce((best, line) => (line.owners.length < best.owners.length ? line : best));
-}
-
-/** Reads have the tenant's ID, or an object with it, as their first parameter. */
-function ownerOf([first]: readonly unknown[]): string {
+/** Reads have the tenant's ID, an object with it, or several such objects, as their first parameter. */
+function ownerOf([given]: readonly unknown[]): string {
+  const first: unknown = Array.isArray(given) ? given[0] : given;
   const id =
     typeof first === 'object' && first !== null && 'tenantId' in first ? first.tenantId : (first ?? '');
   return typeof id === 'string' && id.startsWith('ten_') ? id : '';
