@@ -42,13 +42,30 @@ const MOST_THREADS = 3;
 const LONG_MS = 100;
 const POSITION_MS = 5e-6;
 
+/** Signals done or snoozed that a list of the open ones skips in the thread of requests: 0.3 µs each. */
+const FEW_TRIAGED = 2_000;
+
 /**
- * Whether words must be adjacent: the index then scans all rows that contain them, until the page is full; or how signals were
- * triaged matters, which is looked up for each: 0.3 µs for each that is skipped.
+ * Creates the test whether a search may take long: because words must be adjacent, for which the index scans all rows that contain
+ * them, until the page is full; or because signals are looked for by how they were triaged, unless only a few have to be skipped.
  */
-export function isLongSearch({ q, triage }: Pick<SignalQuery, 'q' | 'triage'>): boolean {
-  if (triage !== undefined && (triage.state !== 'all' || triage.assignee !== null)) return true;
-  return q !== null && phrasesOf(q).some((words) => words.length > 1);
+export function createLongSearchTest(
+  db: Database,
+): (tenantId: string, query: Pick<SignalQuery, 'q' | 'triage'>) => boolean {
+  const upTo = FEW_TRIAGED + 1;
+  const countSkipped = db
+    .prepare<[string, string], number>(
+      `SELECT (SELECT count(*) FROM (SELECT 1 FROM signal_triage WHERE tenant_id = ? AND is_done LIMIT ${upTo})) +
+         (SELECT count(*) FROM (SELECT 1 FROM signal_triage WHERE tenant_id = ? AND snoozed_until IS NOT NULL LIMIT ${upTo}))`,
+    )
+    .pluck();
+
+  return (tenantId, { q, triage }) => {
+    if (q !== null && phrasesOf(q).some((words) => words.length > 1)) return true;
+    if (triage === undefined || (triage.state === 'all' && triage.assignee === null)) return false;
+    if (triage.state !== 'open' || triage.assignee !== null) return true;
+    return (countSkipped.get(tenantId, tenantId) ?? 0) > FEW_TRIAGED;
+  };
 }
 
 /**

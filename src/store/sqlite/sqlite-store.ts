@@ -43,7 +43,7 @@ import { profileReads } from './reads/profiles.ts';
 import { cachedTenantReads, createReadCache } from './reads/read-cache.ts';
 import { jobReads, signalReads } from './reads/signals.ts';
 import { sourceReads } from './reads/sources.ts';
-import { isLongSearch, type SearchThreads } from './search-thread.ts';
+import { createLongSearchTest, type SearchThreads } from './search-thread.ts';
 
 export interface SqliteStoreDeps {
   db: Database;
@@ -89,15 +89,16 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     store: () => store,
   });
   const countAll = createCounts(db);
+  const isLong = createLongSearchTest(db);
   const checkFiles = db.memory ? () => {} : createFileCheck(db.name);
   const store: OpenedStore = {
     ...reads,
     async listSignals(tenantId, query) {
-      const found = isLongSearch(query) ? await searchThreads?.listSignals(tenantId, query) : null;
+      const found = isLong(tenantId, query) ? await searchThreads?.listSignals(tenantId, query) : null;
       return found ?? (await reads.listSignals(tenantId, query));
     },
     async countSignals(tenantId, query, most) {
-      const found = isLongSearch(query) ? await searchThreads?.countSignals(tenantId, query, most) : null;
+      const found = isLong(tenantId, query) ? await searchThreads?.countSignals(tenantId, query, most) : null;
       return found ?? (await reads.countSignals(tenantId, query, most));
     },
     listProfiles: createProfileList(reads),

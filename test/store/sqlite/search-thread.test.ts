@@ -4,9 +4,9 @@ import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import {
+  createLongSearchTest,
   createSearchEstimate,
   createSearchThreads,
-  isLongSearch,
 } from '../../../src/store/sqlite/search-thread.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { aSignal, aTenant, T0 } from '../../support/store.ts';
@@ -113,15 +113,38 @@ test('searches in progress and waiting ones are refused once the server stops', 
   await expect(threads.listSignals('ten_a', query)).rejects.toThrow('The server is stopping');
 });
 
-test('uses another thread for phrases, and for signals by how they were triaged', () => {
-  const triage = (state: 'open' | 'done' | 'all', assignee: string | null = null) =>
-    isLongSearch({ q: null, triage: { state, assignee, now: T0 } });
-  expect([triage('open'), triage('done'), triage('all', 'ida@acme.example'), triage('all')]).toEqual([
+test('uses another thread for phrases, and for signals by how they were triaged if many are to be skipped', async () => {
+  const file = join(tempFolder(), 'signalpost.db');
+  await filledStore(file);
+  const db = new Sqlite(file);
+  onTestFinished(() => void db.close());
+  const isLong = createLongSearchTest(db);
+  const triaged = (state: 'open' | 'done' | 'all', assignee: string | null = null) =>
+    isLong('ten_a', { q: null, triage: { state, assignee, now: T0 } });
+  const ofAll = () => [
+    triaged('all'),
+    triaged('open'),
+    triaged('done'),
+    triaged('open', 'ida@acme.example'),
+    triaged('all', 'ida@acme.example'),
+  ];
+  expect(ofAll()).toEqual([false, false, true, true, true]);
+  expect(['crm', 'crm tool', null].map((q) => isLong('ten_a', { q }))).toEqual([false, false, false]);
+  expect(['"crm tool"', 'follow-up', 'x "a b c'].map((q) => isLong('ten_a', { q }))).toEqual([
     true,
     true,
     true,
-    false,
   ]);
-  expect(['crm', 'crm tool', null].map((q) => isLongSearch({ q }))).toEqual([false, false, false]);
-  expect(['"crm tool"', 'follow-up', 'x "a b c'].map((q) => isLongSearch({ q }))).toEqual([true, true, true]);
+
+  db.pragma('foreign_keys = OFF');
+  const fill = (from: number, state: string) =>
+    db.exec(
+      `INSERT INTO signal_triage (seq, tenant_id, is_lead, snoozed_until)
+       WITH RECURSIVE n (i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i < ${from} + 1000)
+       SELECT i, 'ten_a', ${state} FROM n`,
+    );
+  fill(1, '1, NULL');
+  expect(triaged('open')).toBe(false);
+  fill(2_001, '0, 1');
+  expect(triaged('open')).toBe(true);
 });
