@@ -17,12 +17,12 @@ function comparedWith(text: string, textOf: (id: string) => string): number {
       knownSignals: {
         findByExternalId: () => undefined,
         findByUrl: () => undefined,
-        findNear: () => ids,
+        findNear: () => ids.map((id) => ({ place: 0, id, keys: 5 })),
         selectNear(some: readonly string[]) {
           read += some.length;
           return some.map((id) => ({ id, wire, text: textOf(id), timestamp: T0 }));
         },
-        insertKey: () => {},
+        insertKeys: () => {},
         deleteKey: () => {},
         selectText: () => undefined,
         insertPlace: () => {},

@@ -8,6 +8,7 @@ import {
 } from '../../src/store/changes.ts';
 import { answeredLater } from '../../src/store/postgres/runner.ts';
 import type { Script, Statements } from '../../src/store/script.ts';
+import type { CommittedSignal } from '../../src/store/signal-store.ts';
 import { openDatabase } from '../../src/store/sqlite/database.ts';
 import { migrate } from '../../src/store/sqlite/migrate.ts';
 import { createRunner, createStatements } from '../../src/store/sqlite/runner.ts';
@@ -29,9 +30,24 @@ function openSecond() {
   const db = openEmpty();
   const scripts = createChanges(answeredLater<StoreStatements>());
   const statements = createStatements(db, createWriteAheadLog(db)) as unknown as Statements;
+  const asked = new Map<string, number>();
+  const counted = Object.fromEntries(
+    Object.entries(statements).map(([aggregate, own]) => [
+      aggregate,
+      Object.fromEntries(
+        Object.entries(own).map(([name, statement]) => [
+          name,
+          (...values: never[]) => {
+            asked.set(name, (asked.get(name) ?? 0) + 1);
+            return statement(...values);
+          },
+        ]),
+      ),
+    ]),
+  );
   const run = (name: keyof ChangeScripts, args: unknown[]) =>
-    runLater((scripts[name] as AnyScript)(...args), statements);
-  return { db, run };
+    runLater((scripts[name] as AnyScript)(...args), counted);
+  return { db, run, asked };
 }
 
 /** Every row of every table. */
@@ -43,6 +59,38 @@ function allRows(db: Database): Record<string, unknown[]> {
   const ordered = tables.filter((name) => !name.startsWith('sqlite_')).sort();
   return Object.fromEntries(ordered.map((name) => [name, db.prepare(`SELECT * FROM "${name}"`).all()]));
 }
+
+test('what the signals of a change are compared with is looked up in one statement each', async () => {
+  const { db, run, asked } = openSecond();
+  await run('createTenant', [aTenant('ten_a')]);
+  await run('commitLead', [aNewLead('ten_a', aLead('led_1'))]);
+  const before = new Map(asked);
+  const signals = Array.from({ length: 25 }, (_, i) =>
+    aSignal('ten_a', {
+      id: `sig_${i}`,
+      text: `Looking for a CRM, does anyone know one? ${i} of them`,
+      nearKeys: [1, 2, 3, 4, 5 + (i % 3)],
+      personKeys: ['email:led_1@acme.com'],
+      wire: JSON.stringify({
+        ...{
+          signal_id: `sig_${i}`,
+          icp_score: 60,
+          classification: 'warm',
+          timestamp: '2026-01-02T00:00:00.000Z',
+        },
+        ...{ prospect: {}, platform: { posted_at: '' }, lead_id: null },
+      }),
+    }),
+  );
+  const committed = (await run('commitSignals', [signals])) as CommittedSignal[];
+  expect(committed.map(({ status, wire }) => [status, JSON.parse(wire).lead_id])).toEqual(
+    signals.map(() => ['created', 'led_1']),
+  );
+  const times = (name: string) => (asked.get(name) ?? 0) - (before.get(name) ?? 0);
+  expect(['findNear', 'findIdentities', 'getLead', 'showLead'].map(times)).toEqual([1, 1, 1, 0]);
+  const wires = db.prepare<[], string>('SELECT wire FROM signals').pluck().all();
+  expect(wires.map((wire) => JSON.parse(wire).lead_id)).toEqual(signals.map(() => 'led_1'));
+});
 
 type AnyCall = { [K in keyof Changes]: [K, Parameters<Changes[K]>] }[keyof Changes];
 

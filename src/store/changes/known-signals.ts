@@ -16,13 +16,13 @@ export interface KnownSignalStatements {
     /** Excludes signals with another external id, if the post has one. */
     findByUrl(post: PostIdentity & { canonicalUrl: string }): FoundPlace;
     /**
-     * Signals since then that share keys with a text, those with the most shared keys first: from the newest
+     * For each text, signals since then that share keys with it, those with the most shared keys first: from the newest
      * {@link MAX_COMPARED} of each key, at most that many.
      */
-    findNear(text: { nearKeys: number[]; since: number; tenantId: string; profileId: string }): string[];
+    findNear(texts: readonly KeyedText[]): KeySharer[];
     /** In this order; those that no longer exist are left out. */
     selectNear(ids: readonly string[]): NearRow[];
-    insertKey(key: number, id: string): void;
+    insertKeys(keys: readonly number[], id: string): void;
     deleteKey(key: number, id: string): void;
     selectText(id: string): { tenantId: string; profileId: string; text: string } | undefined;
     insertPlace(row: Record<string, unknown>): void;
@@ -30,6 +30,22 @@ export interface KnownSignalStatements {
     updateWire(wire: string, id: string): void;
     insertPerson(tenantId: string, key: string, id: string): void;
   };
+}
+
+/** A text to compare with those of stored signals. */
+export interface KeyedText {
+  nearKeys: readonly number[];
+  /** In Unix milliseconds. */
+  since: number;
+  tenantId: string;
+  profileId: string;
+}
+
+/** A stored signal with the number of keys that it shares with the text at `place`. */
+export interface KeySharer {
+  place: number;
+  id: string;
+  keys: number;
 }
 
 /** The stored signal of which a new one is a duplicate. */
@@ -63,7 +79,7 @@ const MAX_NUMBERED = 4_096;
  * The stored signal for the same post and profile, or null. If both external ids are known, they decide, otherwise the URL; then
  * the text, within 30 days, unless the authors are known to differ.
  */
-export type FindKnownSignal = (signal: NewSignal) => Script<KnownSignal | null>;
+export type FindKnownSignal = (signal: NewSignal, sharers?: KeySharers) => Script<KnownSignal | null>;
 
 /** Includes the cache of recently read texts: one instance for all changes of a connection. */
 export function createKnownSignalSearch(ask: Asks<KnownSignalStatements>): FindKnownSignal {
@@ -82,24 +98,83 @@ export function createKnownSignalSearch(ask: Asks<KnownSignalStatements>): FindK
     return yield* ask.knownSignals.findByUrl({ ...post, canonicalUrl });
   }
 
-  return function* (signal) {
+  return function* (signal, sharers) {
     const place = yield* findPlace(signal);
     if (place !== undefined) return { ...place, elsewhere: false };
-    const near = yield* findNear(signal);
+    const near = yield* findNear(signal, sharers);
     return near === null ? null : { id: near.id, wire: near.wire, elsewhere: true };
   };
 }
 
-function createNearSearch(ask: Asks<KnownSignalStatements>): (signal: NewSignal) => Script<NearRow | null> {
+/** The signals that share keys with those of one change: looked up together, because each statement is a round trip on PostgreSQL. */
+export interface KeySharers {
+  /** Those to compare a signal of the change with. */
+  of(signal: NewSignal): string[];
+  /** To be called for each signal of the change that is stored. */
+  add(signal: NewSignal): void;
+}
+
+/** Looks up what `signals` share keys with, before any of them is stored. */
+export function* findKeySharers(
+  ask: Asks<KnownSignalStatements>,
+  signals: readonly NewSignal[],
+): Script<KeySharers> {
+  const keyed = signals.filter(({ nearKeys }) => nearKeys.length > 0);
+  const found = keyed.length === 0 ? [] : yield* ask.knownSignals.findNear(keyed.map(toKeyedText));
+  const stored = new Map<string, KeySharer[]>();
+  for (const sharer of found) {
+    const id = keyed[sharer.place]?.id ?? '';
+    const own = stored.get(id) ?? [];
+    own.push(sharer);
+    stored.set(id, own);
+  }
+  const added: NewSignal[] = [];
+  /** Places in `added`, by key. */
+  const withKey = new Map<number, number[]>();
+
+  return {
+    of({ id, tenantId, profileId, nearKeys }) {
+      const shared = new Map<number, number>();
+      for (const key of nearKeys) {
+        for (const place of withKey.get(key)?.slice(-MAX_COMPARED) ?? [])
+          shared.set(place, (shared.get(place) ?? 0) + 1);
+      }
+      const newest = [...shared].sort(([a], [b]) => b - a);
+      const fresh = newest.flatMap(([place, keys]) => {
+        const other = added[place];
+        const isOwn = other?.tenantId === tenantId && other.profileId === profileId;
+        return isOwn ? [{ id: other.id, keys }] : [];
+      });
+      // Sorting is stable: of those with as many keys, the newest stay first.
+      const all = [...fresh, ...(stored.get(id) ?? [])].sort((a, b) => b.keys - a.keys);
+      return all.slice(0, MAX_COMPARED).map((each) => each.id);
+    },
+    add(signal) {
+      for (const key of signal.nearKeys) {
+        const places = withKey.get(key) ?? [];
+        places.push(added.length);
+        withKey.set(key, places);
+      }
+      added.push(signal);
+    },
+  };
+}
+
+function toKeyedText({ nearKeys, tenantId, profileId, wire, timestamp }: NewSignal): KeyedText {
+  const since = Math.max(0, timeOf(JSON.parse(wire) as Signal, timestamp) - NEAR_WINDOW_MS);
+  return { nearKeys, since, tenantId, profileId };
+}
+
+function createNearSearch(
+  ask: Asks<KnownSignalStatements>,
+): (signal: NewSignal, sharers?: KeySharers) => Script<NearRow | null> {
   const reader = createReader();
 
-  return function* (signal) {
+  return function* (signal, sharers) {
     if (signal.nearKeys.length === 0) return null;
-    const { tenantId, profileId } = signal;
-    const mine = JSON.parse(signal.wire) as Signal;
-    const since = Math.max(0, timeOf(mine, signal.timestamp) - NEAR_WINDOW_MS);
-    const ids = yield* ask.knownSignals.findNear({ nearKeys: signal.nearKeys, since, tenantId, profileId });
+    const ids = (sharers ?? (yield* findKeySharers(ask, [signal]))).of(signal);
     if (ids.length === 0) return null;
+    const mine = JSON.parse(signal.wire) as Signal;
     const text = reader.read(signal.id, signal.text);
     const numbers = numbersHash(text);
     // The next copy of a form letter shares keys with its last eight, whose rows need not be read.
@@ -177,7 +252,7 @@ export function createKnownSignals(ask: Asks<KnownSignalStatements>) {
   return {
     /** Adds the keys of a newly stored signal's text. */
     *add({ id, nearKeys }: Pick<NewSignal, 'id' | 'nearKeys'>): Script<void> {
-      for (const key of nearKeys) yield* ask.knownSignals.insertKey(key, id);
+      if (nearKeys.length > 0) yield* ask.knownSignals.insertKeys(nearKeys, id);
     },
     /** Adds a cross-post to `known`; returns its updated JSON. */
     *addPlace({ id, wire }: KnownSignal, seen: NewSignal): Script<string> {

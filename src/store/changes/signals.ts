@@ -15,8 +15,14 @@ import type {
 } from '../signal-store.ts';
 import { type CompanyStatements, createCompanyObserver } from './companies.ts';
 import { createEventWriter } from './events.ts';
-import { createKnownSignals, type FindKnownSignal, type KnownSignalStatements } from './known-signals.ts';
-import { createLeadRow, createLeadScore, createLeadSignals, type LeadStatements } from './lead-rows.ts';
+import {
+  createKnownSignals,
+  type FindKnownSignal,
+  findKeySharers,
+  type KeySharers,
+  type KnownSignalStatements,
+} from './known-signals.ts';
+import { createLeadRow, createLeadScore, type LeadStatements } from './lead-rows.ts';
 import type { RequestStatements } from './requests.ts';
 
 export interface SignalStatements
@@ -75,13 +81,15 @@ export function signalChanges(ask: Asks<SignalStatements>, write: SignalWriter) 
   return {
     *commitSignals(signals: NewSignal[]): Script<CommittedSignal[]> {
       const all: CommittedSignal[] = [];
-      const { adopt, finish } = beginAdoption();
-      for (const signal of signals) {
-        const committed = yield* write(signal);
+      const sharers = yield* findKeySharers(ask, signals);
+      const { shownWith, adopt, finish } = yield* beginAdoption(signals);
+      for (const given of signals) {
+        const signal = yield* shownWith(given);
+        const committed = yield* write(signal, sharers);
         const outdated = signal.asksForOutdated ? yield* edits.outdatedBy(signal) : [];
-        const wire = committed.status === 'created' ? yield* adopt(signal) : committed.wire;
-        const shown = signal.omitsWire ? '' : wire;
-        all.push({ ...committed, wire: shown, ...(outdated.length > 0 && { outdated }) });
+        if (committed.status === 'created') yield* adopt(signal);
+        const wire = signal.omitsWire ? '' : committed.wire;
+        all.push({ ...committed, wire, ...(outdated.length > 0 && { outdated }) });
       }
       yield* finish();
       return all;
@@ -135,18 +143,18 @@ export function signalChanges(ask: Asks<SignalStatements>, write: SignalWriter) 
 export type SignalChanges = ReturnType<typeof signalChanges>;
 
 /** Stores a signal with its terms, author keys, company and events, unless it is a duplicate: part of a change. */
-export type SignalWriter = (signal: NewSignal) => Script<CommittedSignal>;
+export type SignalWriter = (signal: NewSignal, sharers?: KeySharers) => Script<CommittedSignal>;
 
 export function createSignalWriter(ask: Asks<SignalStatements>, findKnown: FindKnownSignal): SignalWriter {
   const knownSignals = createKnownSignals(ask);
   const observeCompany = createCompanyObserver(ask);
   const insertRouted = createEventWriter(ask);
 
-  return function* (signal) {
+  return function* (signal, sharers) {
     const { events, personKeys, company, ...rest } = signal;
     const { nearKeys: _keys, asksForOutdated: _asks, omitsWire: _omits, ...columns } = rest;
     // Checked in the transaction that stores it, including earlier ones of the same change: no duplicate can be missed.
-    const known = yield* findKnown(signal);
+    const known = yield* findKnown(signal, sharers);
     if (known !== null) {
       const wire = known.elsewhere ? yield* knownSignals.addPlace(known, signal) : known.wire;
       return { status: 'duplicate', id: known.id, wire };
@@ -154,6 +162,7 @@ export function createSignalWriter(ask: Asks<SignalStatements>, findKnown: FindK
     yield* ask.signals.insert(columns);
     yield* ask.signals.enterIndexAsInserted(signal);
     yield* knownSignals.add(signal);
+    sharers?.add(signal);
     for (const key of personKeys) yield* ask.signals.insertAuthor(signal.tenantId, key, signal.id);
     if (company !== null) yield* observeCompany(signal, company);
     for (const each of events) yield* insertRouted(each);
@@ -298,37 +307,66 @@ export function createSignalRemover(ask: Asks<SignalStatements>) {
 
 /** Attaches the newly stored signals of one change to their authors' leads. */
 interface Adoption {
-  /**
-   * Attaches a signal; returns its updated JSON. If its keys match two leads, it stays unattached. Nobody has seen it yet, so it
-   * stays open.
-   */
-  adopt(signal: NewSignal): Script<string>;
+  /** The signal as it is shown once it is stored: with its lead. If its keys match two leads, it stays unattached. */
+  shownWith(signal: NewSignal): Script<NewSignal>;
+  /** Attaches a signal that was stored with its lead. Nobody has seen it yet, so it stays open. */
+  adopt(signal: NewSignal): Script<void>;
   /** Stores the scores of the leads: once each, because a lead may have 90 KB. */
   finish(): Script<void>;
 }
 
-function createAdoption(ask: Asks<SignalStatements>): () => Adoption {
+/** The holders of all keys are looked up first, because each statement is a round trip on PostgreSQL. */
+function createAdoption(ask: Asks<SignalStatements>): (signals: readonly NewSignal[]) => Script<Adoption> {
   const leadRow = createLeadRow(ask);
-  const leadSignals = createLeadSignals(ask);
 
-  return () => {
-    const leads = new Map<string, Lead>();
+  /** The leads with keys of the authors, by tenant and key. */
+  function* findHolders(
+    signals: readonly NewSignal[],
+  ): Script<(tenantId: string, key: string) => string | null> {
+    const keys = new Map(signals.map(({ tenantId }) => [tenantId, new Set<string>()]));
+    for (const { tenantId, personKeys } of signals)
+      for (const key of personKeys) keys.get(tenantId)?.add(key);
+    const holders = new Map<string, string | null>();
+    for (const [tenantId, own] of keys) {
+      if (own.size === 0) continue;
+      for (const { key, leadId } of yield* ask.leads.findIdentities(tenantId, [...own]))
+        holders.set(`${tenantId} ${key}`, leadId);
+    }
+    return (tenantId, key) => holders.get(`${tenantId} ${key}`) ?? null;
+  }
+
+  return function* (signals) {
+    const holderOf = yield* findHolders(signals);
+    const leads = new Map<string, Lead | null>();
+    const changed = new Map<string, Lead>();
+
+    function* leadOf({ tenantId, personKeys }: NewSignal): Script<Lead | null> {
+      const ids = new Set(personKeys.map((key) => holderOf(tenantId, key)).filter((id) => id !== null));
+      const [leadId] = ids;
+      if (leadId === undefined || ids.size > 1) return null;
+      const known = changed.get(leadId) ?? leads.get(leadId);
+      if (known !== undefined) return known;
+      const found = (yield* ask.leads.getLead(tenantId, leadId))?.lead ?? null;
+      leads.set(leadId, found);
+      return found;
+    }
+
     return {
-      *adopt({ id, tenantId, personKeys, timestamp, wire }) {
-        const holders = (yield* ask.leads.findIdentities(tenantId, personKeys)).map(({ leadId }) => leadId);
-        const ids = new Set(holders.filter((leadId) => leadId !== null));
-        const [leadId] = ids;
-        if (leadId === undefined || ids.size > 1) return wire;
-        const known = leads.get(leadId) ?? (yield* ask.leads.getLead(tenantId, leadId))?.lead;
-        if (known === undefined) return wire;
-        const lead = attachSignals(known, [JSON.parse(wire) as Signal]);
-        leads.set(leadId, { ...lead, updated_at: toIso(timestamp) });
-        const shown = yield* leadSignals.attach(leadId, id);
-        yield* ask.signals.reopen(id);
-        return shown;
+      *shownWith(signal) {
+        const lead = yield* leadOf(signal);
+        if (lead === null) return signal;
+        return { ...signal, wire: JSON.stringify({ ...JSON.parse(signal.wire), lead_id: lead.id }) };
+      },
+      *adopt(signal) {
+        const lead = yield* leadOf(signal);
+        if (lead === null) return;
+        const scored = attachSignals(lead, [JSON.parse(signal.wire) as Signal]);
+        changed.set(lead.id, { ...scored, updated_at: toIso(signal.timestamp) });
+        yield* ask.leads.attachSignal(lead.id, signal.id);
+        yield* ask.signals.reopen(signal.id);
       },
       *finish() {
-        for (const lead of leads.values()) yield* leadRow.update(lead);
+        for (const lead of changed.values()) yield* leadRow.update(lead);
       },
     };
   };

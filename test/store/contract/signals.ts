@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { nearKeys as nearKeysOf } from '../../../src/lib/near-text.ts';
 import { defaultProfile } from '../../../src/model/icp.ts';
+import { scopedNearKeys } from '../../../src/model/near-keys.ts';
 import { aLead, aNewLead } from '../../support/leads.ts';
 import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { ANY } from './signal-list.ts';
@@ -114,6 +116,40 @@ export function describeSignals(open: OpenStore): void {
         ['duplicate', 'sig_1'],
         ['created', 'sig_3'],
       ]);
+    });
+
+    test('signals of one call are compared with each other as with stored ones', async () => {
+      const { store } = await openWithTenants(open);
+      const wishes = [
+        'a new CRM for our twelve vans',
+        'a phone system for forty people',
+        'help with our books',
+      ];
+      const signalsOf = (tenantId: string) =>
+        Array.from({ length: 60 }, (_, i) => {
+          const wish = `We look for ${wishes[i % 3]}, budget approved for number ${(i * 7) % 8}.`;
+          const text = `${wish} Which one do you use, and why?`;
+          const id = `sig_${tenantId}_${i}`;
+          const profileId = i % 5 === 0 ? 'icp_ten_b' : 'icp_ten_a';
+          const nearKeys = scopedNearKeys(nearKeysOf(text), { tenantId, profileId });
+          const wire = JSON.stringify({
+            ...{ signal_id: id, prospect: { name: 'Ann', email: '', linkedin_url: '' } },
+            platform: { name: 'x', post_url: '', posted_at: '' },
+          });
+          return aSignal(tenantId, { id, timestamp: T0 + i, profileId, text, nearKeys, wire });
+        });
+      const all = signalsOf('ten_a');
+      const together = [
+        ...(await store.commitSignals(all.slice(0, 20))),
+        ...(await store.commitSignals(all.slice(20))),
+      ];
+      const apart: typeof together = [];
+      for (const signal of signalsOf('ten_b')) apart.push(...(await store.commitSignals([signal])));
+      const resultsOf = (committed: typeof together, tenantId: string) =>
+        committed.map(({ status, id }) => [status, id.replace(tenantId, '')]);
+      expect(resultsOf(together, 'ten_a')).toEqual(resultsOf(apart, 'ten_b'));
+      // Eight letters with three wishes each, and half of them for another profile, too.
+      expect(together.filter(({ status }) => status === 'created')).toHaveLength(36);
     });
 
     test('removes the signals of a platform with all their keys, except signals of leads', async () => {

@@ -1,6 +1,6 @@
 import { searchedFacts } from '../../../rules/words.ts';
 import type { CompanyStatements, StoredCompany } from '../../changes/companies.ts';
-import { type KnownSignalStatements, MAX_COMPARED } from '../../changes/known-signals.ts';
+import { type KeySharer, type KnownSignalStatements, MAX_COMPARED } from '../../changes/known-signals.ts';
 import type { SignalStatements } from '../../changes/signals.ts';
 import type { Connection } from '../connection.ts';
 import { wordsVector } from '../search-words.ts';
@@ -153,29 +153,44 @@ function atPlace(condition: string): string {
 }
 
 export function knownSignalsSql(db: Connection): Async<KnownSignalStatements['knownSignals']> {
+  const selectSharers = rows<Record<string, unknown>[], KeySharer>(
+    db,
+    `SELECT n.place, s.id, n.keys
+     FROM (SELECT k.place, newest.seq, count(*) AS keys,
+             row_number() OVER (PARTITION BY k.place ORDER BY count(*) DESC, newest.seq DESC) AS rank
+           FROM unnest(:keys::bigint[], :places::int[], :times::bigint[]) k (key, place, since) CROSS JOIN LATERAL (
+             SELECT n.seq FROM signal_near_keys n WHERE n.key = k.key AND n.seq >= k.since << 21
+             ORDER BY n.seq DESC LIMIT ${MAX_COMPARED}) newest
+           GROUP BY k.place, newest.seq) n
+       JOIN signals s ON s.seq = n.seq
+     WHERE n.rank <= ${MAX_COMPARED} AND s.tenant_id = (:tenantIds::text[])[n.place + 1]
+       AND s.profile_id = (:profileIds::text[])[n.place + 1]
+     ORDER BY n.place, n.rank`,
+  );
   return {
     findByExternalId: row(db, atPlace('external_id = :externalId')),
     findByUrl: row(db, atPlace(`${OF_URL} AND (external_id IS NULL OR :externalId::text IS NULL)`)),
-    findNear: values(
-      db,
-      `SELECT s.id
-       FROM (SELECT newest.seq, count(*) AS keys
-             FROM unnest(:nearKeys::bigint[]) k (key) CROSS JOIN LATERAL (
-               SELECT n.seq FROM signal_near_keys n WHERE n.key = k.key AND n.seq >= :since::bigint << 21
-               ORDER BY n.seq DESC LIMIT ${MAX_COMPARED}) newest
-             GROUP BY newest.seq ORDER BY keys DESC, newest.seq DESC LIMIT ${MAX_COMPARED}) n
-         JOIN signals s ON s.seq = n.seq
-       WHERE s.tenant_id = :tenantId AND s.profile_id = :profileId
-       ORDER BY n.keys DESC, n.seq DESC`,
-    ),
+    findNear(texts) {
+      const keys = texts.flatMap(({ nearKeys, ...terms }, place) =>
+        nearKeys.map((key) => ({ key, place, ...terms })),
+      );
+      return selectSharers({
+        keys: keys.map(({ key }) => key),
+        places: keys.map(({ place }) => place),
+        times: keys.map(({ since }) => since),
+        tenantIds: texts.map(({ tenantId }) => tenantId),
+        profileIds: texts.map(({ profileId }) => profileId),
+      });
+    },
     selectNear: rows(
       db,
       `SELECT id, wire, text, timestamp FROM signals JOIN unnest(?::text[]) WITH ORDINALITY AS wanted (id, place) USING (id)
        ORDER BY place`,
     ),
-    insertKey: run(
+    insertKeys: run(
       db,
-      'INSERT INTO signal_near_keys (key, seq) SELECT ?::bigint, seq FROM signals WHERE id = ? ON CONFLICT DO NOTHING',
+      `INSERT INTO signal_near_keys (key, seq) SELECT key, seq FROM unnest(?::bigint[]) key, signals WHERE id = ?
+       ON CONFLICT DO NOTHING`,
     ),
     deleteKey: run(
       db,

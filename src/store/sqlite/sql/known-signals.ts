@@ -1,6 +1,11 @@
 import type { Database } from 'better-sqlite3';
-import { type KnownSignalStatements, MAX_COMPARED, type NearRow } from '../../changes/known-signals.ts';
-import { row, run, values } from './prepared.ts';
+import {
+  type KeySharer,
+  type KnownSignalStatements,
+  MAX_COMPARED,
+  type NearRow,
+} from '../../changes/known-signals.ts';
+import { row, rows, run } from './prepared.ts';
 
 const AT_PLACE = 'tenant_id = +:tenantId AND profile_id = +:profileId AND platform = +:platform';
 
@@ -18,9 +23,9 @@ function newestOf(key: number): string {
 
 export function knownSignalsSql(db: Database): KnownSignalStatements['knownSignals'] {
   // The casts are needed because numbers are bound as floating point.
-  const findNear = values<Record<string, unknown>[], string>(
+  const findNear = rows<Record<string, unknown>[], Omit<KeySharer, 'place'>>(
     db,
-    `SELECT s.id
+    `SELECT s.id, n.keys
      FROM (SELECT seq, count(*) AS keys FROM (${[0, 1, 2, 3, 4].map(newestOf).join(' UNION ALL ')})
            GROUP BY seq ORDER BY keys DESC, seq DESC LIMIT ${MAX_COMPARED}) n
      CROSS JOIN signals s ON s.seq = n.seq
@@ -30,20 +35,25 @@ export function knownSignalsSql(db: Database): KnownSignalStatements['knownSigna
 
   const selectNear = row<[string], NearRow>(db, 'SELECT id, wire, text, timestamp FROM signals WHERE id = ?');
 
+  const insertKey = run<[number, string]>(
+    db,
+    'INSERT OR IGNORE INTO signal_near_keys (key, seq) SELECT CAST(? AS INTEGER), seq FROM signals WHERE id = ?',
+  );
+
   return {
     findByExternalId: row(db, atPlace('external_id = +:externalId')),
     findByUrl: row(
       db,
       atPlace('canonical_url = +:canonicalUrl AND (external_id IS NULL OR :externalId IS NULL)'),
     ),
-    findNear({ nearKeys: [key0, key1, key2, key3, key4], ...terms }) {
-      return findNear({ key0, key1, key2, key3, key4, ...terms });
-    },
+    findNear: (texts) =>
+      texts.flatMap(({ nearKeys: [key0, key1, key2, key3, key4], ...terms }, place) =>
+        findNear({ key0, key1, key2, key3, key4, ...terms }).map((found) => ({ ...found, place })),
+      ),
     selectNear: (ids) => ids.map((id) => selectNear(id)).filter((found) => found !== undefined),
-    insertKey: run(
-      db,
-      'INSERT OR IGNORE INTO signal_near_keys (key, seq) SELECT CAST(? AS INTEGER), seq FROM signals WHERE id = ?',
-    ),
+    insertKeys(keys, id) {
+      for (const key of keys) insertKey(key, id);
+    },
     deleteKey: run(
       db,
       'DELETE FROM signal_near_keys WHERE key = CAST(? AS INTEGER) AND seq = (SELECT seq FROM signals WHERE id = ?)',
