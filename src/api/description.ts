@@ -100,7 +100,7 @@ function addOperations(account: Routes, { prepare, document }: Description): voi
 function addOpenApi(account: Routes, { prepare, document }: Description): void {
   const served = new Map<TagName | undefined, Representation>();
   const whole = (tag: TagName | undefined) => {
-    const representation = served.get(tag) ?? toRepresentation(partOfDocument(document(), { tag }));
+    const representation = served.get(tag) ?? toRepresentation(partOfDocument(document(), { tag }), 'kept');
     served.set(tag, representation);
     return representation;
   };
@@ -120,7 +120,9 @@ function addOpenApi(account: Routes, { prepare, document }: Description): void {
       await prepare();
       // Parts of single operations are not cached: they are many, and small.
       const representation =
-        operation === undefined ? whole(tag) : toRepresentation(partOfOperation(document(), operation, tag));
+        operation === undefined
+          ? whole(tag)
+          : toRepresentation(partOfOperation(document(), operation, tag), 'once');
       reply.removeHeader('cache-control'); // its own replaces the default of responses
       sendRepresentation(request, reply, representation);
       return reply;
@@ -143,13 +145,14 @@ function partOfOperation(document: Document, operation: string, tag: TagName | u
   });
 }
 
-function toRepresentation(document: Document): Representation {
+function toRepresentation(document: Document, use: 'once' | 'kept'): Representation {
   return represent({
     body: JSON.stringify(document),
     contentType: JSON_TYPE,
     cacheControl: CACHE_BRIEFLY,
     lastModified: null,
     headers: { 'access-control-allow-origin': '*' },
+    use,
   });
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { encodeBody } from '../../src/http/compression.ts';
 import { BASE_URL, buildTestApp, type TestApp } from '../support/app.ts';
 import { type Description, readDescription } from '../support/openapi.ts';
 import { createSchemaCheck } from '../support/schema-check.ts';
@@ -115,6 +116,16 @@ test('a slice contains one operation with its components, at a fraction of the s
   const unknown = await t.app.inject('/v1/openapi.json?operation=createSignl');
   expect(unknown.statusCode).toBe(400);
   expect(unknown.json().detail).toContain('did you mean "createSignal"');
+});
+
+test('a slice is compressed at the cost of a response that is sent once: it is not kept', async () => {
+  const url = '/v1/openapi.json?operation=createLeads';
+  const plain = await t.app.inject(url);
+  for (const coding of ['br', 'gzip'] as const) {
+    const coded = await t.app.inject({ url, headers: { 'accept-encoding': coding } });
+    expect(coded.headers['content-encoding']).toBe(coding);
+    expect(coded.rawPayload.equals(await encodeBody(plain.rawPayload, coding, 'once'))).toBe(true);
+  }
 });
 
 test.each(['leads', 'Nothing', ''])('the tag "%s" is rejected with the list of tags', async (tag) => {
