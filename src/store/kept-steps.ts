@@ -71,6 +71,7 @@ export const KEPT_STEPS = [
   'pruneMail',
   'pruneNearKeys',
   'pruneSessions',
+  'pruneSources',
   'pruneTestSends',
   'putOffSource',
   'recordCampaignEvents',

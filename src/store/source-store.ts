@@ -80,8 +80,13 @@ export interface SourceStore {
    * resets position and errors and discards the run in progress, because the source now reads something else.
    */
   changeSource(source: Source, restart: boolean): Promise<'changed' | 'name_taken' | 'stale'>;
-  /** Its signals stay. False if the tenant has no such source or, with a `version`, if it has another version. */
+  /**
+   * Its signals stay. False if the tenant has no such source or, with a `version`, if it has another version. Nothing returns it any
+   * more; what is left of it is removed in pieces by `pruneSources`.
+   */
   deleteSource(tenantId: string, id: string, version?: number): Promise<boolean>;
+  /** Removes up to `limit` links to signals of a deleted source, and after the last one its row; false: there is no deleted source. */
+  pruneSources(limit: number): Promise<boolean>;
   /** Makes an active source due at `now`, or as soon as it may be read; false if it is paused or does not exist. */
   runSource(tenantId: string, id: string, now: number): Promise<boolean>;
   /** The longest due source of each tenant and host, longest due first. */

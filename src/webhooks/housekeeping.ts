@@ -43,6 +43,8 @@ const TEST_SEND_MS = 10 * MINUTE_MS;
 
 /** Rows changed in one commit, which takes the store's writer about 10 ms. */
 const AT_ONCE = 500;
+/** Links between a source and its signals: about 3 ms. */
+const LINKS_AT_ONCE = 2_000;
 /** A few hundred rows each. */
 const ENDPOINTS_AT_ONCE = 50;
 
@@ -124,6 +126,7 @@ export async function forgetOld(
   const now = clock.now();
   for (let after: string | null = ''; after !== null && !isStopping(); )
     after = await store.tidyAttemptHours({ now, after, limit: ENDPOINTS_AT_ONCE });
+  while (!isStopping() && (await store.pruneSources(LINKS_AT_ONCE)));
   await inChunks(isStopping, () => store.pruneAttempts(now - LOG_MS, AT_ONCE));
   for (const { id } of await store.listTenants()) await forgetDeliveries(store, id, now - LOG_MS, isStopping);
   await inChunks(isStopping, () => store.pruneEndpoints(now - LOG_MS, AT_ONCE));

@@ -17,7 +17,12 @@ export interface SourceStatements extends MailStatements {
     update(source: StoredSource): boolean;
     /** Reading starts from the beginning. */
     restart(source: StoredSource): void;
-    remove(row: Record<string, unknown>): boolean;
+    /** Ends its runs, and removes it from everything but the rows that refer to it; frees its name. */
+    retire(row: Record<string, unknown>): boolean;
+    selectRetired(): string | undefined;
+    /** Removes up to `limit` links to signals; returns their number. */
+    unlinkSignals(sourceId: string, limit: number): number;
+    remove(id: string): void;
     selectNamed(tenantId: string, nameKey: string): string | undefined;
     count(tenantId: string): number | undefined;
     askRun(row: Record<string, unknown>): boolean;
@@ -59,7 +64,13 @@ export function sourceChanges(ask: Asks<SourceStatements>) {
       if (restarts) yield* ask.sources.restart(stored);
       return 'changed';
     },
-    deleteSource: (tenantId, id, version) => ask.sources.remove({ tenantId, id, version: version ?? null }),
+    deleteSource: (tenantId, id, version) => ask.sources.retire({ tenantId, id, version: version ?? null }),
+    *pruneSources(limit) {
+      const id = yield* ask.sources.selectRetired();
+      if (id === undefined) return false;
+      if ((yield* ask.sources.unlinkSignals(id, limit)) < limit) yield* ask.sources.remove(id);
+      return true;
+    },
     runSource: (tenantId, id, now) => ask.sources.askRun({ tenantId, id, now }),
   } satisfies Scripts<SourceStore>;
 }

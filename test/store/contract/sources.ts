@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { NO_SETTINGS, START_POSITION } from '../../../src/model/constants.ts';
-import { aSource } from '../../support/sources.ts';
-import { T0 } from '../../support/store.ts';
+import { aRun, aSource, claimAt } from '../../support/sources.ts';
+import { aSignal, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
 export function describeSources(open: OpenStore): void {
@@ -65,6 +65,35 @@ export function describeSources(open: OpenStore): void {
       expect(await store.deleteSource('ten_a', 'src_1')).toBe(false);
       expect(await store.createSource(aSource({ id: 'src_2', name: 'Source src_1' }), 10)).toBe('created');
       expect(await store.nextSourceDue(0)).toBe(T0);
+    });
+
+    test('links of a deleted source to its signals are removed in pieces, while it cannot be read, run or changed', async () => {
+      const { store } = await openWithTenants(open);
+      await store.createSource(aSource(), 10);
+      const [claimed] = await claimAt(store, T0);
+      if (claimed === undefined) throw new Error('not due');
+      const signals = [1, 2, 3].map((n) => aSignal('ten_a', { id: `sig_${n}`, externalId: `x${n}` }));
+      await store.addRunSignals({ sourceId: 'src_1', token: claimed.token }, signals);
+      expect(await store.deleteSource('ten_a', 'src_1', 1)).toBe(true);
+      for (const isMore of [true, true, false]) {
+        expect(await store.getSource('ten_a', 'src_1')).toBeNull();
+        expect((await store.pageSources('ten_a', { limit: 2, after: null })).rows).toEqual([]);
+        expect(await store.deleteSource('ten_a', 'src_1')).toBe(false);
+        expect(await store.runSource('ten_a', 'src_1', T0)).toBe(false);
+        expect(await store.changeSource(aSource({ version: 2 }), false)).toBe('stale');
+        expect(await store.nextSourceDue(0)).toBeNull();
+        expect(await claimAt(store, T0 + 90_000)).toEqual([]);
+        expect(await store.finishSourceRun(aRun(claimed))).toBeNull();
+        expect(await store.pruneSources(2)).toBe(isMore);
+      }
+      expect(await store.getSignal('ten_a', 'sig_3')).not.toBeNull();
+    });
+
+    test('a deleted source counts no more, even before its links are removed', async () => {
+      const { store } = await openWithTenants(open);
+      await store.createSource(aSource(), 1);
+      await store.deleteSource('ten_a', 'src_1');
+      expect(await store.createSource(aSource({ id: 'src_2', name: 'Source src_1' }), 1)).toBe('created');
     });
 
     test('a new source starts from the beginning', async () => {

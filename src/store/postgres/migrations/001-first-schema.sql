@@ -600,6 +600,7 @@ CREATE TABLE sources (
   broken_off bigint NOT NULL DEFAULT 0
 );
 CREATE UNIQUE INDEX sources_by_name ON sources (tenant_id, name_key);
+CREATE INDEX sources_deleted ON sources (id) WHERE status = 'deleted';
 CREATE INDEX sources_by_time ON sources (tenant_id, created_at, id);
 CREATE INDEX sources_due ON sources (due_at, tenant_id, host, id) WHERE due_at IS NOT NULL;
 

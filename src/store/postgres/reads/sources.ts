@@ -18,10 +18,14 @@ const RUNS = new Table<EndedRun & { seq: number }>('source_runs', {
 
 /** Sources, and when the next one is due. */
 export function sourceReads(db: Connection) {
-  const selectOne = SOURCES.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
+  const selectOne = SOURCES.select<[string, string]>(
+    db,
+    "WHERE id = ? AND tenant_id = ? AND status <> 'deleted'",
+  );
   const selectPage = SOURCES.select<[{ tenantId: string } & CreationPage]>(
     db,
-    'WHERE tenant_id = :tenantId AND (created_at, id) > (:createdAt, :id) ORDER BY created_at, id LIMIT :limit',
+    `WHERE tenant_id = :tenantId AND (created_at, id) > (:createdAt, :id) AND status <> 'deleted'
+     ORDER BY created_at, id LIMIT :limit`,
   );
   const selectRuns = RUNS.select<[string, number, number]>(
     db,

@@ -28,7 +28,7 @@ export function sourcesSql(db: Connection): Async<SourceStatements['sources']> {
        name = :name, name_key = :nameKey, settings = :settings, host = :host, secrets = :secrets,
        profile_ids = :profileIds, interval_seconds = :intervalSeconds, max_age_days = :maxAgeDays, status = :status,
        next_poll_at = greatest(:nextPollAt, not_before), updated_at = :updatedAt, version = :version
-     WHERE id = :id AND tenant_id = :tenantId AND version = :version::bigint - 1`,
+     WHERE id = :id AND tenant_id = :tenantId AND version = :version::bigint - 1 AND status <> 'deleted'`,
   );
   const restart = run<Record<string, unknown>[]>(
     db,
@@ -40,12 +40,23 @@ export function sourcesSql(db: Connection): Async<SourceStatements['sources']> {
   return {
     update: (source) => update(toRow(source)),
     restart: (source) => restart(toRow(source)),
-    remove: changed(
+    // A name does not begin with a blank. The row stays for the links to its signals, of which there may be millions.
+    retire: changed(
       db,
-      'DELETE FROM sources WHERE id = :id AND tenant_id = :tenantId AND version = coalesce(:version, version)',
+      `UPDATE sources SET
+         status = 'deleted', name = '', name_key = ' ' || id, settings = '{}', secrets = '{}', profile_ids = '[]', position = '{}',
+         last_error = NULL, quota = NULL, lease_token = NULL, lease_until = 0, lease_process = ''
+       WHERE id = :id AND tenant_id = :tenantId AND version = coalesce(:version, version) AND status <> 'deleted'`,
     ),
+    selectRetired: value(db, "SELECT id FROM sources WHERE status = 'deleted' LIMIT 1"),
+    unlinkSignals: count(
+      db,
+      `DELETE FROM source_signals
+       WHERE signal_id IN (SELECT signal_id FROM source_signals WHERE source_id = ? LIMIT ?)`,
+    ),
+    remove: run(db, 'DELETE FROM sources WHERE id = ?'),
     selectNamed: value(db, 'SELECT id FROM sources WHERE tenant_id = ? AND name_key = ?'),
-    count: value(db, 'SELECT count(*) FROM sources WHERE tenant_id = ?'),
+    count: value(db, "SELECT count(*) FROM sources WHERE tenant_id = ? AND status <> 'deleted'"),
     askRun: changed(
       db,
       `UPDATE sources SET next_poll_at = greatest(:now, not_before)

@@ -53,7 +53,10 @@ const RUNS = new Table<EndedRun & { seq: number }>('source_runs', {
 
 /** Sources, and when the next one is due. */
 export function sourceReads(db: Database) {
-  const selectOne = SOURCES.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
+  const selectOne = SOURCES.select<[string, string]>(
+    db,
+    "WHERE id = ? AND tenant_id = ? AND status <> 'deleted'",
+  );
   const selectPage = SOURCES.rows<[{ tenantId: string } & CreationPage]>(db, SOURCE_PAGE_SQL);
   const selectNext = db.prepare<[number], number | null>(NEXT_SOURCE_SQL).pluck();
   const selectDue = db.prepare<[DueSource & { now: number; limit: number }], DueSource>(DUE_SOURCES_SQL);
@@ -88,7 +91,8 @@ export function sourceReads(db: Database) {
 
 /** A page in order of creation. */
 export const SOURCE_PAGE_SQL = `SELECT ${SOURCES.list} FROM sources
-  WHERE tenant_id = :tenantId AND (created_at, id) > (:createdAt, :id) ORDER BY created_at, id LIMIT :limit`;
+  WHERE tenant_id = :tenantId AND (created_at, id) > (:createdAt, :id) AND status <> 'deleted'
+  ORDER BY created_at, id LIMIT :limit`;
 
 /** Due sources, longest due first, after one of them. */
 export const DUE_SOURCES_SQL = `SELECT id, tenant_id AS tenantId, host, due_at AS dueAt FROM sources

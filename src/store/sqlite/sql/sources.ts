@@ -22,7 +22,7 @@ export function sourcesSql(db: Database): SourceStatements['sources'] {
        name = :name, name_key = :nameKey, settings = :settings, secrets = :secrets, profile_ids = :profileIds,
        interval_seconds = :intervalSeconds, max_age_days = :maxAgeDays, status = :status, next_poll_at = max(:nextPollAt, not_before),
        updated_at = :updatedAt, version = :version
-     WHERE id = :id AND tenant_id = :tenantId AND version = :version - 1`,
+     WHERE id = :id AND tenant_id = :tenantId AND version = :version - 1 AND status <> 'deleted'`,
       ),
     ),
     restart: encoding(
@@ -35,12 +35,23 @@ export function sourcesSql(db: Database): SourceStatements['sources'] {
      WHERE id = :id`,
       ),
     ),
-    remove: changed(
+    // A name does not begin with a blank. The row stays for the links to its signals, of which there may be millions.
+    retire: changed(
       db,
-      'DELETE FROM sources WHERE id = :id AND tenant_id = :tenantId AND version = ifnull(:version, version)',
+      `UPDATE sources SET
+         status = 'deleted', name = '', name_key = ' ' || id, settings = '{}', secrets = '{}', profile_ids = '[]', position = '{}',
+         last_error = NULL, quota = NULL, lease_token = NULL, lease_until = 0, lease_process = ''
+       WHERE id = :id AND tenant_id = :tenantId AND version = ifnull(:version, version) AND status <> 'deleted'`,
     ),
+    selectRetired: value(db, "SELECT id FROM sources WHERE status = 'deleted' LIMIT 1"),
+    unlinkSignals: count(
+      db,
+      `DELETE FROM source_signals
+       WHERE signal_id IN (SELECT signal_id FROM source_signals WHERE source_id = ? LIMIT ?)`,
+    ),
+    remove: run(db, 'DELETE FROM sources WHERE id = ?'),
     selectNamed: value(db, 'SELECT id FROM sources WHERE tenant_id = ? AND name_key = ?'),
-    count: value(db, 'SELECT count(*) FROM sources WHERE tenant_id = ?'),
+    count: value(db, "SELECT count(*) FROM sources WHERE tenant_id = ? AND status <> 'deleted'"),
     askRun: changed(
       db,
       `UPDATE sources SET next_poll_at = max(:now, not_before)
