@@ -6,7 +6,12 @@ import { type CampaignStatements, createRecipients } from './campaigns.ts';
 import { createEventEraser, createRemainderWriter, type EventDeliveries } from './events.ts';
 import { createKnownSignals } from './known-signals.ts';
 import { createLeadRow, createLeadSignals } from './lead-rows.ts';
-import { createAnswerEraser, createMentionMask, type MentionStatements } from './mentions.ts';
+import {
+  createAnswerEraser,
+  createMentionMask,
+  type MentionStatements,
+  type NamedBodies,
+} from './mentions.ts';
 import { createReindexings, createSignalRemover, type Reindexing } from './signals.ts';
 
 export interface ErasureStatements extends MentionStatements, CampaignStatements {
@@ -44,6 +49,8 @@ type StepKind =
   | 'deliveries'
   /** A key of the person, and the last signal to remove it from: the subject, as JSON. */
   | 'author'
+  /** All moves of the lead. */
+  | 'moves'
   /** All signals attached to the lead: detached. */
   | 'attachments'
   /** A signal that an earlier release detached: its JSON names the lead. */
@@ -52,6 +59,10 @@ type StepKind =
   | 'naming_signal'
   | 'naming_lead'
   | 'naming_event'
+  /** Of another person with the same name, which stays. */
+  | 'event_of_namesake'
+  /** Deliveries of such an event: the subject, as JSON. */
+  | 'naming_bodies'
   /** The reasons of a lead's moves after a position: the subject, as JSON. */
   | 'naming_moves'
   /** Stored responses from a position on, which is the subject, as JSON. */
@@ -97,6 +108,8 @@ const STEPS_A_LIST = 100;
 const DELIVERIES_AT_ONCE = PIECE_COST / STATEMENT_COST;
 /** Signals detached at a time, or without their author: at most 20 ms. */
 const SIGNALS_AT_ONCE = 500;
+/** Moves of the erased lead, which may have thousands, with reasons of up to 1,000 characters: about 3 us each. */
+const MOVES_AT_ONCE = 500;
 /** Signals that are compared one by one before an erasure: four hundred thousand took 0.4 s. */
 const MOST_COMPARED = 20_000;
 /** Keys of the person that are forgotten in the commit that starts an erasure. */
@@ -131,6 +144,7 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
     const authors = [leadId, ...keys].map((key) => JSON.stringify([key, last]));
     // In this commit, as far as one piece allows, so that nobody finds the person's signals any more.
     const erasing = { tenantId, leadId, mentions, reindexing: beginReindexing() };
+    yield* runOrAdd(erasing, { kind: 'moves', subject: '' });
     yield* runOrAdd(erasing, { kind: 'attachments', subject: '' });
     for (const subject of authors.slice(0, FIRST_KEYS)) yield* runOrAdd(erasing, { kind: 'author', subject });
     yield* addSteps(leadId, [
@@ -254,6 +268,11 @@ function createSteps(ask: Asks<ErasureStatements>, events: ReturnType<typeof cre
     return { endpointIds: [], cost: STATEMENT_COST + 6 * count, remains: count === SIGNALS_AT_ONCE };
   }
 
+  function* forgetMoves({ leadId }: Erasing): Script<StepResult> {
+    const count = yield* ask.leads.deleteMoves(leadId, MOVES_AT_ONCE);
+    return { endpointIds: [], cost: 6 * count, remains: count === MOVES_AT_ONCE };
+  }
+
   function* detach({ leadId }: Erasing): Script<StepResult> {
     const count = yield* leadSignals.detach(leadId, SIGNALS_AT_ONCE);
     return { endpointIds: [], cost: 60 * count, remains: count === SIGNALS_AT_ONCE };
@@ -290,15 +309,30 @@ function createSteps(ask: Asks<ErasureStatements>, events: ReturnType<typeof cre
     const row = yield* ask.erasure.selectSignal(id, erasing.tenantId);
     if (row === undefined) return NOTHING;
     if (yield* leaveSearch(erasing, 'naming_signal', { id, text: row.text })) return PIECE;
-    const { deliveryIds, endpointIds, characters } = yield* mask.signal(erasing, id);
-    for (const each of deliveryIds) yield* ask.events.emptyReplies(each);
-    const length = characters + row.text.length + row.wire.length + row.explanation.length;
-    return { endpointIds, cost: INDEX_COST + 2 * length + deliveryIds.length * STATEMENT_COST };
+    const { eventIds, keepsNames } = yield* mask.signal(erasing, id);
+    for (const eventId of eventIds)
+      yield* ask.erasure.addStep(erasing.leadId, keepsNames ? 'event_of_namesake' : 'naming_event', eventId);
+    const length = row.text.length + row.wire.length + row.explanation.length;
+    return { endpointIds: [], cost: INDEX_COST + 2 * length + eventIds.length * STATEMENT_COST };
   }
 
-  function* maskEvent({ mentions }: Erasing, id: string): Script<StepResult> {
-    const { deliveryIds, endpointIds, characters } = yield* mask.event(id, mentions);
+  function* maskEvent(erasing: Erasing, eventId: string, keepsNames: boolean): Script<StepResult> {
+    const { texts, names } = erasing.mentions;
+    const length = yield* mask.event(eventId, { texts, names: keepsNames ? [] : names });
+    if (length === 0) return NOTHING;
+    const bodies = { eventId, after: '', masked: [], keepsNames };
+    const { endpointIds, cost } = yield* maskBodies(erasing, bodies, PIECE_COST - length);
+    return { endpointIds, cost: length + cost };
+  }
+
+  /** A body may have 0.3 MB, an event thousands of them. */
+  function* maskBodies({ leadId, mentions }: Erasing, of: NamedBodies, most: number): Script<StepResult> {
+    const { deliveryIds, endpointIds, characters, next } = yield* mask.bodies(of, mentions, {
+      most,
+      limit: DELIVERIES_AT_ONCE,
+    });
     for (const each of deliveryIds) yield* ask.events.emptyReplies(each);
+    if (next !== null) yield* ask.erasure.addStep(leadId, 'naming_bodies', JSON.stringify(next));
     return { endpointIds, cost: characters + (1 + deliveryIds.length) * STATEMENT_COST };
   }
 
@@ -346,6 +380,8 @@ function createSteps(ask: Asks<ErasureStatements>, events: ReturnType<typeof cre
         return yield* eraseDeliveries(erasing, JSON.parse(subject));
       case 'author':
         return yield* forgetKey(erasing, subject);
+      case 'moves':
+        return yield* forgetMoves(erasing);
       case 'attachments':
         return yield* detach(erasing);
       case 'attached':
@@ -358,7 +394,11 @@ function createSteps(ask: Asks<ErasureStatements>, events: ReturnType<typeof cre
       case 'naming_moves':
         return yield* maskMoves(erasing, subject);
       case 'naming_event':
-        return yield* maskEvent(erasing, subject);
+        return yield* maskEvent(erasing, subject, false);
+      case 'event_of_namesake':
+        return yield* maskEvent(erasing, subject, true);
+      case 'naming_bodies':
+        return yield* maskBodies(erasing, JSON.parse(subject), PIECE_COST);
       case 'answers':
         return yield* answers(erasing, subject);
     }

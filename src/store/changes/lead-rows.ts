@@ -17,7 +17,8 @@ export interface LeadStatements extends EventStatements {
     deleteTags(leadId: string): void;
     insertWord(tenantId: string, word: string, leadId: string): void;
     deleteWords(leadId: string): void;
-    deleteMoves(leadId: string): void;
+    /** Up to `limit`; returns their number. */
+    deleteMoves(leadId: string, limit: number): number;
     remove(id: string): void;
     selectOwner(signalId: string, tenantId: string): string | undefined;
     attachSignal(leadId: string, signalId: string): void;
@@ -79,12 +80,11 @@ export function createLeadRow(ask: Asks<LeadStatements>) {
       yield* ask.leads.deleteWords(lead.id);
       for (const word of leadWords(lead)) yield* ask.leads.insertWord(tenantId, word, lead.id);
     },
-    /** With its history; its signals are detached afterwards. */
+    /** Its history is deleted and its signals are detached afterwards. */
     *remove(leadId: string): Script<void> {
       yield* ask.leads.deleteIdentities(leadId);
       yield* ask.leads.deleteTags(leadId);
       yield* ask.leads.deleteWords(leadId);
-      yield* ask.leads.deleteMoves(leadId);
       yield* ask.leads.remove(leadId);
     },
   };

@@ -31,7 +31,9 @@ export interface MentionStatements extends SignalStatements {
     updateMove(reason: string, leadId: string, position: number): void;
     selectEvent(id: string): string | undefined;
     updateEvent(data: string, id: string): void;
-    selectBodies(eventId: string, inBatches: string): BodyRow[];
+    /** Of the event, or of a message that contains it, after one of them. */
+    selectDelivered(eventId: string, inBatches: string, after: string, limit: number): DeliveredRow[];
+    selectBody(id: number): string | undefined;
     updateBody(body: string, id: number): void;
     /** Stored responses after a position, limited in number and total characters. */
     selectAnswers(
@@ -60,12 +62,11 @@ interface ErasedSignalRow {
   reason: string | null;
 }
 
-interface BodyRow {
+interface DeliveredRow {
   id: string;
   endpoint_id: string;
   waits: number;
   body_id: number | null;
-  body: string | null;
 }
 
 /** `reindexing` is that of all signals of the change. */
@@ -75,15 +76,33 @@ interface SignalMasking {
   reindexing: Reindexing;
 }
 
-/** The deliveries whose bodies were changed, and the endpoints of pending ones. */
-interface Masked {
-  deliveryIds: string[];
-  endpointIds: string[];
-  /** The length of the searched texts. */
-  characters: number;
+/** The deliveries of an event whose bodies are still to be redacted. */
+export interface NamedBodies {
+  eventId: string;
+  /** The last delivery before them. */
+  after: string;
+  /** Bodies that were redacted, the last ones: many deliveries may share one. */
+  masked: readonly number[];
+  /** Names stay. */
+  keepsNames: boolean;
 }
 
-const NONE: Masked = { deliveryIds: [], endpointIds: [], characters: 0 };
+/** The next deliveries of an event, and the endpoints of pending ones. */
+interface MaskedBodies {
+  deliveryIds: string[];
+  endpointIds: string[];
+  /** The length of the redacted bodies. */
+  characters: number;
+  next: NamedBodies | null;
+}
+
+/** The events about a redacted signal. */
+interface MaskedSignal {
+  eventIds: string[];
+  keepsNames: boolean;
+}
+
+const KNOWN_BODIES = 100;
 
 /**
  * Redacts mentions of a person in other people's signals, leads and events, and in their deliveries, sent or pending.
@@ -91,23 +110,10 @@ const NONE: Masked = { deliveryIds: [], endpointIds: [], characters: 0 };
 export function createMentionMask(ask: Asks<MentionStatements>) {
   const maskSignal = createSignalMask(ask);
   const maskLead = createLeadMask(ask);
-  const maskEvent = createEventMask(ask);
 
   return {
-    /** In a signal and the events about it. */
-    *signal(terms: SignalMasking, id: string): Script<Masked> {
-      const pattern = yield* maskSignal(terms, id);
-      const masked: Masked[] = [];
-      if (pattern !== null) {
-        for (const eventId of yield* ask.mentions.selectAbout(id))
-          masked.push(yield* maskEvent(eventId, pattern));
-      }
-      return {
-        deliveryIds: masked.flatMap(({ deliveryIds }) => deliveryIds),
-        endpointIds: masked.flatMap(({ endpointIds }) => endpointIds),
-        characters: masked.reduce((sum, { characters }) => sum + characters, 0),
-      };
-    },
+    /** In a signal; returns the events about it, which are to be redacted, too. */
+    signal: maskSignal,
     /** Returns the length of the lead. */
     *lead(tenantId: string, id: string, mentions: Mentions): Script<number> {
       const pattern = mentionPattern(mentions.texts, mentions.names);
@@ -124,9 +130,40 @@ export function createMentionMask(ask: Asks<MentionStatements>) {
       }
       return moves.length < MOVES_AT_ONCE ? null : (moves.at(-1)?.position ?? null);
     },
-    *event(id: string, mentions: Mentions): Script<Masked> {
+    /** In the data of an event; returns its length. */
+    *event(id: string, mentions: Mentions): Script<number> {
       const pattern = mentionPattern(mentions.texts, mentions.names);
-      return pattern === null ? NONE : yield* maskEvent(id, pattern);
+      const data = pattern === null ? undefined : yield* ask.mentions.selectEvent(id);
+      if (pattern === null || data === undefined) return 0;
+      yield* ask.mentions.updateEvent(maskJson(data, pattern), id);
+      return data.length;
+    },
+    /** In the bodies of the next deliveries of an event, until these have `most` characters, and of `limit` deliveries at most. */
+    *bodies(
+      of: NamedBodies,
+      { texts, names }: Mentions,
+      { most, limit }: { most: number; limit: number },
+    ): Script<MaskedBodies> {
+      const pattern = mentionPattern(texts, of.keepsNames ? [] : names);
+      const masked: MaskedBodies = { deliveryIds: [], endpointIds: [], characters: 0, next: null };
+      if (pattern === null) return masked;
+      const known = new Set(of.masked);
+      let { after } = of;
+      const next = () => ({ ...of, after, masked: [...known].slice(-KNOWN_BODIES) });
+      const found = yield* ask.mentions.selectDelivered(of.eventId, of.eventId, after, limit);
+      for (const { id, endpoint_id, waits, body_id } of found) {
+        if (body_id !== null && !known.has(body_id)) {
+          if (masked.characters >= most) return { ...masked, next: next() };
+          const body = yield* ask.mentions.selectBody(body_id);
+          if (body !== undefined) yield* ask.mentions.updateBody(maskJson(body, pattern), body_id);
+          masked.characters += body?.length ?? 0;
+          known.add(body_id);
+        }
+        masked.deliveryIds.push(id);
+        if (waits === 1) masked.endpointIds.push(endpoint_id);
+        after = id;
+      }
+      return found.length < limit ? masked : { ...masked, next: next() };
     },
   };
 }
@@ -134,13 +171,14 @@ export function createMentionMask(ask: Asks<MentionStatements>) {
 /** A lead may have thousands of moves, each with a reason of up to 1,000 characters. */
 const MOVES_AT_ONCE = 50;
 
-/** Returns the redacted mentions, for the events of the signal; null if there is nothing to do. */
 function createSignalMask(ask: Asks<MentionStatements>) {
-  return function* ({ tenantId, mentions, reindexing }: SignalMasking, id: string): Script<RegExp | null> {
+  return function* ({ tenantId, mentions, reindexing }: SignalMasking, id: string): Script<MaskedSignal> {
     const row = yield* ask.mentions.selectSignal(id, tenantId);
-    const pattern = row === undefined ? null : patternFor(JSON.parse(row.wire), mentions);
-    if (row === undefined || pattern === null) return null;
+    if (row === undefined) return { eventIds: [], keepsNames: false };
     const signal = JSON.parse(row.wire) as Signal;
+    const keepsNames = isNamesake(signal, mentions.names);
+    const pattern = mentionPattern(mentions.texts, keepsNames ? [] : mentions.names);
+    if (pattern === null) return { eventIds: [], keepsNames };
     const mentioned = (text: string | null) => text !== null && maskMentions(text, pattern) !== text;
     const { platform, external_id } = signal;
     const placeTells = [platform.post_url, external_id, row.canonical_url].some(mentioned);
@@ -163,15 +201,14 @@ function createSignalMask(ask: Asks<MentionStatements>) {
     }
     if (row.reason !== null && mentioned(row.reason))
       yield* ask.mentions.updateReason(maskMentions(row.reason, pattern), id);
-    return pattern;
+    return { eventIds: yield* ask.mentions.selectAbout(id), keepsNames };
   };
 }
 
-/** Names stay in posts by an author with the same name and a different address or profile. */
-function patternFor({ prospect }: Signal, { texts, names }: Mentions): RegExp | null {
+/** Whether the author has the same name and a different address or profile: names stay in such posts. */
+function isNamesake({ prospect }: Signal, names: readonly string[]): boolean {
   const sameName = mentionPattern([], names);
-  const isOther = personKeys(prospect).length > 0 && sameName !== null && sameName.test(prospect.name);
-  return mentionPattern(texts, isOther ? [] : names);
+  return personKeys(prospect).length > 0 && sameName !== null && sameName.test(prospect.name);
 }
 
 function createLeadMask(ask: Asks<MentionStatements>) {
@@ -192,26 +229,6 @@ function createLeadMask(ask: Asks<MentionStatements>) {
     yield* leadRow.update(left);
     yield* leadRow.setTags(tenantId, left);
     return wire.length;
-  };
-}
-
-function createEventMask(ask: Asks<MentionStatements>) {
-  return function* (eventId: string, pattern: RegExp): Script<Masked> {
-    const data = yield* ask.mentions.selectEvent(eventId);
-    if (data === undefined) return NONE;
-    yield* ask.mentions.updateEvent(maskJson(data, pattern), eventId);
-    const deliveries = yield* ask.mentions.selectBodies(eventId, eventId);
-    let characters = data.length;
-    for (const [bodyId, body] of new Map(deliveries.map((row) => [row.body_id, row.body]))) {
-      if (bodyId === null || body === null) continue;
-      yield* ask.mentions.updateBody(maskJson(body, pattern), bodyId);
-      characters += body.length;
-    }
-    return {
-      characters,
-      deliveryIds: deliveries.map(({ id }) => id),
-      endpointIds: deliveries.flatMap(({ endpoint_id, waits }) => (waits === 1 ? [endpoint_id] : [])),
-    };
   };
 }
 

@@ -296,6 +296,50 @@ export function describeErasure(open: OpenStore): void {
       expect(await store.getSignal('ten_b', 'sig_2')).toEqual(signal);
     });
 
+    test.each(['event', 'signal'])('redacts at most two long bodies of an %s in one piece', async (kind) => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      const ids = [1, 2, 3, 4, 5];
+      for (const n of ids) await store.createEndpoint(anEndpoint('ten_a', { id: `whk_${n}` }), null);
+      const routed = aRoutedEvent(
+        'ten_a',
+        ids.map((n) => `whk_${n}`),
+        { deliveryIds: ids.map((n) => `dlv_${n}`) },
+      );
+      const event = { ...routed.event, subjectId: 'sig_1', data: '{"by":"Jane Doe"}' };
+      const bodyOf = (n: number) => JSON.stringify({ n, by: `Jane Doe ${'x'.repeat(14_000)}` });
+      const deliveries = routed.deliveries.map((one, i) => ({ ...one, body: bodyOf(i) }));
+      const wire = wireOf('Jane Doe');
+      await store.commitSignals([
+        aSignal('ten_a', {
+          id: 'sig_1',
+          wire,
+          explanation: EXPLANATION,
+          events: [{ event, deliveries, skipped: [], batched: [] }],
+        }),
+      ]);
+      const mentions = { texts: [], names: ['Jane Doe'] };
+      const signals = kind === 'signal' ? ['sig_1'] : [];
+      const events = kind === 'event' ? [event.id] : [];
+      await store.eraseLead(anErasure({ mentions, mentioning: { signals, leads: [], events } }));
+      const countMasked = async () => {
+        const bodies = ids.map(async (n) => (await store.getDelivery('ten_a', `dlv_${n}`))?.body ?? '');
+        return (await Promise.all(bodies)).filter((body) => body.includes('"████████ xxx')).length;
+      };
+      const endpointIds: string[] = [];
+      let masked = 0;
+      for (let isDone = false; !isDone; ) {
+        const piece = await store.continueErasure({ tenantId: 'ten_a', leadId: 'led_1' });
+        isDone = piece.isDone;
+        endpointIds.push(...piece.endpointIds);
+        const now = await countMasked();
+        expect(now - masked).toBeLessThanOrEqual(2);
+        masked = now;
+      }
+      expect(masked).toBe(5);
+      expect(endpointIds.sort()).toEqual(ids.map((n) => `whk_${n}`));
+    });
+
     test('scans events in ranges, in order of time', async () => {
       const { store } = await openWithTenants(open);
       const said = (id: string, data: string, createdAt: number) => {

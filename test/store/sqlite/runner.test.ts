@@ -200,3 +200,35 @@ test('a lead that gets many signals in one change is stored once', () => {
   const scored = { signal_count: 20, icp_score: 69, last_signal_at: toIso(T0 + 19) };
   expect(statements.leads.getLead('ten_a', 'led_1')).toMatchObject({ version: 2, lead: scored });
 });
+
+test('the moves of an erased lead are deleted a few at a time', () => {
+  const changes = createRunner(db);
+  changes.commitLead(aNewLead('ten_a', aLead('led_1')));
+  db.exec(
+    `WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
+     INSERT INTO stage_moves SELECT lead_id, i, previous, current, reason, actor_id, actor_name, moved_at, stayed_ms FROM n, stage_moves`,
+  );
+  const count = () => Number(db.prepare('SELECT count(*) FROM stage_moves').pluck().get());
+  const of = { tenantId: 'ten_a', leadId: 'led_1' };
+  const nobody = { mentions: { texts: [], names: [] }, mentioning: { signals: [], leads: [], events: [] } };
+  const erasure = {
+    ...of,
+    ...nobody,
+    expectedVersion: 1,
+    keys: [],
+    authorships: 0,
+    signals: [],
+    eventIds: [],
+    texts: [],
+  };
+  const left = [count()];
+  expect(changes.eraseLead(erasure)).toBe(true);
+  left.push(count());
+  for (let isDone = false; !isDone; left.push(count())) {
+    expect(left.length).toBeLessThan(10);
+    ({ isDone } = changes.continueErasure(of));
+  }
+  expect(left[0]).toBe(1_200);
+  expect(left.at(-1)).toBe(0);
+  for (const [i, now] of left.slice(1).entries()) expect((left[i] ?? 0) - now).toBeLessThanOrEqual(500);
+});

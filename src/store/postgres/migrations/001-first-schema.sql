@@ -479,8 +479,9 @@ CREATE TABLE lead_signals (
 );
 CREATE INDEX lead_signals_by_score ON lead_signals (lead_id, classification, score, timestamp, signal_id);
 
+-- Without a reference to the lead, which is erased in one commit, and its moves in several.
 CREATE TABLE stage_moves (
-  lead_id text COLLATE "C" NOT NULL REFERENCES leads (id),
+  lead_id text COLLATE "C" NOT NULL,
   position bigint NOT NULL,
   previous text COLLATE "C",
   current text COLLATE "C" NOT NULL,

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { ErasureStatements } from '../../changes/erasure.ts';
 import type { AnswerRow, MentionStatements } from '../../changes/mentions.ts';
-import { BODY_JOINS, WAITING, WHOLE_BODY } from '../reads/shown-state.ts';
+import { WAITING, WHOLE_BODY } from '../reads/shown-state.ts';
 import type { WriteAheadLog } from '../transaction.ts';
 import { count, row, rows, run, value, values } from './prepared.ts';
 
@@ -77,12 +77,16 @@ export function mentionsSql(db: Database): MentionStatements['mentions'] {
     selectEvent: value(db, 'SELECT data FROM events WHERE id = ?'),
     updateEvent: run(db, 'UPDATE events SET data = ? WHERE id = ?'),
     // Includes deliveries without a body: the responses of receivers are kept longer.
-    selectBodies: rows(
+    selectDelivered: rows(
       db,
-      `SELECT d.id, d.endpoint_id, d.${WAITING} AS waits, d.body_id, ${WHOLE_BODY} AS body
-     FROM deliveries d ${BODY_JOINS}
+      `SELECT d.id, d.endpoint_id, d.${WAITING} AS waits, d.body_id FROM deliveries d
      WHERE d.id IN (SELECT id FROM deliveries WHERE event_id = ?
-                    UNION SELECT delivery_id FROM batched_events WHERE event_id = ?)`,
+                    UNION SELECT delivery_id FROM batched_events WHERE event_id = ?) AND +d.id > ?
+     ORDER BY d.id LIMIT ?`,
+    ),
+    selectBody: value(
+      db,
+      `SELECT ${WHOLE_BODY} FROM delivery_bodies b LEFT JOIN body_tails t ON t.id = b.tail_id WHERE b.id = ?`,
     ),
     // The whole body: the tail is shared with other events.
     updateBody: run(db, 'UPDATE delivery_bodies SET body = ?, tail_id = NULL WHERE id = ?'),

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { CLASSIFICATIONS } from '../../../model/constants.ts';
 import type { LeadStatements } from '../../changes/lead-rows.ts';
 import { leadReads } from '../reads/leads.ts';
-import { changed, rows, run, value, values } from './prepared.ts';
+import { changed, count, rows, run, value, values } from './prepared.ts';
 
 export function leadsSql(db: Database): LeadStatements['leads'] {
   const { getLead, findIdentities } = leadReads(db);
@@ -33,7 +33,11 @@ export function leadsSql(db: Database): LeadStatements['leads'] {
     deleteTags: run(db, 'DELETE FROM lead_tags WHERE lead_id = ?'),
     insertWord: run(db, 'INSERT INTO lead_words (tenant_id, word, lead_id) VALUES (?, ?, ?)'),
     deleteWords: run(db, 'DELETE FROM lead_words WHERE lead_id = ?'),
-    deleteMoves: run(db, 'DELETE FROM stage_moves WHERE lead_id = ?'),
+    deleteMoves: count(
+      db,
+      `DELETE FROM stage_moves WHERE (lead_id, position) IN (
+       SELECT lead_id, position FROM stage_moves WHERE lead_id = ? LIMIT ?)`,
+    ),
     remove: run(db, 'DELETE FROM leads WHERE id = ?'),
     selectOwner: value(
       db,
