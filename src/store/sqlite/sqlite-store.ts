@@ -19,7 +19,14 @@ import type { Writer } from '../writer.ts';
 import type { CountsThread } from './counts-thread.ts';
 import { createFileCheck, faultOfSqlite, fileSizes } from './database.ts';
 import { companyPageFace, deliveryPageFace, eventPageFace, leadPageFace } from './face/pages.ts';
-import { boardFace, companySignalFace, personSignalFace, postFace } from './face/scans.ts';
+import {
+  boardFace,
+  companySignalFace,
+  flowFace,
+  personSignalFace,
+  postFace,
+  signalDayFace,
+} from './face/scans.ts';
 import { schemaVersion } from './migrate.ts';
 import { auditReads, keyReads, sessionReads, teamReads, tenantReads } from './reads/accounts.ts';
 import { campaignEventReads, campaignReads } from './reads/campaigns.ts';
@@ -37,7 +44,7 @@ import {
 import { erasureReads } from './reads/erasure.ts';
 import { batchReads, createNewestStored, eventReads, feedReads } from './reads/events.ts';
 import { leadSignalReads } from './reads/lead-signals.ts';
-import { flowReads, leadReads } from './reads/leads.ts';
+import { leadReads } from './reads/leads.ts';
 import { digestReads, mailReads } from './reads/mail.ts';
 import { profileReads } from './reads/profiles.ts';
 import { cachedTenantReads, createReadCache } from './reads/read-cache.ts';
@@ -123,6 +130,8 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     ...companyPageFace(db, clock, read),
     ...boardFace(db, clock, read),
     ...postFace(db, clock, read),
+    ...flowFace(db, clock, read),
+    ...signalDayFace(db, clock, read),
     ...personSignalFace(db, clock, read),
     ...companySignalFace(db, clock, read),
     untilStored,
@@ -176,7 +185,6 @@ export function createReads(db: Database) {
     ...signalReads(db),
     ...leadReads(db),
     ...leadSignalReads(db),
-    ...flowReads(db),
     ...erasureReads(db),
     ...campaignReads(db),
     ...campaignEventReads(db),

@@ -10,8 +10,10 @@ import { companyPageFace, deliveryPageFace } from '../../../src/store/sqlite/fac
 import {
   boardFace,
   companySignalFace,
+  flowFace,
   personSignalFace,
   postFace,
+  signalDayFace,
 } from '../../../src/store/sqlite/face/scans.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
@@ -264,4 +266,43 @@ test('deliveries of a subject with hundreds of events, and of an event with hund
   expect(await all({ eventId: 'evt_1500' })).toEqual(stored("event_id = 'evt_1500'"));
   expect(parts.count).toBeGreaterThan(9);
   expect(await all({ subjectId: 'sig_1' }, 'ten_b')).toEqual([]);
+});
+
+test('the moves of leads are read in parts, also those of one lead', async () => {
+  const { parts, clock, read } = inParts();
+  const { db, runner } = openWithTenant();
+  for (const id of ['led_1', 'led_2', 'led_3']) runner.commitLead(aNewLead('ten_a', aLead(id)));
+  db.exec(
+    `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+     INSERT INTO stage_moves SELECT 'led_1', i + 1, CASE i % 2 WHEN 1 THEN 'new' ELSE 'contacted' END,
+       CASE i % 2 WHEN 1 THEN 'contacted' ELSE 'new' END, '', 'key_1', 'test', ${T0}, i % 2 * 4 + 2 FROM n;
+     INSERT INTO stage_moves VALUES ('led_2', 2, 'new', 'lost', '', 'key_1', 'test', ${T0}, 12006)`,
+  );
+  const { readStageFlow } = flowFace(db, clock, read);
+  expect(await readStageFlow('ten_a', { since: 0, leads: 10 })).toEqual({
+    leads: 3,
+    furthest: { new: 2, contacted: 1 },
+    stayed: { new: (6_000 * 6 + 12_006) / 6_001, contacted: 2 },
+  });
+  expect(parts.count).toBeGreaterThanOrEqual(6);
+});
+
+test('the signals of days with very many profiles are counted in parts', async () => {
+  const { parts, clock, read } = inParts();
+  const { db } = openWithTenant();
+  const today = Math.floor(T0 / 86_400_000);
+  db.exec(
+    `WITH RECURSIVE p (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM p WHERE i < 24999), d (j) AS (VALUES (-1), (0), (1))
+     INSERT INTO signal_days SELECT 'ten_a', ${today} + j, 'icp_' || i, i % 20, CASE i % 2 WHEN 0 THEN 'hot' ELSE 'warm' END, 2 - j
+     FROM d, p WHERE j < 1 OR i < 10;
+     UPDATE signal_days SET count = 0 WHERE day = ${today} + 1`,
+  );
+  const { countSignalsByDay } = signalDayFace(db, clock, read);
+  const day = (after: number) => new Date((today + after) * 86_400_000).toISOString().slice(0, 10);
+  expect(await countSignalsByDay('ten_a', day(0))).toEqual([{ day: day(0), hot: 25_000, warm: 25_000 }]);
+  expect(parts.count).toBe(3);
+  expect(await countSignalsByDay('ten_a', day(-1))).toEqual([
+    { day: day(-1), hot: 37_500, warm: 37_500 },
+    { day: day(0), hot: 25_000, warm: 25_000 },
+  ]);
 });

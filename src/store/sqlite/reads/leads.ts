@@ -1,7 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { LRUCache } from 'lru-cache';
-import { addAll } from '../../../lib/lists.ts';
-import { STAGES } from '../../../model/constants.ts';
+import { addAll, largestOf } from '../../../lib/lists.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { Position } from '../../../model/filters.ts';
 import type { Lead, LeadQuery } from '../../../model/lead.ts';
@@ -15,14 +14,8 @@ import { type Part, Table } from '../table.ts';
 const LEADS = new Table<{ wire: Lead; version: number }>('leads', { wire: 'json', version: 'plain' });
 
 const MOVES = new Table<Omit<StageMoveRow, 'actor'> & { actorId: string; actorName: string }>('stage_moves', {
-  position: 'plain',
-  previous: 'plain',
-  current: 'plain',
-  reason: 'plain',
-  actorId: 'plain',
-  actorName: 'plain',
-  movedAt: 'plain',
-  stayedMs: 'plain',
+  ...{ position: 'plain', previous: 'plain', current: 'plain', reason: 'plain' },
+  ...{ actorId: 'plain', actorName: 'plain', movedAt: 'plain', stayedMs: 'plain' },
 });
 
 /** Leads and their history. */
@@ -37,6 +30,9 @@ export function leadReads(db: Database) {
   const selectHolder = db
     .prepare<[string, string], string>('SELECT lead_id FROM lead_identities WHERE tenant_id = ? AND key = ?')
     .pluck();
+  const countNewest = db
+    .prepare<Record<string, unknown>[], number>(`${NEWEST_SQL} SELECT count(*) FROM newest`)
+    .pluck();
   const selectMoves = MOVES.select<[string, number, number]>(
     db,
     'WHERE lead_id = ? AND position < ? ORDER BY position DESC LIMIT ?',
@@ -49,6 +45,7 @@ export function leadReads(db: Database) {
     },
     findIdentities: (tenantId, keys) =>
       keys.map((key) => ({ key, leadId: selectHolder.get(tenantId, key) ?? null })),
+    countLeads: (tenantId, { since, most }) => countNewest.get({ tenantId, since, leads: most }) ?? 0,
     listDueSteps: (tenantId, { after = '', until, limit }) => selectDue.all(tenantId, after, until, limit),
     pageStageMoves: (leadId, { limit, after }) =>
       pageOf(selectMoves.all(leadId, Number(after?.[0] ?? Number.MAX_SAFE_INTEGER), limit + 1), limit, {
@@ -430,37 +427,37 @@ const NEWEST_SQL = `WITH newest AS (
   SELECT id FROM leads INDEXED BY leads_by_time WHERE tenant_id = :tenantId AND created_at >= :since
   ORDER BY created_at DESC, id DESC LIMIT :leads)`;
 
-/** A lead that was lost immediately had been new before. */
-const FURTHEST_SQL = `${NEWEST_SQL}, reached AS (
-  SELECT n.id, max(CASE m.current ${STAGES.map((stage, i) => `WHEN '${stage}' THEN ${stage === 'lost' ? 0 : i}`).join(' ')} END) AS place
-  FROM newest n JOIN stage_moves m ON m.lead_id = n.id GROUP BY n.id)
-SELECT place, count(*) AS leads FROM reached GROUP BY place`;
+/** Moves of a lead from one stage to another; `ms`: the sum of their stays in the first one. */
+interface MovesBetween {
+  previous: Stage | null;
+  current: Stage;
+  moves: number;
+  stays: number;
+  ms: number;
+  last: number;
+}
 
 /** How leads move through the pipeline. */
-export function flowReads(db: Database) {
-  const selectFurthest = db.prepare<Record<string, unknown>[], { place: number; leads: number }>(
-    FURTHEST_SQL,
-  );
-  const countNewest = db
-    .prepare<Record<string, unknown>[], number>(`${NEWEST_SQL} SELECT count(*) FROM newest`)
+export function createFlowScans(db: Database) {
+  const selectNewest = db
+    .prepare<Record<string, unknown>[], string>(`${NEWEST_SQL} SELECT id FROM newest`)
     .pluck();
-  const selectStayed = db.prepare<Record<string, unknown>[], { stage: Stage; ms: number }>(
-    `${NEWEST_SQL} SELECT m.previous AS stage, avg(m.stayed_ms) AS ms FROM newest n JOIN stage_moves m ON m.lead_id = n.id
-     WHERE m.previous IS NOT NULL GROUP BY m.previous`,
+  const selectMoves = db.prepare<[string, number, number], MovesBetween>(
+    `SELECT previous, current, count(*) AS moves, count(stayed_ms) AS stays, total(stayed_ms) AS ms, max(position) AS last
+     FROM (SELECT previous, current, stayed_ms, position FROM stage_moves
+           WHERE lead_id = ? AND position > ? ORDER BY position LIMIT ?)
+     GROUP BY previous, current`,
   );
-
   return {
-    countLeads: (tenantId, { since, most }) => countNewest.get({ tenantId, since, leads: most }) ?? 0,
-    readStageFlow(tenantId, { since, leads }) {
-      const wanted = { tenantId, since, leads };
-      const furthest = selectFurthest.all(wanted);
-      return {
-        leads: furthest.reduce((sum, row) => sum + row.leads, 0),
-        furthest: Object.fromEntries(furthest.map((row) => [STAGES[row.place], row.leads])),
-        stayed: Object.fromEntries(selectStayed.all(wanted).map(({ stage, ms }) => [stage, ms])),
-      };
+    newest: (tenantId: string, of: { since: number; leads: number }): string[] =>
+      selectNewest.all({ tenantId, ...of }),
+    /** The next moves of a lead after a position, and the position of the last one; null: there are no more. */
+    moves(leadId: string, after: number, scan: number): { between: MovesBetween[]; next: number | null } {
+      const between = selectMoves.all(leadId, after, scan);
+      const count = between.reduce((sum, { moves }) => sum + moves, 0);
+      return { between, next: count < scan ? null : largestOf(between.map(({ last }) => last)) };
     },
-  } satisfies Part<LeadStore>;
+  };
 }
 
 /** All identities of a named person, from the leads. */

@@ -10,7 +10,6 @@ import type { JobStore } from '../../request-store.ts';
 import type {
   Judgement,
   OutdatedSignal,
-  SignalDay,
   SignalDetail,
   SignalFeedback,
   SignalStore,
@@ -102,11 +101,6 @@ export function signalReads(db: Database) {
     `SELECT id, score FROM signals
      WHERE id = :id AND NOT ifnull(external_id = :externalId AND text <> :text, FALSE)`,
   );
-  const selectDays = db.prepare<[string, string], SignalDay>(
-    `SELECT date(day * 86400, 'unixepoch') AS day, total(count) FILTER (WHERE classification = 'hot') AS hot,
-            total(count) FILTER (WHERE classification = 'warm') AS warm
-     FROM signal_days WHERE tenant_id = ? AND day >= unixepoch(?) / 86400 GROUP BY signal_days.day HAVING sum(count) > 0`,
-  );
   // CROSS: by the keys of the days; an index scan by SQLite would pass all other profiles.
   const selectScores = db.prepare<Record<string, unknown>[], { score: number; count: number }>(
     `SELECT s.scores * 5 AS score, sum(s.count) AS count FROM json_each(:days) d CROSS JOIN signal_days s
@@ -147,7 +141,6 @@ export function signalReads(db: Database) {
     listSignals: (tenantId, query) => list(tenantId, profilesAsked(tenantId, query.icps), query),
     countSignals: (tenantId, query, most) =>
       count(tenantId, profilesAsked(tenantId, query.icps), query, most),
-    countSignalsByDay: (tenantId, from) => selectDays.all(tenantId, from),
     countSignalsByScore: (tenantId, { profileId, days }) =>
       selectScores.all({ tenantId, profileId, days: JSON.stringify(days) }),
     countJudged: (tenantId, of) => countJudged.get({ tenantId, ...of }) ?? 0,
@@ -174,6 +167,45 @@ export function signalReads(db: Database) {
     getFeedback: (tenantId, signalId) => selectFeedback.get(signalId, tenantId),
     listJudgements: (tenantId, profileId, limit) => selectJudged.all(profileId, tenantId, limit),
   } satisfies Part<SignalStore & LeadStore & DeliveryLogStore>;
+}
+
+/** Signals counted on a day, by profile and score: a row, and the position after it. */
+export interface DayPlace {
+  day: number;
+  profileId: string;
+  scores: number;
+  classification: string;
+}
+
+interface DaySum {
+  day: number;
+  hot: number;
+  warm: number;
+  count: number;
+}
+
+/** The counts of days, which have a row for each profile, score and classification. */
+export function createDayScans(db: Database) {
+  const part = `SELECT day, profile_id, scores, classification, count FROM signal_days
+     WHERE tenant_id = :tenantId AND (day, profile_id, scores, classification) > (:day, :profileId, :scores, :classification)
+     ORDER BY day, profile_id, scores, classification`;
+  const selectSums = db.prepare<Record<string, unknown>[], DaySum>(
+    `SELECT day, total(count) FILTER (WHERE classification = 'hot') AS hot,
+            total(count) FILTER (WHERE classification = 'warm') AS warm, sum(count) AS count
+     FROM (${part} LIMIT :scan) GROUP BY day`,
+  );
+  const selectLast = db.prepare<Record<string, unknown>[], DayPlace>(
+    `SELECT day, profile_id AS profileId, scores, classification FROM (${part} LIMIT 1 OFFSET :scan - 1)`,
+  );
+  return {
+    /** Before the rows of a day, as Unix days. */
+    startOf: (day: number): DayPlace => ({ day, profileId: '', scores: -1, classification: '' }),
+    /** The sums of the next rows after a position, and the next position; null: there are no more. */
+    next(tenantId: string, place: DayPlace, scan: number): { sums: DaySum[]; next: DayPlace | null } {
+      const from = { tenantId, ...place, scan };
+      return { sums: selectSums.all(from), next: selectLast.get(from) ?? null };
+    },
+  };
 }
 
 /** Stored posts, each of which may have 80 KB of text. */
