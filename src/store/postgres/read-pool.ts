@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../lib/clock.ts';
 import { createFairQueue } from '../../lib/queues.ts';
 import { translateFault } from '../commit-batch.ts';
@@ -9,6 +10,9 @@ type Reads = Record<string, (...args: any[]) => Promise<unknown>>;
 
 /** The maximum number of connections for reads. A further one is opened only if all others are busy. */
 const MOST_CONNECTIONS = 8;
+/** The time that reads of a tenant took is halved every so often. One with more than `HEAVY_MS` leaves a connection to the others. */
+const [HALF_MS, HEAVY_MS] = [2_000, 1_000];
+const MOST_KNOWN = 10_000;
 /** How long no further connection is opened after the server refused one because it has too many. */
 const ENOUGH_MS = 10_000;
 const TOO_MANY = '53300';
@@ -27,9 +31,9 @@ interface ReadPool<R> {
 }
 
 /**
- * Runs one read at a time on each connection; the others wait, and their tenants take turns. A tenant takes a further connection only
- * while more are free than it has, besides the last one, which is for reads that concern no single tenant: they are short, and every
- * request needs one. So nobody waits for another tenant's line of slow reads. A read whose connection is lost is retried, at most once
+ * Runs one read at a time on each connection; of those that wait, that of the tenant whose recent reads took least is next. A tenant
+ * takes a further connection only while more are free than it has, besides the last one, which is for reads that concern no single
+ * tenant: they are short, and every request needs one. So nobody waits for another tenant's line of slow reads. A read whose connection is lost is retried, at most once
  * per possible connection: a restart of the server closes all idle ones. A server that refuses connections ends the retries, except
  * if it has too many: the read then waits for one of the others.
  */
@@ -42,10 +46,16 @@ export function createReadPool<R extends object>(
   let lines: Line[] = [addLine()];
   let enoughUntil = Number.NEGATIVE_INFINITY;
   const waiting = createFairQueue<() => void>();
+  const spent = new LRUCache<string, { ms: number; at: number }>({ max: MOST_KNOWN });
 
   function addLine(): Line {
     const db = connectLater(config);
     return { db, reads: createReads(db) as Reads, owner: null };
+  }
+
+  function spentMs(owner: string): number {
+    const { ms, at } = spent.get(owner) ?? { ms: 0, at: 0 };
+    return ms * 0.5 ** ((clock.monotonic() - at) / HALF_MS);
   }
 
   /** Null: it has to wait. */
@@ -57,8 +67,10 @@ export function createReadPool<R extends object>(
       if (line.owner !== null) free--;
       if (line.owner === owner) own++;
     }
-    if (owner === '') return free > 0 ? 0 : null;
-    return free > own + (most > 1 ? 1 : 0) ? 1 : null;
+    if (owner === '') return free > 0 ? -1 : null;
+    const ms = spentMs(owner);
+    const left = ms > HEAVY_MS ? 2 : 1;
+    return free > own + Math.min(left, most - 1) ? ms : null;
   }
 
   function take(owner: string): Line {
@@ -76,20 +88,24 @@ export function createReadPool<R extends object>(
     return new Promise((resolve) => waiting.push(owner, () => resolve(take(owner))));
   }
 
-  function leave(line: Line): void {
+  function leave(line: Line, since: number): void {
+    const { owner } = line;
     line.owner = null;
+    const now = clock.monotonic();
+    if (owner) spent.set(owner, { ms: spentMs(owner) + now - since, at: now });
     for (let next = waiting.next(rank); next !== undefined; next = waiting.next(rank)) next();
   }
 
   async function ask(name: string, args: unknown[]): Promise<unknown> {
     const found = lineFor(ownerOf(args));
     const line = found instanceof Promise ? await found : found;
+    const since = clock.monotonic();
     try {
       return await line.reads[name]?.(...args);
     } catch (error) {
       if (codeOf(error) !== TOO_MANY || !giveUp(line)) throw error;
     } finally {
-      leave(line);
+      leave(line, since);
     }
     return ask(name, args);
   }
