@@ -44,6 +44,7 @@ export interface SignalStatements
     moveFeedback(id: string): void;
     moveToEnd(now: number, id: string): void;
     selectToldHot(id: string): number | undefined;
+    /** Some of them, as long as there are any. */
     selectOfPlatform(tenantId: string, platform: string): string[];
     selectOwn(id: string, tenantId: string): string | undefined;
     removeFeedback(id: string): void;
@@ -289,9 +290,13 @@ export function createSignalRemover(ask: Asks<SignalStatements>) {
   return {
     /** Deletes a tenant's unattached signals from a platform that have an external id; returns their number. */
     *removeOfPlatform(tenantId: string, platform: string): Script<number> {
-      const ids = yield* ask.signals.selectOfPlatform(tenantId, platform);
-      for (const each of ids) yield* removeRow(each);
-      return ids.length;
+      let count = 0;
+      for (;;) {
+        const ids = yield* ask.signals.selectOfPlatform(tenantId, platform);
+        if (ids.length === 0) return count;
+        for (const each of ids) yield* removeRow(each);
+        count += ids.length;
+      }
     },
     /** Deletes one signal; its lead, if any, is scored by the remaining ones. False if there is no such signal. */
     *removeOne(tenantId: string, id: string, now: number): Script<boolean> {

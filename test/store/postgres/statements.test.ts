@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createChanges, type StoreStatements } from '../../../src/store/changes.ts';
 import { type Connection, connect } from '../../../src/store/postgres/connection.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { createReads } from '../../../src/store/postgres/reads.ts';
-import { createScriptRunner } from '../../../src/store/postgres/runner.ts';
-import { known } from '../../../src/store/postgres/sql/prepared.ts';
+import { answeredLater, createScriptRunner } from '../../../src/store/postgres/runner.ts';
+import { known, rows } from '../../../src/store/postgres/sql/prepared.ts';
 import { mayLackPostgres, type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { ANY, rowsOf } from '../contract/signal-list.ts';
 
@@ -53,4 +54,39 @@ describe.skipIf(mayLackPostgres())('the SQL of changes and reads', () => {
       expect(Math.min(...times)).toBeLessThan(50);
     }
   });
+
+  test.each(['hasSignalsOf', 'removeSignalsOf'] as const)(
+    '%s reads no signals of other platforms',
+    async (name) => {
+      await db.execute(`SET session_replication_role = replica`);
+      await db.execute(`TRUNCATE signals CASCADE;
+      INSERT INTO tenants (id, name, plan, created_at) VALUES ('ten_${name}', 'A', 'pro', 1);
+      INSERT INTO icp_profiles (id, tenant_id, name, settings, active, created_at) VALUES ('icp_${name}', 'ten_${name}', 'A', '{}', true, 1);
+      INSERT INTO signals (seq, id, tenant_id, profile_id, platform, signal_type, classification, score, timestamp,
+        company_domain, external_id, wire, explanation, text)
+      SELECT ((1800000000000 + i) << 21) + ${name.length << 7} + i % 101, '${name}_' || i, 'ten_${name}', 'icp_${name}', 'feed' || i % 2, 'intent_post', 'hot',
+        i % 101, 1800000000000 + i, '', 'x' || i, '{}', '{}', ''
+      FROM generate_series(1, 20000) i`);
+      await db.execute('ANALYZE signals');
+      const changes = createChanges(answeredLater<StoreStatements>());
+      const run = createScriptRunner(db);
+      const ask = {
+        hasSignalsOf: createReads(db).hasSignalsOf,
+        removeSignalsOf: (tenantId: string, platform: string) =>
+          run(changes.removeSignalsOf(tenantId, platform)),
+      };
+      // As a connection that uses a statement often may do.
+      await db.execute("BEGIN; SET LOCAL plan_cache_mode = 'force_generic_plan'");
+      try {
+        await ask[name](`ten_${name}`, 'sample');
+        const [read] = await rows<[], { count: number }>(
+          db,
+          `SELECT (seq_tup_read + idx_tup_fetch)::int AS count FROM pg_stat_xact_user_tables WHERE relname = 'signals'`,
+        )();
+        expect(read?.count).toBeLessThan(100);
+      } finally {
+        await db.execute('ROLLBACK');
+      }
+    },
+  );
 });

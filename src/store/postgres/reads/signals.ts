@@ -18,6 +18,7 @@ import type {
 import type { Connection } from '../connection.ts';
 import { answeredLater, createScriptRunner } from '../runner.ts';
 import { row, rows, value, values } from '../sql/prepared.ts';
+import { ofPlatform } from '../sql/signals.ts';
 import { Table, VIEWS } from '../tables.ts';
 import { createStoredOrder } from './events.ts';
 import { createProfileResolver } from './profiles.ts';
@@ -57,10 +58,7 @@ export function signalReads(db: Connection) {
     db,
     'WHERE f.profile_id = ? AND s.tenant_id = ? ORDER BY f.seq DESC LIMIT ?',
   );
-  const selectOfPlatform = value<[string, string], number>(
-    db,
-    'SELECT 1 FROM signals WHERE tenant_id = ? AND platform = ? AND external_id IS NOT NULL LIMIT 1',
-  );
+  const selectOfPlatform = value<[NamedParameters], number>(db, `${ofPlatform('1')} LIMIT 1`);
   // Excludes signals whose post was edited: their score is that of another text.
   const selectScore = row<[NamedParameters], StoredDuplicate>(
     db,
@@ -142,7 +140,8 @@ export function signalReads(db: Connection) {
       }
       return known;
     },
-    hasSignalsOf: async (tenantId, platform) => (await selectOfPlatform(tenantId, platform)) !== undefined,
+    hasSignalsOf: async (tenantId, platform) =>
+      (await selectOfPlatform({ tenantId, platform })) !== undefined,
     getFeedback: (tenantId, signalId) => selectFeedback.get(signalId, tenantId),
     listJudgements: (tenantId, profileId, limit) => selectJudged.all(profileId, tenantId, limit),
     listPosts: selectPosts.all,

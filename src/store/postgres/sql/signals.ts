@@ -7,6 +7,21 @@ import { wordsVector } from '../search-words.ts';
 import { COMPANIES, type Table, VIEWS } from '../tables.ts';
 import { type Async, changed, count, row, rows, run, value, values } from './prepared.ts';
 
+/** Also of each profile. Without a limit, the plan seems so expensive that PostgreSQL compiles it, which takes 0.1 s. */
+const OF_PLATFORM_AT_ONCE = 500;
+
+/**
+ * Signals from a platform that have an external ID, by the index of each profile: to find that there are none, all signals of the
+ * tenant were read, 0.13 s for 300,000.
+ */
+export function ofPlatform(columns: string, condition = ''): string {
+  return `SELECT ${columns} FROM icp_profiles p CROSS JOIN LATERAL (
+      SELECT s.id FROM signals s
+      WHERE s.tenant_id = p.tenant_id AND s.profile_id = p.id AND s.platform = :platform AND s.external_id IS NOT NULL ${condition}
+      ORDER BY s.external_id LIMIT ${OF_PLATFORM_AT_ONCE}) s
+    WHERE p.tenant_id = :tenantId`;
+}
+
 export function signalsSql(db: Connection): Async<SignalStatements['signals']> {
   const addTriage = run<[string[], string]>(
     db,
@@ -18,6 +33,11 @@ export function signalsSql(db: Connection): Async<SignalStatements['signals']> {
     `UPDATE signal_triage SET assignee = coalesce(:assignee, assignee), is_lead = is_lead OR :adds::int = 1,
        snoozed_until = CASE WHEN :snoozes::int = 1 THEN :snoozedUntil ELSE snoozed_until END
      WHERE seq IN (SELECT seq FROM signals WHERE id = ANY (:ids) AND tenant_id = :tenantId)`,
+  );
+  const selectOfPlatform = values<[Record<string, unknown>], string>(
+    db,
+    `${ofPlatform('s.id', 'AND NOT EXISTS (SELECT 1 FROM lead_signals l WHERE l.signal_id = s.id)')}
+     LIMIT ${OF_PLATFORM_AT_ONCE}`,
   );
   const selectSearched = row<[string], { tenantId: string; text: string; wire: string }>(
     db,
@@ -108,12 +128,7 @@ export function signalsSql(db: Connection): Async<SignalStatements['signals']> {
       'UPDATE signal_positions SET moved_at = ? WHERE seq = (SELECT seq FROM signals WHERE id = ?)',
     ),
     selectToldHot: value(db, "SELECT 1 FROM events WHERE subject_id = ? AND type = 'signal.new_hot' LIMIT 1"),
-    selectOfPlatform: values(
-      db,
-      `SELECT s.id FROM signals s
-       WHERE s.tenant_id = ? AND s.platform = ? AND s.external_id IS NOT NULL
-         AND NOT EXISTS (SELECT 1 FROM lead_signals l WHERE l.signal_id = s.id)`,
-    ),
+    selectOfPlatform: (tenantId, platform) => selectOfPlatform({ tenantId, platform }),
     selectOwn: value(db, 'SELECT id FROM signals WHERE id = ? AND tenant_id = ?'),
     removeFeedback: run(db, 'DELETE FROM signal_feedback WHERE signal_id = ?'),
     countIrrelevant: run(
