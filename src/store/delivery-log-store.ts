@@ -150,11 +150,11 @@ export interface DeliveryLogStore {
     after: Position | null;
     limit: number;
   }): Promise<{ removed: number; next: Position | null }>;
-  /** Removes endpoints deleted before that have no deliveries left; returns their number. */
+  /** Removes endpoints deleted before that have no deliveries left; returns their number. Fewer than `limit` if their settings are long. */
   pruneEndpoints(before: number, limit: number): Promise<number>;
   /** Records a test delivery before it is sent: it counts towards the rate limit, even after a restart. */
   recordTestSend(send: { id: string; endpointId: string; startedAt: number }): Promise<void>;
-  /** Deletes up to `limit` tails of formats that no body uses; returns their number. */
+  /** Deletes up to `limit` tails of formats that no body uses, fewer if they are long; returns their number. */
   pruneBodyTails(limit: number): Promise<number>;
   pruneTestSends(before: number): Promise<number>;
 }

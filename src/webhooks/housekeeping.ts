@@ -129,12 +129,12 @@ export async function forgetOld(
   while (!isStopping() && (await store.pruneSources(LINKS_AT_ONCE)));
   await inChunks(isStopping, () => store.pruneAttempts(now - LOG_MS, AT_ONCE));
   for (const { id } of await store.listTenants()) await forgetDeliveries(store, id, now - LOG_MS, isStopping);
-  await inChunks(isStopping, () => store.pruneEndpoints(now - LOG_MS, AT_ONCE));
-  while (!isStopping() && (await store.pruneJobs(now - JOB_MS, AT_ONCE)) > 0);
+  await inSteps(isStopping, () => store.pruneEndpoints(now - LOG_MS, AT_ONCE));
+  await inSteps(isStopping, () => store.pruneJobs(now - JOB_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneMail(now - MAIL_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneKeys(now - REVOKED_KEY_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneNearKeys(now - NEAR_WINDOW_MS, AT_ONCE));
-  await inChunks(isStopping, () => store.pruneBodyTails(AT_ONCE));
+  await inSteps(isStopping, () => store.pruneBodyTails(AT_ONCE));
   await inChunks(isStopping, () => store.pruneSessions(now, AT_ONCE));
   await inChunks(isStopping, () => store.pruneAudit(now - AUDIT_MS, AT_ONCE));
   await store.pruneTestSends(now - TEST_SEND_MS);
@@ -161,6 +161,11 @@ async function forgetDeliveries(
 async function inChunks(isStopping: IsStopping, step: () => Promise<number>): Promise<void> {
   let done = AT_ONCE;
   while (done >= AT_ONCE && !isStopping()) done = await step();
+}
+
+/** The same for steps that process fewer rows if these are long: until there is nothing left. */
+async function inSteps(isStopping: IsStopping, step: () => Promise<number>): Promise<void> {
+  while (!isStopping() && (await step()) > 0);
 }
 
 /** Stores deliveries that their process did not store before it ended ({@link RoutedEvent.remainders}). */

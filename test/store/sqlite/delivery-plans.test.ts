@@ -173,3 +173,23 @@ test('finds when a delivery is due without sorting all that are due at the same 
   expect(plans).toHaveLength(2);
   for (const [, plan] of plans) expect(plan).not.toContain('LAST TERM OF ORDER BY');
 });
+
+test('a commit deletes long payload formats of deleted endpoints and old deliveries a few at a time', () => {
+  const db = openDatabase(':memory:');
+  migrate(db);
+  db.pragma('foreign_keys = OFF');
+  const text = 'x'.repeat(1_500_000);
+  const tail = db.prepare("INSERT INTO body_tails (tenant_id, hash, text) VALUES ('ten_a', ?, ?)");
+  const endpoint = db.prepare(
+    `INSERT INTO webhook_endpoints
+       (id, tenant_id, settings, secret_box, secret_last4, status, consecutive_failures, version, created_at, deleted_at, cleared)
+     VALUES (?, 'ten_a', ?, x'', '', 'active', 0, 1, 0, 1, 1)`,
+  );
+  for (let i = 0; i < 5; i++) {
+    tail.run(`hash_${i}`, text);
+    endpoint.run(`whk_${i}`, JSON.stringify({ text }));
+  }
+  const [events, deliveries] = [eventsSql(db), deliveriesSql(db)];
+  expect([1, 2, 3].map(() => events.deleteUnusedTails(500))).toEqual([3, 2, 0]);
+  expect([1, 2, 3].map(() => deliveries.deleteEndpoints(2, 500))).toEqual([3, 2, 0]);
+});

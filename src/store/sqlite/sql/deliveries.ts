@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { DeliveryStatements } from '../../changes/deliveries.ts';
 import { createDeliveryWalk } from '../reads/deliveries.ts';
 import { WAITING } from '../reads/shown-state.ts';
-import { changed, count, row, rows, run, value, values } from './prepared.ts';
+import { changed, count, row, rows, run, untilFreed, value, values } from './prepared.ts';
 
 export function deliveriesSql(db: Database): DeliveryStatements['deliveries'] {
   return {
@@ -96,8 +96,9 @@ export function deliveriesSql(db: Database): DeliveryStatements['deliveries'] {
     deleteEndpoints: count(
       db,
       `DELETE FROM webhook_endpoints WHERE id IN (
-       SELECT e.id FROM webhook_endpoints e WHERE e.deleted_at < ? AND e.cleared = 1
-         AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = e.id) LIMIT ?)`,
+       ${untilFreed(`SELECT e.id, e.deleted_at AS place, octet_length(e.settings) AS bytes
+         FROM webhook_endpoints e WHERE e.deleted_at < ? AND e.cleared = 1
+           AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = e.id) LIMIT ?`)})`,
     ),
     pruneTestSends: count(db, 'DELETE FROM test_sends WHERE started_at < ?'),
     insertTestSend: run(db, 'INSERT INTO test_sends (id, endpoint_id, started_at) VALUES (?, ?, ?)'),

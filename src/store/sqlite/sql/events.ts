@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { EventStatements } from '../../changes/events.ts';
 import { createBestOfBatch } from '../reads/events.ts';
 import { WAITING } from '../reads/shown-state.ts';
-import { changed, count, inserted, row, rows, run, value, values } from './prepared.ts';
+import { changed, count, inserted, row, rows, run, untilFreed, value, values } from './prepared.ts';
 
 export function eventsSql(db: Database): EventStatements['events'] {
   // Decided at commit time: nothing is stored for a deleted endpoint. A pause makes no difference here.
@@ -74,8 +74,8 @@ export function eventsSql(db: Database): EventStatements['events'] {
     deleteUnusedTails: count(
       db,
       `DELETE FROM body_tails WHERE id IN (
-       SELECT t.id FROM body_tails t
-       WHERE NOT EXISTS (SELECT 1 FROM delivery_bodies b WHERE b.tail_id = t.id) LIMIT ?)`,
+       ${untilFreed(`SELECT t.id, t.id AS place, octet_length(t.text) AS bytes FROM body_tails t
+         WHERE NOT EXISTS (SELECT 1 FROM delivery_bodies b WHERE b.tail_id = t.id) LIMIT ?`)})`,
     ),
     insertEvent(id, tenantId, type, subjectId, createdAt, data, trace) {
       insertEvent(id, tenantId, type, subjectId, createdAt, data, trace);

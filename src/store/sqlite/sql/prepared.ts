@@ -1,6 +1,13 @@
 import type { Database } from 'better-sqlite3';
+import { MOST_FREED_BYTES } from '../../changes/events.ts';
 import type { Asks, Script, StatementCall } from '../../script.ts';
 import type { Table } from '../table.ts';
+
+/** The IDs of the first rows to delete in a commit ({@link MOST_FREED_BYTES}); `listed` selects their `id`, `place` and `bytes`. */
+export function untilFreed(listed: string): string {
+  return `SELECT id FROM (SELECT id, sum(bytes) OVER (ORDER BY place, id) - bytes AS freed FROM (${listed}))
+       WHERE freed < ${MOST_FREED_BYTES}`;
+}
 
 /** A statement that changes rows and returns nothing. */
 export function run<P extends unknown[]>(db: Database, sql: string): (...values: P) => void {

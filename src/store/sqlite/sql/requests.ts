@@ -1,13 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { JobStatements, RequestStatements } from '../../changes/requests.ts';
 import { JOBS } from '../reads/signals.ts';
-import { changed, count, row, run, value } from './prepared.ts';
-
-/**
- * The bytes after which no further row is deleted in a commit: SQLite frees each page of a long text. The responses of twenty
- * large batches took the writer 0.5 s, and the results of sixty large jobs 0.8 s.
- */
-const MOST_FREED_BYTES = 4_000_000;
+import { changed, count, row, run, untilFreed, value } from './prepared.ts';
 
 export function requestsSql(db: Database): RequestStatements['requests'] {
   const held =
@@ -39,11 +33,8 @@ export function requestsSql(db: Database): RequestStatements['requests'] {
     sweep: run(
       db,
       `DELETE FROM idempotency_keys WHERE rowid IN (
-       SELECT rowid FROM (
-         SELECT rowid, sum(bytes) OVER (ORDER BY expires_at, rowid) - bytes AS freed FROM (
-           SELECT rowid, expires_at, octet_length(ifnull(body, '')) + octet_length(steps) AS bytes
-           FROM idempotency_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ?))
-       WHERE freed < ${MOST_FREED_BYTES})`,
+       ${untilFreed(`SELECT rowid AS id, expires_at AS place, octet_length(ifnull(body, '')) + octet_length(steps) AS bytes
+         FROM idempotency_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`)})`,
     ),
     holderOf: value(db, 'SELECT token FROM idempotency_keys WHERE tenant_id = ? AND route = ? AND key = ?'),
     addStep: run(
@@ -79,12 +70,9 @@ export function jobsSql(db: Database): JobStatements['jobs'] {
     prune: count(
       db,
       `DELETE FROM jobs WHERE id IN (
-       SELECT id FROM (
-         SELECT id, sum(bytes) OVER (ORDER BY created_at, id) - bytes AS freed FROM (
-           SELECT id, created_at, octet_length(results)
-             + (SELECT total(octet_length(r.results)) FROM job_results r WHERE r.job_id = jobs.id) AS bytes
-           FROM jobs WHERE finished_at IS NOT NULL AND created_at < ? ORDER BY created_at LIMIT ?))
-       WHERE freed < ${MOST_FREED_BYTES})`,
+       ${untilFreed(`SELECT id, created_at AS place, octet_length(results)
+           + (SELECT total(octet_length(r.results)) FROM job_results r WHERE r.job_id = jobs.id) AS bytes
+         FROM jobs WHERE finished_at IS NOT NULL AND created_at < ? ORDER BY created_at LIMIT ?`)})`,
     ),
     insert: JOBS.with<{ results: string; items: string }>({ results: 'plain', items: 'plain' }).insert(db),
   };
