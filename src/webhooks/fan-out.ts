@@ -397,9 +397,10 @@ export const MOST_DELIVERIES_A_COMMIT = 250;
 
 /**
  * Maximum number of signals and of characters of their texts in one commit: 25 posts for a thousand profiles took 1.3 s,
- * and one post of twenty thousand characters for a thousand profiles 17 s, as each signal's text is indexed.
+ * and one post of twenty thousand characters for a thousand profiles 17 s, as each signal's text is indexed. On PostgreSQL, each
+ * signal takes some 3 ms.
  */
-const MOST_SIGNALS_A_COMMIT = 250;
+const MOST_SIGNALS_A_COMMIT = 25;
 const MOST_INDEXED_A_COMMIT = 100_000;
 
 /** Splits signals into commits, during which other changes wait; there is at least one signal in each. */
