@@ -14,6 +14,7 @@ import {
 } from '../../src/webhooks/housekeeping.ts';
 import { addDeliveries, anOutcome } from '../store/contract/claiming.ts';
 import type { ManualClock } from '../support/manual-clock.ts';
+import { aSource } from '../support/sources.ts';
 import { anEndpoint, aRoutedEvent, aSignal, aTenant, openTestStore, T0 } from '../support/store.ts';
 
 const DAY_MS = 86_400_000;
@@ -103,6 +104,15 @@ describe('deliveries over time', () => {
     expect(await store.pruneTestSends(Number.MAX_SAFE_INTEGER)).toBe(0);
     expect(await store.pruneNearKeys(T0 + 1, 10)).toBe(0);
   });
+});
+
+test('what is left of deleted sources is removed', async () => {
+  for (const id of ['src_1', 'src_2']) {
+    await store.createSource(aSource({ id }), 10);
+    await store.deleteSource('ten_a', id);
+  }
+  await forgetOld({ store, clock });
+  expect(await store.pruneSources(1)).toBe(false);
 });
 
 test('deliveries of an event that an ended process left are stored', async () => {
