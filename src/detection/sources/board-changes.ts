@@ -11,8 +11,8 @@ const MAX_URL = 2_048;
 const MAX_KEY = 64;
 /**
  * Size of a board's state, in bytes of UTF-8, beyond which jobs are remembered in less detail: it is loaded and stored with
- * every run, and stored again when the run is claimed. 3.5 MB took the store's writer 30 ms each time, and fifteen such boards
- * that were read again and again made posts of others wait for half a second. Three thousand usual jobs take 1 MB.
+ * every run, and stored again when the run is claimed. 3.5 MB took the store's writer up to 30 ms each time. Three thousand
+ * usual jobs take 1 MB.
  */
 const MAX_STATE = 1_280 * 1024;
 /** Length of a title that does not fit. */
