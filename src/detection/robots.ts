@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Clock, DAY_MS } from '../lib/clock.ts';
+import { standInLine } from '../lib/yielding.ts';
 import type { Documents } from './documents/documents.ts';
 import { orAborted } from './host-gate.ts';
 import type { HostResponse } from './request.ts';
@@ -139,6 +140,8 @@ export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robot
   return {
     async demand(url, owner, signal) {
       const rules = await rulesFor(url.origin, owner, signal);
+      // All that waited for the same rules continue here, and a costly file takes 10 ms: 32 sources took 0.3 s of one turn.
+      await standInLine(owner);
       if (rules.allows(url.pathname + url.search)) return;
       const detail = `The robots.txt of ${url.host} does not allow ${ROBOT_NAME} to read this address.`;
       throw new SourceFault('robots_disallowed', detail);

@@ -232,6 +232,35 @@ test('a robots.txt is read and parsed for the tenant that needs it first, so tha
   expect(owners).toEqual(['ten_a', 'ten_b']);
 });
 
+test('of those who waited for the rules of a site, few look up their address in the same turn', async () => {
+  const turns: number[] = [];
+  /** An address whose look-up takes longer than a turn. */
+  const costlyUrl = () =>
+    Object.defineProperty(new URL('https://a.example.com/feed'), 'pathname', {
+      get() {
+        const until = performance.now() + 6;
+        while (performance.now() < until);
+        turns.push(performance.nodeTiming.uvMetricsInfo.loopCount);
+        return '/feed';
+      },
+    });
+  const read = Promise.withResolvers<void>();
+  const robots = createRobots({
+    clock: createManualClock(T0),
+    get: async () => {
+      await read.promise;
+      return { status: 404, headers: {}, body: Buffer.of() };
+    },
+    pace: () => {},
+    documents: { parse: () => Promise.reject(new Error('not read')), close: async () => {} },
+  });
+  const asked = Array.from({ length: 8 }, (_, i) => robots.demand(costlyUrl(), `ten_${i}`, null));
+  read.resolve();
+  await Promise.all(asked);
+  expect(turns).toHaveLength(8);
+  expect(new Set(turns).size).toBe(8);
+});
+
 test('reading a robots.txt ends when nobody waits for it any more, and says nothing about the site', async () => {
   const signals: AbortSignal[] = [];
   const robots = createRobots({

@@ -1,4 +1,6 @@
+import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { defaultProfile } from '../../src/model/icp.ts';
@@ -141,6 +143,29 @@ test('scoring a post that a hundred profiles match yields to other work', async 
   isDone = true;
   expect(planned?.signals).toHaveLength(100);
   expect(others).toBeGreaterThan(1);
+});
+
+test('of the posts that waited for the same compilation, few are read in the same turn', async () => {
+  const compiled = Promise.withResolvers<typeof tenant>();
+  const turns: number[] = [];
+  const matcher: typeof tenant = {
+    ...tenant,
+    match(...given) {
+      const until = performance.now() + 6; // longer than a turn
+      while (performance.now() < until);
+      turns.push(performance.nodeTiming.uvMetricsInfo.loopCount);
+      return tenant.match(...given);
+    },
+  };
+  const waiting = { ...deps, clock: systemClock, matchers: { of: () => compiled.promise } };
+  const planned = Array.from({ length: 8 }, (_, i) =>
+    planPosts(waiting, 'ten_1', [{ text: `Post ${i}`, platform: { name: 'reddit' } }]),
+  );
+  await setTimeout(20);
+  compiled.resolve(matcher);
+  await Promise.all(planned);
+  expect(turns).toHaveLength(8);
+  expect(new Set(turns).size).toBe(8);
 });
 
 test('posts that many profiles match are stored in several commits', async () => {
