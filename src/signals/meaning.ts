@@ -57,6 +57,8 @@ export async function readMeaning(
   const { judge, content, text, wording } = reading;
   const digest = digestOf(content.outline.sentences, content.asks);
   const encoded = await encoder.encode(digestParts(text, digest));
+  // One message of the encoder's thread answers many posts, which would all continue here in one piece.
+  await nextTurn();
   const odds = meaningOdds(judge, encoded.numbers, wording);
   const sign = odds.hot + odds.warm >= 0 ? 1 : -1;
   const place = placeOf(text, carrierOf(reading, digest, { encoded, sign }));
@@ -92,6 +94,7 @@ async function addOfferMatches(
     Promise.all(offers.map((offer) => offer.numbers(encoder))),
     knownNumbers(encoder),
   ]);
+  await nextTurn();
   const rivals = rivalry(post.numbers, known);
   const needs = knownNeeds().likeIn(post.numbers);
   const sentences = digest.map((_, part) => unitOf(shareOf(post, part)));

@@ -6,7 +6,7 @@ import type { Explanation } from '../../src/model/signal.ts';
 import type { Encoder } from '../../src/signals/encoder/encoder.ts';
 import { observePosts } from '../../src/signals/intake.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
-import { addMeaning } from '../../src/signals/meaning.ts';
+import { addMeaning, readMeaning } from '../../src/signals/meaning.ts';
 import { createNearest, createOffer, numbersOf, rivalry } from '../../src/signals/offer.ts';
 import type { IntakeDeps } from '../../src/signals/plan-posts.ts';
 import { readPost, scorePost } from '../../src/signals/score.ts';
@@ -114,6 +114,34 @@ test('an offer that the encoder failed on is encoded again', async () => {
   await expect(read()).rejects.toThrow('broke');
   fails = false;
   expect((await read()).matches.size).toBe(1);
+});
+
+test('an answer of the encoder is read on in a turn of its own, as one message may answer many posts', async () => {
+  const order: string[] = [];
+  const encoder = topicEncoder();
+  const traced: Pick<Encoder, 'encode'> = {
+    async encode(parts, model) {
+      const found = await encoder.encode(parts, model);
+      order.push('encoded');
+      return new Proxy(found, {
+        get(target, name) {
+          if (name === 'numbers' && order.at(-1) !== 'read') order.push('read');
+          return Reflect.get(target, name);
+        },
+      });
+    },
+  };
+  const [compiled] = compileTenant([HELP_DESK]).profiles;
+  const offers = compiled?.offer ? [compiled.offer] : [];
+  const read = () =>
+    readMeaning(readPost({ ...UNKNOWN, text: ASKS }, true), offers, {
+      encoder: traced,
+      nextTurn: async () => void order.push('turn'),
+    });
+  await read(); // from now on, the offer is known
+  order.length = 0;
+  expect((await read()).matches.size).toBe(1);
+  expect(order.slice(0, 6)).toEqual(['encoded', 'turn', 'read', 'encoded', 'turn', 'read']);
 });
 
 test('without the encoder, the words of a profile decide, and an offer alone is not a topic', async () => {
