@@ -31,11 +31,11 @@ interface ReadPool<R> {
 }
 
 /**
- * Runs one read at a time on each connection; of those that wait, that of the tenant whose recent reads took least is next. A tenant
- * takes a further connection only while more are free than it has, besides the last one, which is for reads that concern no single
- * tenant: they are short, and every request needs one. So nobody waits for another tenant's line of slow reads. A read whose connection is lost is retried, at most once
- * per possible connection: a restart of the server closes all idle ones. A server that refuses connections ends the retries, except
- * if it has too many: the read then waits for one of the others.
+ * Runs one read at a time on each connection. The tenant whose recent reads took the least time is next. A tenant takes a further
+ * connection only while more are free than it has, not counting the last one, which is for reads that concern no single tenant: they
+ * are short, and every request needs one. So nobody waits in line behind another tenant's slow reads. A read whose connection is lost
+ * is retried, at most once per possible connection: a restart of the server closes all idle ones. A server that refuses connections
+ * ends the retries, except if it has too many: the read then waits for one of the others.
  */
 export function createReadPool<R extends object>(
   config: ConnectionConfig,
