@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fresh from 'fresh';
 import { toHttpDate } from '../lib/clock.ts';
+import { shared } from '../lib/yielding.ts';
 import {
   type Coding,
   type CodingChoice,
@@ -84,7 +85,7 @@ export function represent(input: RepresentationInput): Representation {
       if (coding === null || !(worthwhile || always)) return plain;
       const known = coded.get(coding) ?? encode(coding);
       coded.set(coding, known);
-      return known;
+      return known instanceof Promise ? shared(known) : known;
     },
   };
 }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { type Clock, DAY_MS, HOUR_MS, readRetryAfter, toIso } from '../lib/clock.ts';
 import { createPlaces } from '../lib/places.ts';
 import { excerpt } from '../lib/text.ts';
+import { shared } from '../lib/yielding.ts';
 import { DEPARTMENTS, FACT_FIELDS, type FactField, type Lead, SENIORITIES } from '../model/lead.ts';
 import { linkedinProfile, personKeys } from '../model/person-keys.ts';
 import { domainSchema, emailInput } from '../model/text.ts';
@@ -226,7 +227,7 @@ export function createProvider(deps: ProviderDeps): Provider {
       const known = kept.get(key);
       if (known !== undefined && clock.now() - known.at < KEPT_MS) return Promise.resolve(known);
       const before = underWay.get(key);
-      if (before !== undefined) return before;
+      if (before !== undefined) return shared(before);
       const asking = places
         .run(tenantId, () => askNow(tenantId, key, query))
         .finally(() => underWay.delete(key));

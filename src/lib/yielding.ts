@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from './clock.ts';
 import { letGo } from './lists.ts';
-import { createFairQueue, type FairQueue } from './queues.ts';
+import { createFairQueue, createFifo, type FairQueue } from './queues.ts';
 
 /** Maximum time that a task runs without yielding, and that tasks take of one event-loop turn. */
 const MAX_TURN_MS = 5;
@@ -155,4 +155,57 @@ export function createTurnRunner({ size, next, maxMs, now }: TurnQueue): {
   }
 
   return { workOff, eachMs: () => eachMs };
+}
+
+/**
+ * Returns a function that calls functions whose consequences follow in microtasks, such as those that resolve promises: immediately,
+ * as long as less than 5 ms of this turn of the event loop have been used for it, and the rest, oldest first, in later turns. If all are called
+ * at once, everything that waits for them continues in one turn.
+ */
+export function createReleases(now: () => number = () => performance.now()): (release: () => void) => void {
+  const waiting = createFifo<() => void>();
+  let isCalling = false;
+  let turn = -1;
+  let usedMs = 0;
+  let began = 0;
+
+  function callNext(): void {
+    began = now();
+    // As above: after the last of the microtasks.
+    queueMicrotask(() => process.nextTick(goOn));
+    waiting.shift()?.();
+  }
+
+  function goOn(): void {
+    usedMs += now() - began;
+    if (waiting.size === 0) isCalling = false;
+    else if (usedMs < MAX_TURN_MS) callNext();
+    else setImmediate(beginTurn);
+  }
+
+  function beginTurn(): void {
+    turn = turnNow();
+    usedMs = 0;
+    callNext();
+  }
+
+  return (release) => {
+    waiting.push(release);
+    if (isCalling) return;
+    isCalling = true;
+    if (turnNow() !== turn) beginTurn();
+    else if (usedMs < MAX_TURN_MS) callNext();
+    else setImmediate(beginTurn);
+  };
+}
+
+const releaseSharer = createReleases();
+
+/** The result of work that others may wait for as well. They continue in turns of the event loop, not all at once. */
+export async function shared<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } finally {
+    await new Promise<void>(releaseSharer);
+  }
 }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Caller } from '../http/request-context.ts';
 import { type Clock, DAY_MS } from '../lib/clock.ts';
 import type { AddressSet } from '../lib/network.ts';
+import { shared } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import { DEFAULT_KEY_RATE_LIMIT, scopesNamed } from '../model/key.ts';
 import { MCP_METADATA_PATH, MCP_PATH, TOKEN_KEY_PREFIX } from '../model/mcp.ts';
@@ -252,6 +253,6 @@ function createIssuer(issuer: string, deps: AccessTokenDeps): (maxAgeMs: number)
     if (kept !== null && now - kept.readAt < maxAgeMs) return kept.keys;
     if (now - failedAt < LOOK_AGAIN_MS) return lastKeys();
     reading ??= renew();
-    return reading;
+    return shared(reading);
   };
 }

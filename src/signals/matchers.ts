@@ -1,6 +1,6 @@
 import { addAll } from '../lib/lists.ts';
 import { createSharedLimit } from '../lib/queues.ts';
-import { standInLine } from '../lib/yielding.ts';
+import { shared, standInLine } from '../lib/yielding.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import { phraseCount } from '../rules/words.ts';
 import type { ProfileStore, StoredLesson } from '../store/profile-store.ts';
@@ -153,11 +153,11 @@ export function createMatchers(store: ProfileStore, maxBytes = MAX_CACHED_BYTES)
         return known.matcher;
       }
       const running = underWay.get(tenantId);
-      if (running?.stamp === stamp) return running.matcher;
+      if (running?.stamp === stamp) return shared(running.matcher);
       const mine = { stamp, matcher: compile(tenantId) };
       underWay.set(tenantId, mine);
       try {
-        const matcher = await mine.matcher;
+        const matcher = await shared(mine.matcher);
         if (underWay.get(tenantId) === mine) keep(tenantId, stamp, matcher);
         return matcher;
       } finally {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { addAll } from '../lib/lists.ts';
-import { standInLine } from '../lib/yielding.ts';
+import { shared, standInLine } from '../lib/yielding.ts';
 import type { Page, PageRequest, Position } from '../model/filters.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import type { ListedEndpoint } from '../model/webhook.ts';
@@ -99,9 +99,9 @@ function createPagedList<T>(
     const known = kept?.get(tenantId);
     if (known?.stamp === stamp) return known.rows;
     const key = `${tenantId} ${stamp}`;
-    const shared = underWay.get(key) ?? list(tenantId).finally(() => underWay.delete(key));
-    underWay.set(key, shared);
-    const rows = await shared;
+    const running = underWay.get(key) ?? list(tenantId).finally(() => underWay.delete(key));
+    underWay.set(key, running);
+    const rows = await shared(running);
     kept?.set(tenantId, { stamp, rows });
     return rows;
   };

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { createFifo, type Fifo } from '../lib/queues.ts';
+import { createReleases } from '../lib/yielding.ts';
 import { DomainError, type StorageFaultKind } from '../model/errors.ts';
 
 /** The result of a batch: the result of each change, in order, and the failed ones. */
@@ -105,6 +106,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
   /** Whether the last batch had a change that costs more than a batch. */
   let wasLong = false;
   let refusal: DomainError | null = null;
+  const release = createReleases();
   let onIdle: (() => void) | null = null;
 
   function send(): void {
@@ -225,9 +227,13 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
     const { values, failed } = committed;
     learn();
     watched?.(committed);
-    for (const { index, error } of failed) underWay[index]?.reject(error);
-    // Failed ones are already settled: resolving them has no effect.
-    for (let index = 0; index < underWay.length; index++) underWay[index]?.resolve(values[index]);
+    const answered = underWay;
+    const errors = new Map(failed.map(({ index, error }) => [index, error]));
+    // The consequences of each take up to milliseconds: a thousand at once would be one long turn.
+    for (let index = 0; index < answered.length; index++) {
+      const entry = answered[index];
+      release(() => (errors.has(index) ? entry?.reject(errors.get(index)) : entry?.resolve(values[index])));
+    }
     send();
   }
 

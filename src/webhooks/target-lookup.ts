@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock, Timer } from '../lib/clock.ts';
 import { createPlaces } from '../lib/places.ts';
 import { createFifo, createLimits } from '../lib/queues.ts';
+import { shared } from '../lib/yielding.ts';
 import { createNamesThread, MOST_ADDRESSES } from './names-thread.ts';
 import type { Lookup } from './targets.ts';
 
@@ -66,7 +67,7 @@ export function createLookup(clock: Clock, resolvers: Resolvers = createResolver
   return (hostname, owner = hostname) => {
     const key = `${hostname} ${owner}`;
     const asked = underWay.get(key);
-    if (asked !== undefined) return asked;
+    if (asked !== undefined) return shared(asked);
     const answer = deadline((isOver) => find(hostname, owner, isOver)).finally(() => underWay.delete(key));
     underWay.set(key, answer);
     return answer;

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { createYielder, lineWaitMs, onBehalfOf, standInLine } from '../../src/lib/yielding.ts';
+import {
+  createReleases,
+  createYielder,
+  lineWaitMs,
+  onBehalfOf,
+  shared,
+  standInLine,
+} from '../../src/lib/yielding.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
 test('long work yields once its time slice is used up, and not before', async () => {
@@ -116,4 +123,60 @@ test('owners take turns: a task waits for one chunk of another owner, not for on
   expect(order).toHaveLength(65);
   const before = order.slice(0, order.lastIndexOf('other')).filter((owner) => owner === 'flood').length;
   expect(before).toBeLessThanOrEqual(2 * 5);
+});
+
+/** Releases `count` functions that each cause work in microtasks; returns how many were called after every turn of the event loop. */
+async function releaseTogether(count: number, pieceMs: number): Promise<number[][]> {
+  const release = createReleases();
+  const done: number[] = [];
+  const seen: number[][] = [];
+  const follow = async (n: number) => {
+    await null;
+    await null;
+    work(pieceMs);
+    done.push(n);
+  };
+  for (let n = 0; n < count; n++) release(() => void follow(n));
+  for (let turn = 0; done.length < count && turn <= count; turn++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    seen.push([...done]);
+  }
+  return seen;
+}
+
+test('what follows from releases runs in turns of the event loop, oldest first', async () => {
+  const seen = await releaseTogether(10, 3);
+  expect(seen.at(-1)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  for (const [turn, { length }] of seen.entries())
+    expect(length - (seen[turn - 1]?.length ?? 0)).toBeLessThanOrEqual(2);
+});
+
+test('releases that cost little share a turn, and the first is immediate', async () => {
+  const seen = await releaseTogether(500, 0);
+  expect(seen[0]?.length).toBeGreaterThan(0);
+  expect(seen.length).toBeLessThanOrEqual(5);
+  let called = false;
+  createReleases()(() => {
+    called = true;
+  });
+  expect(called).toBe(true);
+});
+
+test('those that wait for the same result continue in turns of the event loop', async () => {
+  const result = Promise.withResolvers<number>();
+  let went = 0;
+  const all = Array.from({ length: 20 }, async () => {
+    expect(await shared(result.promise)).toBe(1);
+    work(3);
+    went++;
+  });
+  result.resolve(1);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(went).toBeLessThanOrEqual(4);
+  await Promise.all(all);
+  expect(went).toBe(20);
+});
+
+test('those that wait for the same work get its error', async () => {
+  await expect(shared(Promise.reject(new Error('failed')))).rejects.toThrow('failed');
 });

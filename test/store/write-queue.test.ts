@@ -365,3 +365,26 @@ describe('sharing the writer', () => {
     expect(waits).toEqual([0.4, 0.2, 0]);
   });
 });
+
+test('what follows from a commit runs in turns of the event loop, not all at once', async () => {
+  const { queue } = setUp();
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  const answered = Array.from({ length: 50 }, async (_, n) => {
+    const value = await queue.run(() => n);
+    const until = performance.now() + 3;
+    while (performance.now() < until) {
+      // what a request does with the result
+    }
+    return value;
+  });
+  setImmediate(count);
+  const values = await Promise.all(answered);
+  isOver = true;
+  expect(values).toEqual(Array.from({ length: 50 }, (_, n) => n));
+  expect(turns).toBeGreaterThanOrEqual(20);
+});

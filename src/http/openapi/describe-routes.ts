@@ -3,7 +3,7 @@ import swagger from '@fastify/swagger';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { z } from 'zod';
 import { systemClock, toHttpDate } from '../../lib/clock.ts';
-import { createYielder, standInLine } from '../../lib/yielding.ts';
+import { createYielder, shared, standInLine } from '../../lib/yielding.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import type { Deprecation } from '../deprecations.ts';
 import { problemStatus } from '../problems.ts';
@@ -108,7 +108,10 @@ export async function describeRoutes(app: FastifyInstance, face: FaceDescription
   }
 
   return {
-    prepare: () => (preparing ??= generate()),
+    prepare() {
+      preparing ??= generate();
+      return shared(preparing);
+    },
     document() {
       document ??= complete(app.swagger() as unknown as Document, face, routes);
       return document;
