@@ -172,6 +172,56 @@ test('a request on a connection that has had one before does not wait for those 
   expect(order.indexOf('/second')).toBeLessThan(10);
 });
 
+/** A server and `count` open connections to it, each of which has sent this. */
+async function listenToMany(count: number, sent: string, clock: { monotonic(): number }) {
+  const order: string[] = [];
+  const accepted: Socket[] = [];
+  const server = await listen((request, response) => {
+    request.resume().on('end', () => {
+      order.push(request.url ?? '');
+      response.end();
+    });
+  }, clock);
+  server.on('connection', (socket) => accepted.push(socket));
+  let requests = 0;
+  server.on('request', () => requests++);
+  for (let n = 0; n < count; n++) (await dial(server)).resume().write(sent);
+  await expect.poll(() => accepted.length).toBe(count);
+  return { server, order, accepted, requests: () => requests };
+}
+
+test('a request does not wait for the bodies of others', async () => {
+  let ms = 0;
+  const head = 'POST /body HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n';
+  // Each slice takes all of its turn.
+  const many = await listenToMany(40, head, { monotonic: () => (ms += 6) });
+  await expect.poll(many.requests).toBe(40);
+  const open = await dial(many.server);
+  open.resume().write(get('/first'));
+  await expect.poll(() => many.order).toEqual(['/first']);
+  // All data arrives in one turn of the event loop.
+  for (const socket of many.accepted.slice(0, 40)) socket.emit('data', Buffer.from('a'.repeat(9)));
+  many.accepted[40]?.emit('data', Buffer.from(get('/second')));
+  await expect.poll(() => many.order.length).toBe(42);
+  expect(many.order.indexOf('/second')).toBeLessThan(10);
+});
+
+test('in turns that take long anyway, more is parsed', async () => {
+  let ms = 0;
+  const many = await listenToMany(40, get('/first'), { monotonic: () => ++ms });
+  await expect.poll(() => many.order.length).toBe(40);
+  let turns = 0;
+  function spend(): void {
+    ms += 20;
+    turns++;
+    if (many.order.length < 80) setImmediate(spend);
+  }
+  for (const socket of many.accepted) socket.emit('data', Buffer.from(get('/second')));
+  setImmediate(spend);
+  await expect.poll(() => many.order.length).toBe(80);
+  expect(turns).toBeLessThan(12);
+});
+
 test('a body in large chunks does not wait for bodies in small chunks', async () => {
   const chunks = `1f40\r\n${'\r\n\r\n'.repeat(2_000)}\r\n`.repeat(8);
   const own = 8 * 8_000;
