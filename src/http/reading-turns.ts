@@ -2,6 +2,7 @@ import { IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { createFifo } from '../lib/queues.ts';
+import { wasAccepted } from '../lib/yielding.ts';
 import { type ChunkPosition, mergeChunks, START_OF_CHUNKS, walkChunks } from './chunked-body.ts';
 import { oncePerTurn } from './turns.ts';
 
@@ -161,8 +162,10 @@ export function readInTurns(server: Server, clock: Pick<Clock, 'monotonic'>, pip
     slices = 0;
     // Each line gets a slice in any case, so that none starves another.
     for (const line of [known, fresh, bodies, rest]) if (line.size > 0) measured(line.shift());
-    while (!isSpent() && isBehind()) {
-      measured(known.shift() ?? fresh.shift() ?? bodies.shift() ?? rest.shift());
+    // Otherwise, heads of known and new connections alternate: a new one waited for all requests of eighty known ones.
+    for (let isOfNew = true; !isSpent() && isBehind(); isOfNew = !isOfNew) {
+      const [first, second] = isOfNew ? [fresh, known] : [known, fresh];
+      measured(first.shift() ?? second.shift() ?? bodies.shift() ?? rest.shift());
     }
     if (isBehind()) takeTurns();
     else turnedAt = null;
@@ -185,6 +188,7 @@ export function readInTurns(server: Server, clock: Pick<Clock, 'monotonic'>, pip
 
   server.on('connection', (socket) => {
     hasAccepted = true;
+    wasAccepted();
     readSocket(socket, queue, pipelines);
   });
 }

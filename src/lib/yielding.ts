@@ -35,6 +35,29 @@ export function onBehalfOf<T>(owner: string, work: () => T): T {
 /** Identifies the turn of the event loop. */
 const turnNow = () => performance.nodeTiming.uvMetricsInfo.loopCount;
 
+/** The turn of the event loop in which a connection was accepted last. */
+let acceptedIn = -1;
+
+/** Must be called when a connection was accepted: see {@link inWorkTurn}. */
+export function wasAccepted(): void {
+  acceptedIn = turnNow();
+}
+
+/**
+ * Runs work in a later turn of the event loop: the next one or, while connections arrive, one in the next 5 ms. Node accepts one per turn: with
+ * 15 ms of work in each, a new connection waited for a second behind sixty others.
+ */
+export function inWorkTurn(work: () => void): void {
+  setImmediate(workUnlessAccepting, work, Number.POSITIVE_INFINITY);
+}
+
+function workUnlessAccepting(work: () => void, latest: number): void {
+  const now = performance.now();
+  const isAccepting = acceptedIn === turnNow() && now < latest;
+  if (isAccepting) setImmediate(workUnlessAccepting, work, Math.min(latest, now + MAX_TURN_MS));
+  else work();
+}
+
 /**
  * Yields to the event loop between chunks of long work, at most every `maxMs`. Tasks of one owner resume in the order in
  * which they yielded: one per turn of the event loop, or several if their chunks are short. If eight tasks
@@ -132,7 +155,7 @@ export function createTurnRunner({ size, next, maxMs, now }: TurnQueue): {
     if (isCalled || size() === 0) return;
     isCalled = true;
     const since = now();
-    setImmediate(() => callNext({ since, began: now(), count: 0 }));
+    inWorkTurn(() => callNext({ since, began: now(), count: 0 }));
   }
 
   function callNext(turn: { since: number; began: number; count: number }): void {
@@ -180,7 +203,7 @@ export function createReleases(now: () => number = () => performance.now()): (re
     usedMs += now() - began;
     if (waiting.size === 0) isCalling = false;
     else if (usedMs < MAX_TURN_MS) callNext();
-    else setImmediate(beginTurn);
+    else inWorkTurn(beginTurn);
   }
 
   function beginTurn(): void {
@@ -195,7 +218,7 @@ export function createReleases(now: () => number = () => performance.now()): (re
     isCalling = true;
     if (turnNow() !== turn) beginTurn();
     else if (usedMs < MAX_TURN_MS) callNext();
-    else setImmediate(beginTurn);
+    else inWorkTurn(beginTurn);
   };
 }
 

@@ -206,6 +206,18 @@ test('a request does not wait for the bodies of others', async () => {
   expect(many.order.indexOf('/second')).toBeLessThan(10);
 });
 
+test('requests of new connections and of known ones alternate', async () => {
+  let ms = 0;
+  const many = await listenToMany(40, get('/first'), { monotonic: () => (ms += 0.2) });
+  await expect.poll(() => many.order.length).toBe(40);
+  await dial(many.server);
+  await expect.poll(() => many.accepted.length).toBe(41);
+  for (const socket of many.accepted.slice(0, 40)) socket.emit('data', Buffer.from(get('/known')));
+  many.accepted[40]?.emit('data', Buffer.from(get('/new')));
+  await expect.poll(() => many.order.length).toBe(81);
+  expect(many.order.indexOf('/new') - 40).toBeLessThan(25);
+});
+
 test('in turns that take long anyway, more is parsed', async () => {
   let ms = 0;
   const many = await listenToMany(40, get('/first'), { monotonic: () => ++ms });

@@ -2,10 +2,12 @@ import { expect, test } from 'vitest';
 import {
   createReleases,
   createYielder,
+  inWorkTurn,
   lineWaitMs,
   onBehalfOf,
   shared,
   standInLine,
+  wasAccepted,
 } from '../../src/lib/yielding.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
@@ -82,7 +84,8 @@ test('a task that has used little time waits for one chunk of the long ones, not
 test('long tasks go on however many brief ones come', async () => {
   const clock = createManualClock();
   const brief = Array.from({ length: 20 }, () => createYielder(clock, 10));
-  await new Promise((resolve) => setTimeout(resolve));
+  // A timer may fire in this turn of the event loop.
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   const long = createYielder(clock, 10);
   clock.advance(10);
   const order: string[] = [];
@@ -179,4 +182,28 @@ test('those that wait for the same result continue in turns of the event loop', 
 
 test('those that wait for the same work get its error', async () => {
   await expect(shared(Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+});
+
+/** The turns of the event loop until work runs, while connections are accepted in the first `count` of them. */
+async function turnsUntilWork(count: number, turnMs: number): Promise<number> {
+  let turns = 0;
+  const end = Promise.withResolvers<number>();
+  function accept(): void {
+    if (turns++ < count) {
+      wasAccepted();
+      setImmediate(accept);
+    }
+    work(turnMs);
+  }
+  setImmediate(accept);
+  inWorkTurn(() => end.resolve(turns));
+  return end.promise;
+}
+
+test('while connections are accepted, work waits for them, for at most 5 ms', async () => {
+  expect(await turnsUntilWork(0, 0)).toBe(1);
+  expect(await turnsUntilWork(3, 0)).toBe(4);
+  const turns = await turnsUntilWork(100, 1);
+  expect(turns).toBeGreaterThan(3);
+  expect(turns).toBeLessThan(10);
 });
