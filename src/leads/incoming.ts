@@ -56,7 +56,10 @@ export async function readSignals(
   if (errors.length > 0) {
     throw new DomainError('INVALID_REQUEST', errors[0]?.detail ?? '', { errors });
   }
-  return { stored: stored.map(parseSignal), fresh: posted.filter((_, index) => known[index] === null) };
+  return {
+    stored: await parseSignals(clock, stored),
+    fresh: posted.filter((_, index) => known[index] === null),
+  };
 }
 
 /** A person may have thousands of posts: they are read together and attached to the lead in one commit. */
@@ -64,16 +67,25 @@ const MOST_FREE = 500;
 
 /** The newest unattached signals that a person has posted. */
 export async function readFreeSignals(
-  store: Store,
+  { store, clock }: Pick<IntakeDeps, 'store' | 'clock'>,
   tenantId: string,
   keys: readonly string[],
 ): Promise<IncomingSignal[]> {
-  return (await store.findFreeSignalsOfPerson(tenantId, keys, MOST_FREE)).map(parseSignal);
+  return parseSignals(clock, await store.findFreeSignalsOfPerson(tenantId, keys, MOST_FREE));
 }
 
-/** A stored signal, parsed. */
-function parseSignal({ id, leadId, wire }: LeadSignal): IncomingSignal {
-  return { id, leadId, signal: JSON.parse(wire) as Signal };
+/** Stored signals, parsed in turns: 500 posts that were seen at sixteen places each took 0.1 s. */
+async function parseSignals(
+  clock: IntakeDeps['clock'],
+  stored: readonly LeadSignal[],
+): Promise<IncomingSignal[]> {
+  const nextTurn = createYielder(clock);
+  const parsed: IncomingSignal[] = [];
+  for (const { id, leadId, wire } of stored) {
+    parsed.push({ id, leadId, signal: JSON.parse(wire) as Signal });
+    await nextTurn();
+  }
+  return parsed;
 }
 
 /** Facts about a person in a request: stated ones first, then those from `signals` by that person. */

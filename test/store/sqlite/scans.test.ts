@@ -81,6 +81,28 @@ test('the newest unattached signals of a person with thousands are found in part
   expect(parts.count).toBeGreaterThan(10);
 });
 
+test('long signals of a person, and those that a request names, are read a few at a time', async () => {
+  const { parts, clock, read } = inParts();
+  const db = manySignals();
+  db.exec(
+    "UPDATE signals SET wire = json_object('n', 1, 'also', printf('%.*c', 90000, 'x')) WHERE id > 'sig_124960'",
+  );
+  const face = personSignalFace(db, clock, read);
+  const free = await face.findFreeSignalsOfPerson('ten_a', ['email:a@acme.com'], 40);
+  expect(free).toHaveLength(40);
+  expect(parts.count).toBeGreaterThan(20);
+  const ids = free.map(({ id }) => id);
+  expect(ids).toEqual([...ids].sort().reverse());
+  parts.count = 0;
+  const named = await face.findLeadSignals('ten_a', [...ids, 'sig_100001', 'sig_none', ids[0] ?? '']);
+  expect(named.map(({ id, leadId }) => ({ id, leadId }))).toEqual([
+    ...ids.map((id) => ({ id, leadId: null })),
+    { id: 'sig_100001', leadId: 'led_1' },
+  ]);
+  expect(parts.count).toBeGreaterThan(15);
+  expect(await face.findLeadSignals('ten_b', ids)).toEqual([]);
+});
+
 test('the signals of a company with thousands are counted and ranked in parts', async () => {
   const { parts, clock, read } = inParts();
   const face = companySignalFace(manySignals(), clock, read);

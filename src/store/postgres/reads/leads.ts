@@ -61,9 +61,9 @@ const PERSONAL = `s.id, l.lead_id AS "leadId", s.wire, ${KEYS}`;
 
 /** Finds signals of a lead, and of a person without one. `findLeadSignals` ignores a lead that is being erased. */
 export function leadSignalReads(db: Connection) {
-  const selectSome = rows<[readonly string[], string], PersonalSignal>(
+  const selectSome = rows<[readonly string[], string], LeadSignal>(
     db,
-    `SELECT s.id, d.id AS "leadId", s.wire, ${KEYS} FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
+    `SELECT s.id, d.id AS "leadId", s.wire FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
      LEFT JOIN leads d ON d.id = l.lead_id WHERE s.id = ANY (?) AND s.tenant_id = ?`,
   );
   const selectOfPerson = rows<[string, string, string, number], PersonalSignal>(

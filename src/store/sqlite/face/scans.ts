@@ -5,7 +5,7 @@ import { createYielder } from '../../../lib/yielding.ts';
 import { dealStatusIn, STAGES } from '../../../model/constants.ts';
 import type { Stage } from '../../../model/pipeline.ts';
 import type { CompanyStore } from '../../company-store.ts';
-import type { BoardColumn, LeadStore, StageFlow } from '../../lead-store.ts';
+import type { BoardColumn, LeadSignal, LeadStore, StageFlow } from '../../lead-store.ts';
 import type { SignalDay, SignalStore, StoredPost } from '../../signal-store.ts';
 import { type CompanySpan, createCompanyScans } from '../reads/companies.ts';
 import { bestFirst, createPersonSignalScans, type RankedSignal } from '../reads/lead-signals.ts';
@@ -24,9 +24,13 @@ export function personSignalFace(
   db: Database,
   clock: Clock,
   read: Read,
-): Pick<LeadStore, 'findFreeSignalsOfPerson'> {
+): Pick<LeadStore, 'findFreeSignalsOfPerson' | 'findLeadSignals'> {
   const scans = createPersonSignalScans(db);
+  const length = ({ wire }: LeadSignal) => wire.length;
   return {
+    async findLeadSignals(tenantId, ids) {
+      return readInParts([...new Set(ids)], { clock, read, one: (id) => scans.one(tenantId, id), length });
+    },
     async findFreeSignalsOfPerson(tenantId, keys, limit) {
       const nextTurn = createYielder(clock);
       const free = new Set<string>();
@@ -46,7 +50,8 @@ export function personSignalFace(
       }
       // IDs sort by creation time, so the last ones are the newest.
       const newest = [...free].sort().slice(-limit);
-      return read(() => scans.freeSignals(tenantId, newest));
+      const ordered = await read(() => scans.newestFirst(tenantId, newest));
+      return readInParts(ordered, { clock, read, one: scans.free, length });
     },
   };
 }
@@ -116,7 +121,8 @@ export function companySignalFace(
       await inParts(span, createYielder(clock), (part) => {
         best = bestOf([...best, ...scans.top(part, limit)], limit);
       });
-      return read(() => scans.wires(best.map(({ id }) => id)));
+      const ids = best.map(({ id }) => id);
+      return readInParts(ids, { clock, read, one: scans.wireOf, length: (wire) => wire.length });
     },
   };
 }

@@ -202,6 +202,6 @@ export function createCompanyScans(db: Database) {
       selectSteps.all({ ...span, since, stepMs }),
     top: (span: CompanySpan, limit: number): RankedSignal[] => selectTop.all({ ...span, limit }),
     lastAt: (tenantId: string, domain: string): number | null => selectLast.get(tenantId, domain) ?? null,
-    wires: (ids: readonly string[]): string[] => ids.flatMap((id) => selectWire.all(id)),
+    wireOf: (id: string): string | null => selectWire.get(id) ?? null,
   };
 }

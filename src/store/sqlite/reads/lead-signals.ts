@@ -14,13 +14,8 @@ interface PersonalSignalRow {
 /** All keys of the author, including those from other places of the post. */
 const KEYS = '(SELECT json_group_array(key) FROM signal_people WHERE signal_id = s.id) AS keys';
 
-/** Finds signals of a lead, and of a person without one. `findLeadSignals` ignores a lead that is being erased. */
+/** Signals of a lead, and of a person. */
 export function leadSignalReads(db: Database) {
-  // CROSS: from the IDs to their rows; SQLite would scan all signals of the tenant instead.
-  const selectSome = db.prepare<[string, string], PersonalSignalRow>(
-    `SELECT s.id, d.id AS lead_id, s.wire, ${KEYS} FROM json_each(?) j CROSS JOIN signals s ON s.id = j.value
-     LEFT JOIN lead_signals l ON l.signal_id = s.id LEFT JOIN leads d ON d.id = l.lead_id WHERE s.tenant_id = ?`,
-  );
   const selectOfPerson = db.prepare<[string, string, string, number], PersonalSignalRow>(
     `SELECT s.id, l.lead_id, s.wire, ${KEYS}
      FROM signal_people p CROSS JOIN signals s ON s.id = p.signal_id LEFT JOIN lead_signals l ON l.signal_id = s.id
@@ -42,7 +37,6 @@ export function leadSignalReads(db: Database) {
   );
 
   return {
-    findLeadSignals: (tenantId, ids) => selectSome.all(JSON.stringify(ids), tenantId).map(toSignal),
     pageSignalsOfPerson: (tenantId, key, { limit, after }) =>
       pageOf(selectOfPerson.all(tenantId, key, String(after?.[0] ?? ''), limit + 1), limit, {
         toRow: toSignal,
@@ -96,7 +90,7 @@ export function createPersonSignalScans(db: Database) {
        ORDER BY signal_id DESC LIMIT 1 OFFSET ?`,
     )
     .pluck();
-  const selectFree = db
+  const selectFreeOfPerson = db
     .prepare<[string, string, string, string, number], string>(
       `SELECT p.signal_id FROM signal_people p
        WHERE p.tenant_id = ? AND p.key = ? AND p.signal_id < ? AND p.signal_id >= ?
@@ -104,9 +98,20 @@ export function createPersonSignalScans(db: Database) {
        ORDER BY p.signal_id DESC LIMIT ?`,
     )
     .pluck();
-  const selectFew = db.prepare<[string, string], LeadSignal>(
-    `SELECT s.id, NULL AS leadId, s.wire FROM json_each(?) j CROSS JOIN signals s ON s.id = j.value
-     WHERE s.tenant_id = ? ORDER BY s.timestamp DESC, s.id`,
+  // CROSS: from the IDs to their rows; SQLite would scan all signals of the tenant instead.
+  const selectOrder = db
+    .prepare<[string, string], string>(
+      `SELECT s.id FROM json_each(?) j CROSS JOIN signals s ON s.id = j.value
+       WHERE s.tenant_id = ? ORDER BY s.timestamp DESC, s.id`,
+    )
+    .pluck();
+  const selectFree = db.prepare<[string], LeadSignal>(
+    'SELECT id, NULL AS leadId, wire FROM signals WHERE id = ?',
+  );
+  // A lead that is being erased is ignored.
+  const selectOne = db.prepare<[string, string], LeadSignal>(
+    `SELECT s.id, d.id AS leadId, s.wire FROM signals s
+     LEFT JOIN lead_signals l ON l.signal_id = s.id LEFT JOIN leads d ON d.id = l.lead_id WHERE s.id = ? AND s.tenant_id = ?`,
   );
 
   return {
@@ -116,9 +121,11 @@ export function createPersonSignalScans(db: Database) {
       { scan, limit }: { scan: number; limit: number },
     ): SignalPart {
       const next = selectPersonEnd.get(tenantId, key, before, scan - 1) ?? null;
-      return { found: selectFree.all(tenantId, key, before, next ?? '', limit), next };
+      return { found: selectFreeOfPerson.all(tenantId, key, before, next ?? '', limit), next };
     },
-    freeSignals: (tenantId: string, ids: readonly string[]): LeadSignal[] =>
-      selectFew.all(JSON.stringify(ids), tenantId),
+    newestFirst: (tenantId: string, ids: readonly string[]): string[] =>
+      selectOrder.all(JSON.stringify(ids), tenantId),
+    free: (id: string): LeadSignal | null => selectFree.get(id) ?? null,
+    one: (tenantId: string, id: string): LeadSignal | null => selectOne.get(id, tenantId) ?? null,
   };
 }
