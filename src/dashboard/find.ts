@@ -8,7 +8,7 @@ import { type Signal, signalFilters } from '../model/signal.ts';
 import { headlineOf, whereOf } from '../signals/why.ts';
 import { shownEndpoint } from './delivery-words.ts';
 import type { DashboardDeps } from './deps.ts';
-import { queryOf, text } from './forms.ts';
+import { clean, queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { NAVIGATION, type Show } from './screens.ts';
 import { kindWords } from './source-form.ts';
@@ -57,7 +57,7 @@ const MORE_PAGES = [
 export function addFind(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   app.get('/find', async (request, reply) => {
     const { tenant } = memberOf(request);
-    const q = text(queryOf(request), 'q').trim().slice(0, MAX_CHARS);
+    const q = clean(text(queryOf(request), 'q').trim().slice(0, MAX_CHARS)); // may cut a pair of surrogates
     return show(request, reply, {
       template: 'find',
       title: 'Find',

@@ -115,7 +115,8 @@ function plainly(detail: string): string {
     .replace(/must have at least 1 character\.$/, 'must not be empty.');
 }
 
-function clean(value: string): string {
+/** Without NUL and lone surrogates, which neither the database nor an address can contain. */
+export function clean(value: string): string {
   return value.toWellFormed().replaceAll('\0', '');
 }
 

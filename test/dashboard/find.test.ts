@@ -55,3 +55,9 @@ test('nothing of another tenant is found, and text by strangers is escaped', asy
   isHarmless((await browser.get('/dashboard/find?q=boiler')).body);
   isHarmless((await browser.get(`/dashboard/find?q=${encodeURIComponent(HOSTILE)}`)).body);
 });
+
+test('a search that is cut within a character is answered', async () => {
+  const { statusCode, body } = await browser.get(`/dashboard/find?q=${'x'.repeat(199)}%F0%9F%98%80`);
+  expect(statusCode).toBe(200);
+  expect(body).toContain('x'.repeat(199));
+});
