@@ -3,6 +3,7 @@ import { isHttps } from '../http/request-context.ts';
 import { namesOf } from '../leads/lead-names.ts';
 import { DAY_MS, fromIso, toIso } from '../lib/clock.ts';
 import { parseRows } from '../lib/json.ts';
+import { eachInTurns } from '../lib/yielding.ts';
 import { SAMPLE_PLATFORM } from '../model/constants.ts';
 import type { EventType } from '../model/event.ts';
 import type { Position } from '../model/filters.ts';
@@ -186,7 +187,7 @@ async function stillWanted<T extends Signal>(
   const leadIds = [...new Set(signals.flatMap(({ lead_id: id }) => id ?? []))];
   const [triage, leads] = await Promise.all([
     store.listTriage(tenantId, ids),
-    Promise.all(leadIds.map((id) => store.getLead(tenantId, id))),
+    eachInTurns(leadIds, (id) => store.getLead(tenantId, id)),
   ]);
   const triaged = new Map(triage.map((each) => [each.signalId, each]));
   const leadSince = new Map(

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { namesOf as leadNamesOf } from '../leads/lead-names.ts';
 import { largestOf } from '../lib/lists.ts';
 import { fold } from '../lib/text.ts';
-import { createYielder } from '../lib/yielding.ts';
+import { createYielder, eachInTurns } from '../lib/yielding.ts';
 import { DELIVERY_STATUSES } from '../model/delivery.ts';
 import { deliveryFilters } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
@@ -192,7 +192,7 @@ function addReplays(app: FastifyInstance, deps: DashboardDeps, show: Show): void
     const { ids, back } = asked;
     if (ids.length === 0 || ticked(formOf(request), 'sure')) return null;
     const { tenant } = memberOf(request);
-    const logs = await Promise.all(ids.map((id) => deps.store.getDelivery(tenant.id, id)));
+    const logs = await eachInTurns(ids, (id) => deps.store.getDelivery(tenant.id, id));
     const delivered = logs.filter((log) => log?.status === 'delivered').length;
     if (delivered === 0) return null;
     const many = delivered === 1 ? 'One of them was' : `${delivered} of them were`;
@@ -291,7 +291,7 @@ async function endpointsOf(
   tenantId: string,
   ids: readonly string[],
 ) {
-  const found = await Promise.all([...new Set(ids)].map((id) => store.getEndpoint(tenantId, id)));
+  const found = await eachInTurns(new Set(ids), (id) => store.getEndpoint(tenantId, id));
   return found.flatMap((endpoint) => (endpoint === null ? [] : [shownEndpoint(endpoint)]));
 }
 

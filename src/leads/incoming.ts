@@ -1,5 +1,5 @@
 import { addAll } from '../lib/lists.ts';
-import { createYielder } from '../lib/yielding.ts';
+import { createYielder, eachInTurns } from '../lib/yielding.ts';
 import { DomainError, type Fault } from '../model/errors.ts';
 import type { Lead, LeadInput } from '../model/lead.ts';
 import type { Signal } from '../model/signal.ts';
@@ -172,8 +172,8 @@ async function readLeads(
   tenantId: string,
   ids: readonly (string | null)[],
 ): Promise<Map<string, StoredLead>> {
-  const distinct = [...new Set(ids.filter((id) => id !== null))];
-  const found = await Promise.all(distinct.map((id) => store.getLead(tenantId, id)));
+  const distinct = new Set(ids.filter((id) => id !== null));
+  const found = await eachInTurns(distinct, (id) => store.getLead(tenantId, id));
   return new Map(found.filter((stored) => stored !== null).map((stored) => [stored.lead.id, stored]));
 }
 

@@ -1,4 +1,5 @@
 import { excerpt } from '../lib/text.ts';
+import { eachInTurns } from '../lib/yielding.ts';
 import type { Lead } from '../model/lead.ts';
 import type { Signal } from '../model/signal.ts';
 import { headlineOf } from '../signals/why.ts';
@@ -19,13 +20,11 @@ export async function headlinesOf(
   store: SignalsOfLeads,
   leads: readonly Lead[],
 ): Promise<Map<string, string>> {
-  const found = await Promise.all(
-    leads.map(async ({ id, signal_count }) => {
-      const [best] = signal_count === 0 ? [] : await store.listSignalsOfLead(id, 1);
-      const text = best === undefined ? '' : (JSON.parse(best) as Signal).excerpt;
-      return [id, text] as const;
-    }),
-  );
+  const found = await eachInTurns(leads, async ({ id, signal_count }) => {
+    const [best] = signal_count === 0 ? [] : await store.listSignalsOfLead(id, 1);
+    const text = best === undefined ? '' : (JSON.parse(best) as Signal).excerpt;
+    return [id, text] as const;
+  });
   return new Map(found.flatMap(([id, text]) => (text === '' ? [] : [[id, headlineOf(text)]])));
 }
 

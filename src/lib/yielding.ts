@@ -84,6 +84,17 @@ export function createYielder(clock: Pick<Clock, 'monotonic'>, maxMs = MAX_TURN_
   };
 }
 
+/** What `work` returns for each item, one after the other, between which other tasks run. */
+export async function eachInTurns<T, R>(items: Iterable<T>, work: (item: T) => Promise<R>): Promise<R[]> {
+  const nextTurn = createYielder({ monotonic: () => performance.now() });
+  const results: R[] = [];
+  for (const item of items) {
+    results.push(await work(item));
+    await nextTurn();
+  }
+  return results;
+}
+
 /** Concatenates bytes, between which other tasks run, and releases them: 50 MB take 20 ms at once. */
 export async function concatInTurns(
   pieces: readonly Uint8Array[],

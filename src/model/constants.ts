@@ -10,7 +10,7 @@ export const MAX_ALSO_SEEN = 100;
  * Further places are not added to a signal whose JSON is longer: a hundred with the longest addresses made 208 KB, and five hundred such
  * signals, of one author, 100 MB to read and write for one lead.
  */
-export const MAX_WIRE_WITH_PLACES = 30_000;
+export const MAX_WIRE_WITH_PLACES = 15_000;
 
 /** Weights of a profile unless it sets its own. */
 export const DEFAULT_WEIGHTS = {
@@ -78,3 +78,6 @@ export const MCP_EVENT_SCOPES = {
   'pipeline.stage_changed': 'pipeline:read',
   'digest.ready': 'signals:read',
 } as const;
+
+/** The attempts of a delivery that are shown. It can be replayed any number of times, and each attempt may have 20 KB of headers and response. */
+export const MOST_ATTEMPTS = 50;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MOST_ATTEMPTS } from './constants.ts';
 import { DELIVERY_STATUSES } from './delivery.ts';
 import { EVENT_TYPES, type EventType, eventTypeSchema } from './event.ts';
 import { listFilters, queryTime } from './filters.ts';
@@ -113,7 +114,9 @@ export const deliveryDetailSchema = deliverySchema
       .string()
       .nullable()
       .describe('The payload without its `signature`; `null` if it is no longer stored.'),
-    attempts: z.array(attemptSchema).describe('Attempts of the last 30 days, oldest first.'),
+    attempts: z
+      .array(attemptSchema)
+      .describe(`The newest ${MOST_ATTEMPTS} attempts of the last 30 days, oldest first.`),
   })
   .meta({ id: 'DeliveryDetail', description: 'A delivery with its payload and attempts.' });
 export type DeliveryDetail = z.infer<typeof deliveryDetailSchema>;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
 import { createLimits, createSharedLimit } from '../lib/queues.ts';
-import { createYielder } from '../lib/yielding.ts';
+import { createYielder, shared } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import { type IcpPatch, type IcpProfile, WEIGHT_KEYS } from '../model/icp.ts';
 import type { IcpSuggestion, SuggestionAction } from '../model/icp-draft.ts';
@@ -273,7 +273,7 @@ export function createSuggester(store: SignalStore, clock: Clock): Suggester {
       const entry = isGood ? known : { stamp, madeAt: now, suggestions: make(profile, judgements) };
       cache.set(profile.id, entry);
       try {
-        return await entry.suggestions;
+        return await shared(entry.suggestions);
       } catch (error) {
         if (cache.get(profile.id) === entry) cache.delete(profile.id);
         throw error;

@@ -30,7 +30,7 @@ import {
 import { schemaVersion } from './migrate.ts';
 import { auditReads, keyReads, sessionReads, teamReads, tenantReads } from './reads/accounts.ts';
 import { campaignEventReads, campaignReads } from './reads/campaigns.ts';
-import { companyReads, companySignalReads } from './reads/companies.ts';
+import { companyReads } from './reads/companies.ts';
 import { createCounts, storageReads } from './reads/counts.ts';
 import { deliveryReads, laneReads } from './reads/deliveries.ts';
 import {
@@ -189,7 +189,6 @@ export function createReads(db: Database) {
     ...campaignReads(db),
     ...campaignEventReads(db),
     ...companyReads(db),
-    ...companySignalReads(db),
     ...endpointReads(db),
     ...receiverReads(db),
     ...eventReads(db),

@@ -139,6 +139,21 @@ export function describeDeliveries(open: OpenStore): void {
       expect((await store.getEndpoint('ten_a', 'whk_a'))?.consecutiveFailures).toBe(1);
     });
 
+    test('the newest fifty attempts are read, oldest first', async () => {
+      const { store } = await openWithTenants(open);
+      await addDeliveries(store, 'whk_a', ['dlv_1']);
+      for (let n = 1; n <= 55; n++) {
+        await claim(store, 'whk_a', { token: `lease_${n}`, now: T0 + n * LEASE_MS });
+        const id = `att_${100 + n}`;
+        await store.recordOutcome(anOutcome({ next: { status: 'retrying', at: T0 } }, { id, attempt: n }));
+      }
+      const log = await store.getDelivery('ten_a', 'dlv_1');
+      expect(log?.attemptCount).toBe(55);
+      expect(log?.attempts.map(({ id }) => id)).toEqual(
+        Array.from({ length: 50 }, (_, n) => `att_${n + 106}`),
+      );
+    });
+
     test('applies a repeated outcome once', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);

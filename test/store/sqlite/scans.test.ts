@@ -103,6 +103,18 @@ test('long signals of a person, and those that a request names, are read a few a
   expect(await face.findLeadSignals('ten_b', ids)).toEqual([]);
 });
 
+test('the contacts of a company are read a few at a time', async () => {
+  const { parts, clock, read } = inParts();
+  const db = manySignals();
+  db.exec(`UPDATE signals SET wire = json_object('signal_id', id, 'lead_id', NULL, 'also', printf('%.*c', 90000, 'x'),
+    'prospect', json_object('name', 'P ' || id, 'title', '', 'email', '', 'linkedin_url', '')) WHERE id > 'sig_124800'`);
+  const { listCompanyContacts } = companySignalFace(db, clock, read);
+  const contacts = await listCompanyContacts('ten_a', 'acme.com', 40);
+  expect(contacts).toHaveLength(40);
+  expect(contacts.at(-1)).toMatchObject({ name: expect.stringMatching(/^P sig_1249/) });
+  expect(parts.count).toBeGreaterThan(100);
+});
+
 test('the signals of a company with thousands are counted and ranked in parts', async () => {
   const { parts, clock, read } = inParts();
   const face = companySignalFace(manySignals(), clock, read);

@@ -1,4 +1,5 @@
 import { addAll } from '../../../lib/lists.ts';
+import { eachInTurns } from '../../../lib/yielding.ts';
 import type { Company } from '../../../model/company.ts';
 import type { Lead } from '../../../model/lead.ts';
 import type { Signal } from '../../../model/signal.ts';
@@ -94,8 +95,8 @@ export function companySignalReads(db: Connection) {
         selectWires({ tenantId, domain }),
       ]);
       return contactsOf(
-        leads.map((wire) => JSON.parse(wire) as Lead),
-        signals.map((wire) => JSON.parse(wire) as Signal),
+        await eachInTurns(leads, async (wire) => JSON.parse(wire) as Lead),
+        await eachInTurns(signals, async (wire) => JSON.parse(wire) as Signal),
         domain,
       ).slice(0, limit);
     },

@@ -1,5 +1,6 @@
 import { HOUR_MS } from '../../../lib/clock.ts';
 import { addAll } from '../../../lib/lists.ts';
+import { MOST_ATTEMPTS } from '../../../model/constants.ts';
 import {
   type AttemptLog,
   type AttemptRecord,
@@ -44,7 +45,11 @@ export function deliveryReads(db: Connection) {
     `SELECT ${SHOWN_COLUMNS}, ${WHOLE_BODY} AS body FROM deliveries d ${SHOWN_JOINS} ${BODY_JOINS}
      WHERE d.id = ? AND d.tenant_id = ?`,
   );
-  const attemptsOf = ATTEMPTS.select<[string]>(db, 'WHERE delivery_id = ? ORDER BY attempt, started_at, id');
+  const attemptsOf = ATTEMPTS.select<[string, string]>(
+    db,
+    `WHERE delivery_id = ? AND id IN (SELECT id FROM attempts WHERE delivery_id = ? ORDER BY attempt DESC, started_at DESC, id DESC LIMIT ${MOST_ATTEMPTS})
+     ORDER BY attempt, started_at, id`,
+  );
   const countWaiting = value<[string, number], number>(
     db,
     `SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE endpoint_id = ? AND ${WAITING} LIMIT ?) waiting`,
@@ -72,7 +77,7 @@ export function deliveryReads(db: Connection) {
     tallyAttemptDays: (tenantId, { endpointId, since }) =>
       tallyDays({ tenantId, endpointId, hour: hourOf(since) }),
     async getDelivery(tenantId, id) {
-      const [found, attempts] = await Promise.all([selectOne(id, tenantId), attemptsOf.all(id)]);
+      const [found, attempts] = await Promise.all([selectOne(id, tenantId), attemptsOf.all(id, id)]);
       return found === undefined ? null : { ...found, attempts: attempts.map(toAttempt) };
     },
     countWaiting: async (endpointId, most) => (await countWaiting(endpointId, most)) ?? 0,

@@ -3,7 +3,10 @@ import { type Clock, DAY_MS, fromIso, toIso } from '../../../lib/clock.ts';
 import { addAll } from '../../../lib/lists.ts';
 import { createYielder } from '../../../lib/yielding.ts';
 import { dealStatusIn, STAGES } from '../../../model/constants.ts';
+import type { Lead } from '../../../model/lead.ts';
 import type { Stage } from '../../../model/pipeline.ts';
+import type { Signal } from '../../../model/signal.ts';
+import { contactsOf } from '../../../rules/signals.ts';
 import type { CompanyStore } from '../../company-store.ts';
 import type { BoardColumn, LeadSignal, LeadStore, StageFlow } from '../../lead-store.ts';
 import type { SignalDay, SignalStore, StoredPost } from '../../signal-store.ts';
@@ -18,6 +21,8 @@ type Read = <T>(query: () => T) => Promise<T>;
 /** Signals scanned at a time: about 3 ms. */
 const OF_PERSON = 2_000;
 const OF_COMPANY = 10_000;
+/** The newest signals of a company that are read for contacts; each has to be parsed. */
+const CONTACT_SIGNALS = 200;
 
 /** The signals of a person, who may have hundreds of thousands: scanned in parts, between which other requests run. */
 export function personSignalFace(
@@ -61,8 +66,23 @@ export function companySignalFace(
   db: Database,
   clock: Clock,
   read: Read,
-): Pick<CompanyStore, 'readCompanyActivity' | 'countCompanySignals' | 'listTopSignals'> {
+): Pick<
+  CompanyStore,
+  'readCompanyActivity' | 'countCompanySignals' | 'listTopSignals' | 'listCompanyContacts'
+> {
   const scans = createCompanyScans(db);
+
+  async function parsedInParts<T>(
+    ids: readonly string[],
+    wireOf: (id: string) => string | null,
+  ): Promise<T[]> {
+    const one = (id: string) => {
+      const wire = wireOf(id);
+      return wire === null ? null : { parsed: JSON.parse(wire) as T, length: wire.length };
+    };
+    const rows = await readInParts(ids, { clock, read, one, length: ({ length }) => length });
+    return rows.map(({ parsed }) => parsed);
+  }
 
   /** Calls `scan` for consecutive spans that have about {@link OF_COMPANY} signals each. */
   async function inParts(
@@ -114,6 +134,13 @@ export function companySignalFace(
           counts.set(step, (counts.get(step) ?? 0) + count);
       });
       return [...counts].sort(([a], [b]) => a - b).map(([step, count]) => ({ step, count }));
+    },
+    async listCompanyContacts(tenantId, domain, limit) {
+      const leadIds = await read(() => scans.newestLeads(tenantId, domain, limit));
+      const leads = await parsedInParts<Lead>(leadIds, scans.leadWireOf);
+      const signalIds = await read(() => scans.newestSignals(tenantId, domain, CONTACT_SIGNALS));
+      const signals = await parsedInParts<Signal>(signalIds, scans.wireOf);
+      return contactsOf(leads, signals, domain).slice(0, limit);
     },
     async listTopSignals(tenantId, domain, { since, limit }) {
       let best: RankedSignal[] = [];

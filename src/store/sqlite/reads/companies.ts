@@ -2,9 +2,6 @@ import type { Database } from 'better-sqlite3';
 import { addAll } from '../../../lib/lists.ts';
 import type { Company, CompanyQuery } from '../../../model/company.ts';
 import type { Position } from '../../../model/filters.ts';
-import type { Lead } from '../../../model/lead.ts';
-import type { Signal } from '../../../model/signal.ts';
-import { contactsOf } from '../../../rules/signals.ts';
 import type { CompanyStore } from '../../company-store.ts';
 import type { SqlFragment, SqlValue, WhereClause } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
@@ -131,35 +128,6 @@ function add(where: WhereClause<SqlValue>, condition: string, ...values: SqlValu
   addAll(where.values, values);
 }
 
-/** The newest signals of a company that are read for contacts; each has to be parsed. */
-const CONTACT_SIGNALS = 200;
-
-/** People at a company, from its leads and signals. */
-export function companySignalReads(db: Database) {
-  const selectLeads = db
-    .prepare<[string, string, number], string>(
-      `SELECT wire FROM leads WHERE tenant_id = ? AND company_domain = ? AND company_domain <> ''
-       ORDER BY created_at DESC, id DESC LIMIT ?`,
-    )
-    .pluck();
-  const selectWires = db
-    .prepare<[string, string, number], string>(
-      `SELECT wire FROM signals WHERE tenant_id = ? AND company_domain = ? AND company_domain <> ''
-       ORDER BY timestamp DESC LIMIT ?`,
-    )
-    .pluck();
-
-  return {
-    listCompanyContacts(tenantId, domain, limit) {
-      const leads = selectLeads.all(tenantId, domain, limit).map((wire) => JSON.parse(wire) as Lead);
-      const signals = selectWires
-        .all(tenantId, domain, CONTACT_SIGNALS)
-        .map((wire) => JSON.parse(wire) as Signal);
-      return contactsOf(leads, signals, domain).slice(0, limit);
-    },
-  } satisfies Part<CompanyStore>;
-}
-
 /** Signals of a company in a span of time: milliseconds, both included. */
 export interface CompanySpan {
   tenantId: string;
@@ -193,8 +161,26 @@ export function createCompanyScans(db: Database) {
     )
     .pluck();
   const selectWire = db.prepare<[string], string>('SELECT wire FROM signals WHERE id = ?').pluck();
+  const selectLeads = db
+    .prepare<[string, string, number], string>(
+      `SELECT id FROM leads WHERE tenant_id = ? AND company_domain = ? AND company_domain <> ''
+       ORDER BY created_at DESC, id DESC LIMIT ?`,
+    )
+    .pluck();
+  const selectLead = db.prepare<[string], string>('SELECT wire FROM leads WHERE id = ?').pluck();
+  const selectNewest = db
+    .prepare<[string, string, number], string>(
+      `SELECT id FROM signals WHERE tenant_id = ? AND company_domain = ? AND company_domain <> ''
+       ORDER BY timestamp DESC LIMIT ?`,
+    )
+    .pluck();
 
   return {
+    newestLeads: (tenantId: string, domain: string, limit: number): string[] =>
+      selectLeads.all(tenantId, domain, limit),
+    leadWireOf: (id: string): string | null => selectLead.get(id) ?? null,
+    newestSignals: (tenantId: string, domain: string, limit: number): string[] =>
+      selectNewest.all(tenantId, domain, limit),
     /** The time of the signal that is `scan` places after the first; null if there are fewer. */
     endOf: (span: CompanySpan, scan: number): number | null => selectEnd.get({ ...span, scan }) ?? null,
     count: (span: CompanySpan): number => selectCount.get(span) ?? 0,

@@ -2,6 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import { HOUR_MS } from '../../../lib/clock.ts';
 import { idFloor } from '../../../lib/ids.ts';
 import { addAll } from '../../../lib/lists.ts';
+import { MOST_ATTEMPTS } from '../../../model/constants.ts';
 import {
   type AttemptLog,
   type AttemptRecord,
@@ -388,11 +389,15 @@ function toAttempt({ deliveryId, detail, ...own }: AttemptRow): AttemptLog {
   return { ...own, ...detail, requestHeaders };
 }
 
-/** The attempts of a delivery, oldest first. */
+/** The newest {@link MOST_ATTEMPTS} attempts of a delivery, oldest first. */
 function createAttemptList(db: Database): (deliveryId: string) => AttemptLog[] {
-  const selectOf = ATTEMPTS.select<[string]>(db, 'WHERE delivery_id = ? ORDER BY attempt, started_at, id');
+  const selectOf = ATTEMPTS.select<[string, string]>(
+    db,
+    `WHERE delivery_id = ? AND id IN (SELECT id FROM attempts WHERE delivery_id = ? ORDER BY attempt DESC, started_at DESC, id DESC LIMIT ${MOST_ATTEMPTS})
+     ORDER BY attempt, started_at, id`,
+  );
 
-  return (deliveryId) => selectOf.all(deliveryId).map(toAttempt);
+  return (deliveryId) => selectOf.all(deliveryId, deliveryId).map(toAttempt);
 }
 
 interface HeldRow {
