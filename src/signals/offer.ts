@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { dot, largestOf } from '../lib/lists.ts';
 import { inPackage } from '../lib/package.ts';
-import { standInLine } from '../lib/yielding.ts';
+import { shared, standInLine } from '../lib/yielding.ts';
 import type { Encoder, TextEncoding } from './encoder/encoder.ts';
 import type { Lesson } from './lesson.ts';
 import { knownNeeds, type MetNeeds } from './needs.ts';
@@ -72,7 +72,8 @@ function once<Result>(encode: (encoder: TextEncoding) => Promise<Result>) {
   let isDone = false;
   const askedBy = new WeakSet<TextEncoding>();
   return (encoder: TextEncoding): Promise<Result> => {
-    if (kept !== null && (isDone || askedBy.has(encoder))) return kept;
+    if (kept !== null && isDone) return kept;
+    if (kept !== null && askedBy.has(encoder)) return shared(kept);
     askedBy.add(encoder);
     const result = encode(encoder);
     kept = result;
@@ -84,7 +85,7 @@ function once<Result>(encode: (encoder: TextEncoding) => Promise<Result>) {
         if (kept === result) kept = null;
       },
     );
-    return result;
+    return shared(result);
   };
 }
 

@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { type Clock, systemClock, type Timer } from '../../lib/clock.ts';
 import { moduleBeside } from '../../lib/package.ts';
+import { shared } from '../../lib/yielding.ts';
 import { DomainError } from '../../model/errors.ts';
 import { knownNeeds, NEEDS_FILE } from '../needs.ts';
 import { knownWording, WORDING_FILE } from '../wording.ts';
@@ -323,10 +324,10 @@ export function createEncoder({
     if (asked !== undefined) {
       if (!asked.works.has(work)) work.push(asked);
       asked.works.add(work);
-      return asked.encoded;
+      return shared(asked.encoded);
     }
     const known = kept.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) return shared(known);
     if (threads.size === 0 && givenUp.size >= MOST_GIVEN_UP) return Promise.reject(broken(SILENT));
     const { promise: encoded, resolve, reject } = Promise.withResolvers<Encoded>();
     const text = { key, model, parts, encoded, works: new Set([work]), resolve, reject };
@@ -337,7 +338,7 @@ export function createEncoder({
     encoded.catch(() => {
       if (kept.get(key) === encoded) kept.delete(key);
     });
-    return encoded;
+    return shared(encoded);
   }
 
   function begin(work: EncoderWork): Encoding {
