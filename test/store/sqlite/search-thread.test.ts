@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
+import type { SignalQuery } from '../../../src/model/signal.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import {
   createLongSearchTest,
@@ -118,7 +119,8 @@ test('uses another thread for phrases, and for signals by how they were triaged 
   await filledStore(file);
   const db = new Sqlite(file);
   onTestFinished(() => void db.close());
-  const isLong = createLongSearchTest(db);
+  const test = createLongSearchTest(db);
+  const isLong = (tenantId: string, query: Partial<SignalQuery>) => test(tenantId, { ...ANY, ...query });
   const triaged = (state: 'open' | 'done' | 'all', assignee: string | null = null) =>
     isLong('ten_a', { q: null, triage: { state, assignee, now: T0 } });
   const ofAll = () => [
@@ -131,6 +133,18 @@ test('uses another thread for phrases, and for signals by how they were triaged 
   expect(ofAll()).toEqual([false, false, true, true, true]);
   expect(['crm', 'crm tool', null].map((q) => isLong('ten_a', { q }))).toEqual([false, false, false]);
   expect(['"crm tool"', 'follow-up', 'x "a b c'].map((q) => isLong('ten_a', { q }))).toEqual([
+    true,
+    true,
+    true,
+  ]);
+
+  const names = (count: number) => Array.from({ length: count }, (_, n) => `n${n}`);
+  expect([10, 11].map((count) => isLong('ten_a', { q: names(count).join(' ') }))).toEqual([false, true]);
+  expect(isLong('ten_a', { platforms: names(9), q: 'crm tool' })).toBe(true);
+
+  const ofPost = (query: Partial<SignalQuery>) => isLong('ten_a', { externalId: 'x', ...query });
+  expect([{}, { q: 'crm' }, { platforms: ['reddit'] }, { minScore: 50 }].map(ofPost)).toEqual([
+    false,
     true,
     true,
     true,
