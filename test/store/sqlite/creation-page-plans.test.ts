@@ -30,7 +30,7 @@ test.each([
   [
     'profiles',
     profileReads,
-    'SEARCH icp_profiles USING INDEX icp_profiles_by_tenant (tenant_id=? AND (created_at,id)>(?,?))',
+    'SEARCH icp_profiles USING INDEX icp_profiles_live (tenant_id=? AND (created_at,id)>(?,?))',
   ],
 ])('a page of %s is an index scan, never a sort', (_, create, plan) => {
   const db = openDatabase(':memory:');

@@ -32,7 +32,7 @@ export function profilesSql(db: Connection): Async<ProfileStatements['profiles']
     updateProfile: (profile) => update(PROFILES.encode(toRow(profile))),
     markDeleted: run(
       db,
-      'UPDATE icp_profiles SET deleted_at = ? WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
+      `UPDATE icp_profiles SET deleted_at = ?, settings = '{}' WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL`,
     ),
     selectNamed: value(
       db,

@@ -31,7 +31,7 @@ export function profilesSql(db: Database): ProfileStatements['profiles'] {
     updateProfile: (profile) => update(STORED.encode(toRow(profile))),
     markDeleted: run(
       db,
-      'UPDATE icp_profiles SET deleted_at = ? WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
+      `UPDATE icp_profiles SET deleted_at = ?, settings = '{}' WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL`,
     ),
     selectNamed: value(
       db,
