@@ -284,3 +284,19 @@ test('counts of one tenant do not run at the same time', async () => {
   await Promise.all([count('a'), count('b')]);
   expect(asked.join('')).toBe('aaaabbbb');
 });
+
+test('counts of few events that waited for one another run in turns of the event loop', async () => {
+  const turns: number[] = [];
+  const store = {
+    getCampaignSpan: async () => ({ first: START, last: START }),
+    async listCampaignEvents() {
+      turns.push(performance.nodeTiming.uvMetricsInfo.loopCount);
+      for (const since = performance.now(); performance.now() - since < 6; );
+      return [];
+    },
+  } as unknown as CampaignStore;
+  await Promise.all(
+    ['a', 'b', 'c', 'd'].map((id) => campaignStats(store, aCampaign('ten_a', { id }), WHOLE)),
+  );
+  expect(new Set(turns).size).toBe(4);
+});
