@@ -157,6 +157,9 @@ interface LeadTerm {
   found: SqlFragment<SqlValue> | null;
 }
 
+/** The longest words of a search, of which the rarest is looked for: 200, each of which all of 600 leads had, took 80 ms. */
+const TRIED_WORDS = 8;
+
 /** The filters of a query, those that fewer leads tend to match first. */
 function termsOf(tenantId: string, query: LeadQuery): LeadTerm[] {
   const terms: LeadTerm[] = [];
@@ -185,7 +188,7 @@ function termsOf(tenantId: string, query: LeadQuery): LeadTerm[] {
       sql: 'SELECT lead_id AS id FROM lead_words WHERE tenant_id = ? AND word >= ? AND word < ?',
       values: [tenantId, word, `${word}${LAST_CHARACTER}`],
     };
-    terms.push({ column: null, condition: place === 0 ? hasAll : null, found });
+    if (place < TRIED_WORDS) terms.push({ column: null, condition: place === 0 ? hasAll : null, found });
   }
   if (tag !== null) {
     terms.push({
