@@ -221,7 +221,10 @@ function serve(port: NonNullable<typeof parentPort>, { file }: { file: string })
     mayTakeLong,
   }: Search & { mayTakeLong: boolean }): Answer | null {
     try {
-      const longMs = mayTakeLong ? 0 : estimate(tenantId, query) * POSITION_MS;
+      // For each signal of an external ID, the index may read on to the end: nobody knows how long that takes.
+      const expectedMs = () =>
+        query.externalId === undefined ? estimate(tenantId, query) * POSITION_MS : LONG_MS;
+      const longMs = mayTakeLong ? 0 : expectedMs();
       if (longMs >= LONG_MS) return { longMs };
       if (most !== null) return { count: reads.countSignals(tenantId, query, most) };
       const { json, last } = reads.listSignals(tenantId, query);
