@@ -135,7 +135,7 @@ async function readKnown(
   ]);
   const named = new Set(given.stored.map(({ id }) => id));
   const keys = personKeys(fillFacts(blankLead('', 0), stated, 0));
-  const others = (await readFreeSignals({ store, clock }, tenantId, keys)).filter(({ id }) => !named.has(id));
+  const others = (await readFreeSignals(store, tenantId, keys)).filter(({ id }) => !named.has(id));
   return {
     facts: input.enrich
       ? addFactsOf(

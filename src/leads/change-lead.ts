@@ -42,7 +42,7 @@ export async function changeLead(
     if (JSON.stringify(patched) === JSON.stringify(stored.lead)) return stored;
     const keys = identityKeys(patched);
     const seen = await requireFree(store, tenantId, { id, keys });
-    const free = await readFreeSignals(deps, tenantId, personKeys(patched));
+    const free = await readFreeSignals(store, tenantId, personKeys(patched));
     const lead = attachSignals(
       patched,
       free.map(({ signal }) => signal),

@@ -57,7 +57,7 @@ export async function readSignals(
     throw new DomainError('INVALID_REQUEST', errors[0]?.detail ?? '', { errors });
   }
   return {
-    stored: await parseSignals(clock, stored),
+    stored: await parseSignals(stored),
     fresh: posted.filter((_, index) => known[index] === null),
   };
 }
@@ -67,25 +67,20 @@ const MOST_FREE = 500;
 
 /** The newest unattached signals that a person has posted. */
 export async function readFreeSignals(
-  { store, clock }: Pick<IntakeDeps, 'store' | 'clock'>,
+  store: Store,
   tenantId: string,
   keys: readonly string[],
 ): Promise<IncomingSignal[]> {
-  return parseSignals(clock, await store.findFreeSignalsOfPerson(tenantId, keys, MOST_FREE));
+  return parseSignals(await store.findFreeSignalsOfPerson(tenantId, keys, MOST_FREE));
 }
 
 /** Stored signals, parsed in turns: 500 posts that were seen at sixteen places each took 0.1 s. */
-async function parseSignals(
-  clock: IntakeDeps['clock'],
-  stored: readonly LeadSignal[],
-): Promise<IncomingSignal[]> {
-  const nextTurn = createYielder(clock);
-  const parsed: IncomingSignal[] = [];
-  for (const { id, leadId, wire } of stored) {
-    parsed.push({ id, leadId, signal: JSON.parse(wire) as Signal });
-    await nextTurn();
-  }
-  return parsed;
+function parseSignals(stored: readonly LeadSignal[]): Promise<IncomingSignal[]> {
+  return eachInTurns(stored, async ({ id, leadId, wire }) => ({
+    id,
+    leadId,
+    signal: JSON.parse(wire) as Signal,
+  }));
 }
 
 /** Facts about a person in a request: stated ones first, then those from `signals` by that person. */
