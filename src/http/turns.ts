@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { createFairQueue } from '../lib/queues.ts';
-import { createTurnRunner, inWorkTurn, onBehalfOf } from '../lib/yielding.ts';
+import { createTurnRunner, inLaterTurn, onBehalfOf } from '../lib/yielding.ts';
 import { type LoadGate, overloaded } from './load.ts';
 
 /** Returns a function that requests one call of `run`, at the end of the current turn of the event loop. */
@@ -10,7 +10,7 @@ export function oncePerTurn(run: () => void): () => void {
   return () => {
     if (isRequested) return;
     isRequested = true;
-    inWorkTurn(() => {
+    inLaterTurn(() => {
       isRequested = false;
       run();
     });

@@ -38,24 +38,68 @@ const turnNow = () => performance.nodeTiming.uvMetricsInfo.loopCount;
 /** The turn of the event loop in which a connection was accepted last. */
 let acceptedIn = -1;
 
-/** Must be called when a connection was accepted: see {@link inWorkTurn}. */
+/** Must be called when a connection was accepted: see {@link inLaterTurn}. */
 export function wasAccepted(): void {
   acceptedIn = turnNow();
 }
 
 /**
- * Runs work in a later turn of the event loop: the next one or, while connections arrive, one in the next 5 ms. Node accepts one per turn: with
- * 15 ms of work in each, a new connection waited for a second behind sixty others.
+ * Runs something short in a later turn of the event loop: the next one or, while connections arrive, one in the next 5 ms. Node accepts one per
+ * turn: with 15 ms of work in each, a new connection waited for a second behind sixty others.
  */
-export function inWorkTurn(work: () => void): void {
-  setImmediate(workUnlessAccepting, work, Number.POSITIVE_INFINITY);
+export function inLaterTurn(run: () => void): void {
+  setImmediate(runUnlessAccepting, run, Number.POSITIVE_INFINITY);
 }
 
-function workUnlessAccepting(work: () => void, latest: number): void {
+function runUnlessAccepting(run: () => void, latest: number): void {
   const now = performance.now();
   const isAccepting = acceptedIn === turnNow() && now < latest;
-  if (isAccepting) setImmediate(workUnlessAccepting, work, Math.min(latest, now + MAX_TURN_MS));
-  else work();
+  if (isAccepting) setImmediate(runUnlessAccepting, run, Math.min(latest, now + MAX_TURN_MS));
+  else run();
+}
+
+/** After this much work in a turn of the event loop, further work waits for the next one. */
+const MAX_WORK_MS = 2 * MAX_TURN_MS;
+
+/** Work that waits for a turn, oldest first. It calls `end` once it has done as much as one turn allows. */
+const requested = createFifo<(end: () => void) => void>();
+let isRequested = false;
+const used = { turn: -1, ms: 0 };
+
+function usedMs(): number {
+  return used.turn === turnNow() ? used.ms : 0;
+}
+
+function use(ms: number): void {
+  used.ms = usedMs() + ms;
+  used.turn = turnNow();
+}
+
+/**
+ * Runs work in a later turn of the event loop, one after the other. All long work requests its turns here: each piece is
+ * limited, but those of different queues in the same turn added up to pauses of 300 ms.
+ */
+function inWorkTurn(work: (end: () => void) => void): void {
+  requested.push(work);
+  if (isRequested) return;
+  isRequested = true;
+  inLaterTurn(workOneTurn);
+}
+
+function workOneTurn(): void {
+  if (usedMs() < MAX_WORK_MS) callRequested(requested.size);
+  else inLaterTurn(workOneTurn);
+}
+
+/** Calls up to `left` items; those requested meanwhile wait for the next turn. */
+function callRequested(left: number): void {
+  const began = performance.now();
+  requested.shift()?.(() => {
+    use(performance.now() - began);
+    if (left > 1 && usedMs() < MAX_WORK_MS) callRequested(left - 1);
+    else if (requested.size > 0) inLaterTurn(workOneTurn);
+    else isRequested = false;
+  });
 }
 
 /**
@@ -166,10 +210,10 @@ export function createTurnRunner({ size, next, maxMs, now }: TurnQueue): {
     if (isCalled || size() === 0) return;
     isCalled = true;
     const since = now();
-    inWorkTurn(() => callNext({ since, began: now(), count: 0 }));
+    inWorkTurn((end) => callNext({ since, began: now(), count: 0, end }));
   }
 
-  function callNext(turn: { since: number; began: number; count: number }): void {
+  function callNext(turn: RunnerTurn): void {
     turn.count++;
     // The item continues in microtasks caused by this call; `nextTick`, requested from a microtask, runs after the last of
     // them. Requested first, in case the call fails.
@@ -177,7 +221,7 @@ export function createTurnRunner({ size, next, maxMs, now }: TurnQueue): {
     next()?.();
   }
 
-  function goOn(turn: { since: number; began: number; count: number }): void {
+  function goOn(turn: RunnerTurn): void {
     const at = now();
     if (size() > 0 && at - turn.began < maxMs) {
       callNext(turn);
@@ -186,50 +230,57 @@ export function createTurnRunner({ size, next, maxMs, now }: TurnQueue): {
     eachMs += (Math.min(LONGEST_TURN_MS, at - turn.since) / turn.count - eachMs) * SHARE;
     isCalled = false;
     workOff();
+    turn.end();
   }
 
   return { workOff, eachMs: () => eachMs };
 }
 
+/** What a runner does in one turn of the event loop. */
+interface RunnerTurn {
+  /** When the turn was requested, and when it began. */
+  since: number;
+  began: number;
+  count: number;
+  end(): void;
+}
+
 /**
  * Returns a function that calls functions whose consequences follow in microtasks, such as those that resolve promises: immediately,
- * as long as less than 5 ms of this turn of the event loop have been used for it, and the rest, oldest first, in later turns. If all are called
- * at once, everything that waits for them continues in one turn.
+ * unless other work waits or much was done in this turn of the event loop, and for 5 ms; the rest, oldest first, in later turns. If all are
+ * called at once, everything that waits for them continues in one turn.
  */
 export function createReleases(now: () => number = () => performance.now()): (release: () => void) => void {
   const waiting = createFifo<() => void>();
   let isCalling = false;
-  let turn = -1;
-  let usedMs = 0;
-  let began = 0;
 
-  function callNext(): void {
-    began = now();
+  function callFor5Ms(end: () => void): void {
+    callNext(now(), end);
+  }
+
+  function callNext(began: number, end: () => void): void {
     // As above: after the last of the microtasks.
-    queueMicrotask(() => process.nextTick(goOn));
+    queueMicrotask(() => process.nextTick(goOn, began, end));
     waiting.shift()?.();
   }
 
-  function goOn(): void {
-    usedMs += now() - began;
-    if (waiting.size === 0) isCalling = false;
-    else if (usedMs < MAX_TURN_MS) callNext();
-    else inWorkTurn(beginTurn);
-  }
-
-  function beginTurn(): void {
-    turn = turnNow();
-    usedMs = 0;
-    callNext();
+  function goOn(began: number, end: () => void): void {
+    if (waiting.size > 0 && now() - began < MAX_TURN_MS) {
+      callNext(began, end);
+      return;
+    }
+    isCalling = waiting.size > 0;
+    if (isCalling) inWorkTurn(callFor5Ms);
+    end();
   }
 
   return (release) => {
     waiting.push(release);
     if (isCalling) return;
     isCalling = true;
-    if (turnNow() !== turn) beginTurn();
-    else if (usedMs < MAX_TURN_MS) callNext();
-    else inWorkTurn(beginTurn);
+    const since = performance.now();
+    if (requested.size > 0 || usedMs() >= MAX_WORK_MS) inWorkTurn(callFor5Ms);
+    else callFor5Ms(() => use(performance.now() - since));
   };
 }
 

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import {
   createReleases,
+  createTurnRunner,
   createYielder,
-  inWorkTurn,
+  inLaterTurn,
   lineWaitMs,
   onBehalfOf,
   shared,
@@ -64,6 +65,9 @@ test('tasks with short chunks share a turn', async () => {
 test('a task that has used little time waits for one chunk of the long ones, not for one of each', async () => {
   const clock = createManualClock();
   const order: string[] = [];
+  const brief = createYielder(clock, 10);
+  // Waits for the store, say, until a later turn of the event loop.
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   const long = Array.from({ length: 5 }, () => createYielder(clock, 10));
   clock.advance(10); // each has worked for that long
   const all = long.map((nextTurn, n) =>
@@ -72,9 +76,6 @@ test('a task that has used little time waits for one chunk of the long ones, not
       order.push(`long ${n}`);
     }),
   );
-  const brief = createYielder(clock, 10);
-  await new Promise((resolve) => setTimeout(resolve)); // waits for the store, say
-  clock.advance(10);
   all.push(brief().then(() => void order.push('brief')));
   await Promise.all(all);
   expect(order.indexOf('brief')).toBeLessThanOrEqual(2);
@@ -196,7 +197,7 @@ async function turnsUntilWork(count: number, turnMs: number): Promise<number> {
     work(turnMs);
   }
   setImmediate(accept);
-  inWorkTurn(() => end.resolve(turns));
+  inLaterTurn(() => end.resolve(turns));
   return end.promise;
 }
 
@@ -206,4 +207,29 @@ test('while connections are accepted, work waits for them, for at most 5 ms', as
   const turns = await turnsUntilWork(100, 1);
   expect(turns).toBeGreaterThan(3);
   expect(turns).toBeLessThan(10);
+});
+
+test('long pieces of different queues run in different turns of the event loop', async () => {
+  const owners = ['a', 'b', 'c'];
+  let turn = 0;
+  const turns: number[] = [];
+  const piece = () => {
+    work(12);
+    turns.push(turn);
+  };
+  for (const _ of owners) {
+    const items = [piece, piece];
+    createTurnRunner({
+      size: () => items.length,
+      next: () => items.shift(),
+      maxMs: 1,
+      now: () => performance.now(),
+    }).workOff();
+  }
+  void standInLine().then(piece);
+  const release = createReleases();
+  setImmediate(() => release(() => void Promise.resolve().then(piece)));
+  for (; turns.length < 8 && turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(turns).toHaveLength(8);
+  expect(new Set(turns).size).toBe(8);
 });
