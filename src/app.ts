@@ -36,6 +36,7 @@ import { handleInOrder, readInTurns } from './http/reading-turns.ts';
 import { addRequestContext, createRequestIds } from './http/request-context.ts';
 import { addRequestLog, addTracing, createRequestTally } from './http/request-log.ts';
 import { routableTarget } from './http/request-path.ts';
+import { createHandlerTurns } from './http/turns.ts';
 import type { Tracer } from './lib/tracing.ts';
 import type { ReadDocument } from './mcp/access-tokens.ts';
 import { mcp } from './mcp/mcp.ts';
@@ -48,7 +49,14 @@ import type { OpenedStore } from './store/store.ts';
 export interface AppDeps
   extends Omit<
       ApiDeps,
-      'problems' | 'baseUrl' | 'deprecations' | 'sourceIps' | 'load' | 'longPolls' | 'feedbackLinks'
+      | 'problems'
+      | 'baseUrl'
+      | 'deprecations'
+      | 'sourceIps'
+      | 'load'
+      | 'handleInTurns'
+      | 'longPolls'
+      | 'feedbackLinks'
     >,
     Pick<DigestLinkDeps, 'feedbackLinks'>,
     Pick<DashboardDeps, 'previewSource'> {
@@ -135,6 +143,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     ...deps,
     problems,
     load,
+    handleInTurns: createHandlerTurns({ ...deps, load }),
     longPolls,
     deprecations,
     baseUrl: config.baseUrl,

@@ -10,6 +10,7 @@ import type { DescribedApi } from '../http/openapi/schemas.ts';
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import type { Caller } from '../http/request-context.ts';
 import { pathId } from '../http/request-path.ts';
+import type { HandleInTurns } from '../http/turns.ts';
 import type { LeadDeps } from '../leads/changes.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/secret-box.ts';
@@ -287,6 +288,7 @@ export interface ApiDeps extends LeadDeps, EndpointDeps, KeyLimitDeps {
   cursors: Cursors;
   /** Rejects requests under overload. */
   load: LoadGate;
+  handleInTurns: HandleInTurns;
   longPolls: LongPolls;
   /** Randomness that is the same for each run of a retried request. */
   seededRandom: SeededRandom;

@@ -6,8 +6,6 @@ import { addIdempotency } from '../http/idempotency.ts';
 import { refuseStrayBodies } from '../http/json-body.ts';
 import { addShedding } from '../http/load.ts';
 import { recordActors, setApiHeaders } from '../http/request-context.ts';
-import { addOneATurn } from '../http/turns.ts';
-import { lineWaitMs } from '../lib/yielding.ts';
 import { addMe, addSettings } from './account.ts';
 import { addCampaigns } from './campaigns.ts';
 import { addCompanies } from './companies.ts';
@@ -38,8 +36,7 @@ export async function v1(app: FastifyInstance, deps: ApiDeps): Promise<void> {
   addAuthentication(app, { ...deps, limits });
   addCompression(app);
   addShedding(app, { load: deps.load, ownerOf: ({ caller }) => caller?.tenant.id ?? '' });
-  addOneATurn(app, deps);
-  deps.load.watchTurns(lineWaitMs);
+  deps.handleInTurns(app);
   recordActors(app, deps.store, ({ caller }) =>
     caller === null ? null : { tenantId: caller.tenant.id, actor: caller.key.id },
   );

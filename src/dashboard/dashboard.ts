@@ -12,7 +12,6 @@ import { addShedding } from '../http/load.ts';
 import { problemStatus } from '../http/problems.ts';
 import { recordActors } from '../http/request-context.ts';
 import { followTrace, routeOf } from '../http/request-log.ts';
-import { addOneATurn } from '../http/turns.ts';
 import { DomainError } from '../model/errors.ts';
 import { addAccount, addAccountScreens, addApiKeys, addDigestSettings, addSecondFactor } from './account.ts';
 import { addAudit } from './audit.ts';
@@ -62,7 +61,7 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
   addGate(app, deps, shown);
   addCompression(app);
   addShedding(app, { load: deps.load, ownerOf: ({ signedIn }) => signedIn?.tenant.id ?? '' });
-  addOneATurn(app, deps);
+  deps.handleInTurns(app);
   await addCsrf(app, deps);
   recordActors(app, deps.store, (request) =>
     request.signedIn === null ? null : selfOf(request.signedIn.user, { client: clientOf(request) }),

@@ -4,6 +4,7 @@ import { effectivePlan, planLimits } from '../accounts/plans.ts';
 import type { SessionLife } from '../accounts/sign-in.ts';
 import { clientOf, createLimiter, rateLimited, type WindowState } from '../http/limits.ts';
 import type { LoadGate } from '../http/load.ts';
+import type { HandleInTurns } from '../http/turns.ts';
 import type { LeadDeps } from '../leads/changes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
@@ -23,6 +24,7 @@ export interface DashboardDeps extends LeadDeps, EndpointDeps {
   cursors: Cursors;
   /** Rejects requests while the server is overloaded. */
   load: LoadGate;
+  handleInTurns: HandleInTurns;
   seededRandom: SeededRandom;
   /**
    * Why crawlers may not read an address; null if they may, or if that is unknown. Omitted if it cannot be

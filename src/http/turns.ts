@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { createFairQueue } from '../lib/queues.ts';
-import { createTurnRunner, inLaterTurn, onBehalfOf } from '../lib/yielding.ts';
+import { createTurnRunner, inLaterTurn, lineWaitMs, onBehalfOf } from '../lib/yielding.ts';
 import { type LoadGate, overloaded } from './load.ts';
 
 /** Returns a function that requests one call of `run`, at the end of the current turn of the event loop. */
@@ -34,9 +34,12 @@ interface TurnDeps {
   load: LoadGate;
 }
 
+/** Starts the handlers of the routes that are added to a face from now on in turns with those of the other faces. */
+export type HandleInTurns = (app: FastifyInstance) => void;
+
 /**
  * Starts handlers for about a millisecond per event-loop turn, and at least one: tenants take turns, and each tenant's
- * requests are handled in order of arrival, so that a tenant's flood delays its own requests. Node reads all sockets that
+ * requests on all faces are handled in order of arrival, so that a tenant's flood delays its own requests. Node reads all sockets that
  * are ready in one turn, and would process all their requests before it polls again: a request that arrives just after
  * the poll waits for two such rounds. The slowest tenth of the requests of eight concurrent callers took twice as long as
  * the rest, and a liveness check waited for a round of pages, where it now waits for one page.
@@ -45,7 +48,7 @@ interface TurnDeps {
  * longer once refused callers retry at once: of 512 requests admitted together, the last waited 9 s. Therefore a
  * request whose turn comes too late is refused as well. A read whose client has disconnected is not handled at all.
  */
-export function addOneATurn(app: FastifyInstance, { clock, load }: TurnDeps): void {
+export function createHandlerTurns({ clock, load }: TurnDeps): HandleInTurns {
   const waiting = createFairQueue<QueuedRequest>();
   const { workOff, eachMs } = createTurnRunner({
     size: () => waiting.size,
@@ -66,16 +69,19 @@ export function addOneATurn(app: FastifyInstance, { clock, load }: TurnDeps): vo
 
   const waitMs = () => waiting.size * eachMs();
   load.watchTurns(waitMs);
-  app.addHook('preHandler', (request, reply, done) => {
-    const { owner } = request;
-    const reads = request.method === 'GET' || request.method === 'HEAD';
-    waiting.push(owner, {
-      since: clock.monotonic(),
-      isAbandoned: () => reads && reply.raw.destroyed,
-      go: (error) => onBehalfOf(owner, () => done(error)),
+  load.watchTurns(lineWaitMs);
+  return (app) => {
+    app.addHook('preHandler', (request, reply, done) => {
+      const { owner } = request;
+      const reads = request.method === 'GET' || request.method === 'HEAD';
+      waiting.push(owner, {
+        since: clock.monotonic(),
+        isAbandoned: () => reads && reply.raw.destroyed,
+        go: (error) => onBehalfOf(owner, () => done(error)),
+      });
+      workOff();
     });
-    workOff();
-  });
+  };
 }
 
 /**

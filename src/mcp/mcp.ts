@@ -8,7 +8,7 @@ import { addShedding, type LoadGate } from '../http/load.ts';
 import { type Problems, sendAsIs } from '../http/problems.ts';
 import { recordActors, setApiHeaders } from '../http/request-context.ts';
 import { tracedDeps } from '../http/request-log.ts';
-import { addOneATurn } from '../http/turns.ts';
+import type { HandleInTurns } from '../http/turns.ts';
 import { PACKAGE } from '../lib/package.ts';
 import { parseUrl } from '../lib/text.ts';
 import { presetScopes } from '../model/key.ts';
@@ -39,6 +39,7 @@ const NO_BATCH = {
 export interface McpDeps extends EventDeps, KeyLimitDeps {
   problems: Problems;
   load: LoadGate;
+  handleInTurns: HandleInTurns;
   logger: { warn(fields: object, message: string): void };
   /** Issuers whose access tokens are accepted in addition to API keys. */
   authorizationServers: readonly string[];
@@ -70,7 +71,7 @@ export async function mcp(app: FastifyInstance, deps: McpDeps): Promise<void> {
         : null,
   });
   addShedding(app, { load: deps.load, ownerOf: ({ caller }) => caller?.tenant.id ?? '' });
-  addOneATurn(app, deps);
+  deps.handleInTurns(app);
   recordActors(app, deps.store, ({ caller }) =>
     caller === null ? null : { tenantId: caller.tenant.id, actor: caller.key.id },
   );

@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLoadGate, type LoadGate } from '../../src/http/load.ts';
-import { addOneATurn } from '../../src/http/turns.ts';
+import { createHandlerTurns } from '../../src/http/turns.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { standInLine } from '../../src/lib/yielding.ts';
 import { DomainError } from '../../src/model/errors.ts';
@@ -33,7 +33,7 @@ async function turnsOf(handlerMs: number) {
   };
   setImmediate(count);
   const handled: { id: string; turn: number }[] = [];
-  addOneATurn(app, { clock, load: idleGate() });
+  createHandlerTurns({ clock, load: idleGate() })(app);
   app.get<{ Params: { id: string } }>('/:id', async ({ params }) => {
     handled.push({ id: params.id, turn });
     clock.advance(handlerMs);
@@ -59,7 +59,7 @@ test('requests that take less than a millisecond together share a turn', async (
 
 test('a failing handler does not block others', async () => {
   const app = openApp();
-  addOneATurn(app, { clock: systemClock, load: idleGate() });
+  createHandlerTurns({ clock: systemClock, load: idleGate() })(app);
   app.get<{ Params: { id: string } }>('/:id', ({ params }) => {
     if (params.id === 'o1') throw new Error('fails');
     return {};
@@ -72,7 +72,7 @@ test('a request that waited too long for its turn is rejected, and those in time
   const app = openApp();
   const clock = createManualClock();
   const load = createLoadGate({ clock, store: { waitMs: () => 0 } });
-  addOneATurn(app, { clock, load });
+  createHandlerTurns({ clock, load })(app);
   const handled: string[] = [];
   app.get<{ Params: { id: string } }>('/:id', async ({ params }) => {
     handled.push(params.id);
@@ -102,7 +102,7 @@ test('a read whose client has disconnected before its turn is not handled, but a
     if (request.url === '/gone') reply.raw.destroy();
     done();
   });
-  addOneATurn(app, { clock: systemClock, load: idleGate() });
+  createHandlerTurns({ clock: systemClock, load: idleGate() })(app);
   const handled: string[] = [];
   app.all<{ Params: { id: string } }>('/:id', async ({ method, params }) => {
     handled.push(`${method} ${params.id}`);
@@ -116,7 +116,7 @@ test('a read whose client has disconnected before its turn is not handled, but a
 test('tenants take turns: a flood of one does not delay the request of another', async () => {
   const app = openApp();
   const handled: string[] = [];
-  addOneATurn(app, { clock: systemClock, load: idleGate() });
+  createHandlerTurns({ clock: systemClock, load: idleGate() })(app);
   app.get<{ Params: { id: string } }>('/:id', async ({ params }) => {
     handled.push(params.id);
     return {};
@@ -131,7 +131,7 @@ test('tenants take turns: a flood of one does not delay the request of another',
 test('tenants take turns within their handlers: long work of one does not delay that of another', async () => {
   const app = openApp();
   const pieces: string[] = [];
-  addOneATurn(app, { clock: systemClock, load: idleGate() });
+  createHandlerTurns({ clock: systemClock, load: idleGate() })(app);
   app.get<{ Params: { id: string } }>('/:id', async ({ params }) => {
     for (let piece = 0; piece < 3; piece++) {
       await standInLine();
