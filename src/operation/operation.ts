@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { DispatcherPulse } from '../dispatcher/dispatcher.ts';
 import { type Problems, sendAsIs } from '../http/problems.ts';
 import type { Clock } from '../lib/clock.ts';
+import { shared } from '../lib/yielding.ts';
 import { MOST_SKEW_MS } from '../store/figures.ts';
 import type { OpenedStore } from '../store/store.ts';
 import { createMetrics, type Metrics, type MetricsDeps } from './metrics.ts';
@@ -67,7 +68,7 @@ const LEAST_FREE_BYTES = 32 * 1024 * 1024;
 
 const OK: Check = { ok: true };
 
-/** Checks whether the server can do its work now, with a real write. Concurrent checks share one result. */
+/** Checks whether the server can do its work now, with a real write. Concurrent checks share one result, and continue in turns. */
 export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
   let underWay: Promise<Readiness> | null = null;
 
@@ -87,7 +88,7 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
     underWay ??= look().finally(() => {
       underWay = null;
     });
-    return underWay;
+    return shared(underWay);
   };
 }
 

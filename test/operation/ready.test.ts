@@ -87,3 +87,15 @@ test('concurrent requests share one result, so that a flood of requests causes n
   await look();
   expect(probes).toBe(2);
 });
+
+test('concurrent requests continue in turns of the event loop after the check', async () => {
+  const look = aServer({});
+  const turns = await Promise.all(
+    Array.from({ length: 10 }, async () => {
+      await look();
+      for (const until = performance.now() + 3; performance.now() < until; );
+      return performance.nodeTiming.uvMetricsInfo.loopCount;
+    }),
+  );
+  expect(new Set(turns).size).toBeGreaterThan(3);
+});
