@@ -2,14 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
 import type { SessionLife } from '../accounts/sign-in.ts';
-import { clientOf, createLimiter, rateLimited, type WindowState } from '../http/limits.ts';
+import { clientOf, createLimiter, refuseOver } from '../http/limits.ts';
 import type { LoadGate } from '../http/load.ts';
 import type { HandleInTurns } from '../http/turns.ts';
 import type { LeadDeps } from '../leads/changes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/secret-box.ts';
-import { DomainError } from '../model/errors.ts';
 import type { Plan } from '../model/tenant.ts';
 import type { Place } from '../signals/places.ts';
 import type { SourcePreview } from '../signals/source-management.ts';
@@ -93,16 +92,9 @@ export function addRequestLimits(
 
   app.addHook('onRequest', async (request) => {
     if (request.routeOptions.config.isAsset === true) return;
-    refuse(await clients.take(request), 'The limit of your network address');
+    refuseOver(await clients.take(request), 'The limit of your network address');
     if (request.signedIn === null) return;
-    refuse(await sessions.take(request), 'The limit of one browser');
-    refuse(await tenants.take(request), 'The limit of your account');
+    refuseOver(await sessions.take(request), 'The limit of one browser');
+    refuseOver(await tenants.take(request), 'The limit of your account');
   });
-}
-
-/** @throws DomainError `RATE_LIMITED` */
-function refuse(taken: WindowState, whose: string): void {
-  if (taken.retryAfterSeconds === null) return;
-  const { code, detail, extra } = rateLimited(taken, whose);
-  throw new DomainError(code, detail, extra);
 }

@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { FeedbackLinks, LinkAct, MailedAct } from '../accounts/links.ts';
+import { clientOf, createLimiter, refuseOver } from '../http/limits.ts';
+import { addShedding, type LoadGate } from '../http/load.ts';
+import { problemStatus } from '../http/problems.ts';
+import type { HandleInTurns } from '../http/turns.ts';
 import { addLead } from '../leads/add-lead.ts';
 import type { LeadDeps } from '../leads/changes.ts';
 import { escapeHtml } from '../lib/text.ts';
@@ -15,6 +19,11 @@ import type { Store } from '../store/store.ts';
 export interface DigestLinkDeps extends LeadDeps {
   store: Store;
   feedbackLinks: FeedbackLinks;
+  /** Rejects requests while the server is overloaded. */
+  load: LoadGate;
+  handleInTurns: HandleInTurns;
+  /** Requests per minute of a client address: as many as in the dashboard. */
+  dashboardLimits: { client: number };
 }
 
 /**
@@ -37,6 +46,22 @@ export async function digestLinks(app: FastifyInstance, deps: DigestLinkDeps): P
       'x-robots-tag': 'noindex',
     });
   });
+  app.setErrorHandler((error, _request, reply) => {
+    if (!(error instanceof DomainError)) throw error;
+    const { hint = '', retryAfterSeconds } = error.extra;
+    if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
+    const text = `${error.message} ${hint}`;
+    return sendPage(reply, problemStatus(error.code), faultPage('Please try again later', text));
+  });
+  const clients = createLimiter(app, deps.clock, {
+    keyOf: clientOf,
+    limitOf: deps.dashboardLimits.client,
+  });
+  app.addHook('onRequest', async (request) =>
+    refuseOver(await clients.take(request), 'The limit of your network address'),
+  );
+  addShedding(app, { load: deps.load, ownerOf: () => '' });
+  deps.handleInTurns(app);
 
   app.get<{ Params: { token: string } }>('/feedback/:token', async (request, reply) => {
     const asked = await readAsked(deps, request.params.token);

@@ -7,6 +7,7 @@ import rateLimit, {
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { createWindows } from '../lib/windows.ts';
+import { DomainError } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
 
 const IPV6_PREFIX = 64;
@@ -138,6 +139,13 @@ export function rateLimited(taken: WindowState, whose = 'The limit') {
       retryAfterSeconds: seconds,
     },
   } as const;
+}
+
+/** Refuses a request beyond its limit. @throws DomainError `RATE_LIMITED` */
+export function refuseOver(taken: WindowState, whose: string): void {
+  if (taken.retryAfterSeconds === null) return;
+  const { code, detail, extra } = rateLimited(taken, whose);
+  throw new DomainError(code, detail, extra);
 }
 
 /** Length of every rate-limit window. */

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createFeedbackLinks, FEEDBACK_LINK_MS } from '../../src/accounts/links.ts';
+import { LOAD_LIMITS } from '../../src/http/load.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { aPost } from '../support/app.ts';
 import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
@@ -100,4 +101,46 @@ test('one click unsubscribes only its own recipient, as posted by mail clients a
     expect(await t.store.digestReaders(id)).toEqual([]);
   }
   expect((await t.app.inject({ method: 'POST', url: `${url}x` })).statusCode).toBe(404);
+});
+
+test('requests per minute of a client address are limited, and refused with a page that says when to try again', async () => {
+  const few = await buildWebhookApp({ dashboardLimits: { session: 1, client: 2, tenant: () => 1 } });
+  onTestFinished(() => few.app.close());
+  const get = (url: string) => few.app.inject({ url });
+  expect([(await get('/feedback/x')).statusCode, (await get('/digest/unsubscribe/x')).statusCode]).toEqual([
+    404, 404,
+  ]);
+  const refused = await few.app.inject({ method: 'POST', url: '/feedback/x' });
+  expect(refused.statusCode).toBe(429);
+  expect(refused.headers).toMatchObject({ 'retry-after': '60', 'content-type': 'text/html; charset=utf-8' });
+  expect(refused.body).toContain(
+    'The limit of your network address of 2 requests per 60 seconds was exceeded.',
+  );
+  few.clock.advance(60_000);
+  expect((await get('/feedback/x')).statusCode).toBe(404);
+});
+
+test('links opened together are read in turns of the event loop, and refused beyond what is admitted', async () => {
+  const readIn: number[] = [];
+  const turn = () => performance.nodeTiming.uvMetricsInfo.loopCount;
+  const many = await buildWebhookApp({
+    loadLimits: { ...LOAD_LIMITS, least: 0, most: 80 },
+    wrapStore: (store) => ({
+      ...store,
+      getSignal: async (tenantId, id) => {
+        readIn.push(turn());
+        many.clock.advance(1);
+        return store.getSignal(tenantId, id);
+      },
+    }),
+  });
+  onTestFinished(() => many.app.close());
+  const expiresAt = many.clock.now() + FEEDBACK_LINK_MS;
+  const url = new URL(
+    links.make({ tenantId: many.tenant.id, signalId: 'sig_x', act: 'relevant', expiresAt }),
+  );
+  const answers = await Promise.all(Array.from({ length: 60 }, () => many.app.inject(url.pathname)));
+  const count = (status: number) => answers.filter(({ statusCode }) => statusCode === status).length;
+  expect([count(404), count(503)]).toEqual([40, 20]);
+  expect(new Set(readIn).size).toBe(40);
 });
