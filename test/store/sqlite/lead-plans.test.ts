@@ -6,8 +6,9 @@ import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { leadPageFace } from '../../../src/store/sqlite/face/pages.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import {
+  buildFewLeadsSql,
   buildLeadWalkSql,
-  buildSortedLeadsSql,
+  buildMatchingLeadsSql,
   createLeadPages,
 } from '../../../src/store/sqlite/reads/leads.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
@@ -48,8 +49,11 @@ function planOfFew(query: Partial<LeadQuery>): string {
   const whole = { ...ANY, ...query };
   const rarest = createLeadPages(db).rarest('ten_a', whole);
   if (rarest === null) throw new Error('no filter has few leads');
-  const { sql, values } = buildSortedLeadsSql('ten_a', whole, rarest);
-  const steps = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
+  const few = buildFewLeadsSql('ten_a', whole, rarest);
+  const matching = buildMatchingLeadsSql('ten_a', whole, []);
+  const steps = [few, matching].flatMap(({ sql, values }) =>
+    db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values),
+  );
   db.close();
   return steps.map((step) => step.detail).join('; ');
 }
@@ -124,6 +128,34 @@ describe('a page of leads is an index scan, never a sort', () => {
     });
     expect((await listLeads('ten_a', { ...ANY, q: 'ann zoe' })).rows).toEqual([]);
     expect(parts.length).toBeGreaterThan(3);
+    db.close();
+  });
+
+  test('few leads are checked for many words in parts of a bounded size, in order', async () => {
+    const db = openDatabase(':memory:');
+    migrate(db);
+    const runner = createRunner(db);
+    runner.createTenant(aTenant('ten_a'));
+    const words = Array.from({ length: 60 }, (_, n) => `word${n}x`);
+    for (let n = 0; n < 45; n++) {
+      const rest = n % 2 === 0 ? words : words.slice(1);
+      runner.commitLead(aNewLead('ten_a', aLead(`led_${10 + n}`, { name: rest.join(' ') })));
+    }
+    const parts: unknown[] = [];
+    const clock = { ...systemClock, monotonic: () => parts.length * 10 };
+    const { listLeads } = leadPageFace(db, clock, async (query) => {
+      const part = query();
+      parts.push(part);
+      return part;
+    });
+    const query: LeadQuery = { ...ANY, q: words.join(' '), sort: 'created_at', limit: 15 };
+    const idsOf = ({ rows }: { rows: Buffer[] }) => rows.map((row) => parseBytes<Lead>(row).id);
+    const page = await listLeads('ten_a', query);
+    expect(idsOf(page)).toEqual(Array.from({ length: 15 }, (_, n) => `led_${10 + 2 * n}`));
+    expect(parts.length).toBeGreaterThan(5);
+    const next = await listLeads('ten_a', { ...query, after: page.last });
+    expect(idsOf(next)).toEqual(Array.from({ length: 8 }, (_, n) => `led_${40 + 2 * n}`));
+    expect(next.last).toBeNull();
     db.close();
   });
 

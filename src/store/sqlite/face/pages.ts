@@ -21,7 +21,7 @@ import {
   newestFirst,
 } from '../reads/deliveries.ts';
 import { createEventPages, type EventKey } from '../reads/events.ts';
-import { createLeadPages, type LeadKey, positionOfLead, soughtWords } from '../reads/leads.ts';
+import { createLeadPages, type LeadKey, type LeadTerm, positionOfLead, soughtWords } from '../reads/leads.ts';
 
 type Read = <T>(query: () => T) => Promise<T>;
 
@@ -218,20 +218,35 @@ const FIRST_LEADS = 200;
 const MOST_LEADS = 500;
 
 /**
- * Pages of leads: the few that have a rare value are found at once, others by a scan; it yields between its parts, and so does reading
- * the leads that were found.
+ * Pages of leads: the few that have a rare value are found at once, others by a scan; it yields between its parts, and so do checking
+ * the few, five hundred of which took 0.1 s for two hundred words, and reading the leads that were found.
  */
 export function leadPageFace(db: Database, clock: Clock, read: Read): Pick<LeadStore, 'listLeads'> {
   const pages = createLeadPages(db);
 
+  const atOnce = ({ q }: LeadQuery, scan: number) =>
+    Math.max(10, Math.floor(scan / (soughtWords(q).length + 1)));
+
+  async function sorted(tenantId: string, query: LeadQuery, rarest: LeadTerm): Promise<LeadKey[]> {
+    const nextTurn = createYielder(clock);
+    const few = await read(() => pages.few(tenantId, query, rarest));
+    const size = atOnce(query, MOST_LEADS);
+    const rows: LeadKey[] = [];
+    for (let from = 0; from < few.length && rows.length < query.limit; from += size) {
+      await nextTurn();
+      const rest = { ...query, limit: query.limit - rows.length };
+      addAll(rows, await read(() => pages.among(tenantId, rest, few.slice(from, from + size))));
+    }
+    return rows;
+  }
+
   async function walked(tenantId: string, query: LeadQuery): Promise<LeadKey[]> {
     const nextTurn = createYielder(clock);
-    const conditions = soughtWords(query.q).length + 1;
     const rows: LeadKey[] = [];
     let after = query.after;
     for (let scan = FIRST_LEADS; ; scan = Math.min(scan * 4, MOST_LEADS)) {
       const rest = { ...query, after, limit: query.limit - rows.length };
-      const part = await read(() => pages.walk(tenantId, rest, Math.max(10, Math.floor(scan / conditions))));
+      const part = await read(() => pages.walk(tenantId, rest, atOnce(query, scan)));
       addAll(rows, part.found);
       if (part.next === null || rows.length === query.limit) return rows;
       after = part.next;
@@ -244,10 +259,7 @@ export function leadPageFace(db: Database, clock: Clock, read: Read): Pick<LeadS
       if (query.q !== null && soughtWords(query.q).length === 0) return { rows: [], last: null };
       const withNext = { ...query, limit: query.limit + 1 };
       const rarest = await read(() => pages.rarest(tenantId, query));
-      const keys =
-        rarest === null
-          ? await walked(tenantId, withNext)
-          : await read(() => pages.sorted(tenantId, withNext, rarest));
+      const keys = await (rarest === null ? walked(tenantId, withNext) : sorted(tenantId, withNext, rarest));
       const { rows, last } = pageOf(keys, query.limit, {
         toRow: ({ id }) => id,
         position: (key) => positionOfLead(key, query),

@@ -125,18 +125,19 @@ export function createLeadPages(db: Database) {
   return {
     /** The filter whose value at most {@link MOST_SORTED} leads have, so that these are read; null if there is none. */
     rarest(tenantId: string, query: LeadQuery): LeadTerm | null {
-      const terms = termsOf(tenantId, query).filter((term) => term.found !== null);
-      return (
-        terms.find(({ found }) => {
-          const { sql, values } = found as SqlFragment<SqlValue>;
-          const ids = all({ sql: `${sql} LIMIT ?`, values: [...values, MOST_SORTED + 1] });
-          return ids.length <= MOST_SORTED;
-        }) ?? null
-      );
+      const isRare = ({ found }: LeadTerm) => {
+        if (found === null) return false;
+        const ids = all({ sql: `${found.sql} LIMIT ?`, values: [...found.values, MOST_SORTED + 1] });
+        return ids.length <= MOST_SORTED;
+      };
+      return termsOf(tenantId, query).find(isRare) ?? null;
     },
-    /** Up to `limit` matches among the leads that have the value of `rarest`, in order. */
-    sorted: (tenantId: string, query: LeadQuery, rarest: LeadTerm): LeadKey[] =>
-      all(buildSortedLeadsSql(tenantId, query, rarest)),
+    /** All leads after a position that have the value of `rarest`, in order. */
+    few: (tenantId: string, query: LeadQuery, rarest: LeadTerm): LeadKey[] =>
+      all(buildFewLeadsSql(tenantId, query, rarest)),
+    /** Up to `limit` matches among some leads, in their order. */
+    among: (tenantId: string, query: LeadQuery, leads: readonly LeadKey[]): LeadKey[] =>
+      all(buildMatchingLeadsSql(tenantId, query, leads)),
     /** Scans `scan` leads after a position, and returns up to `limit` matches. */
     walk: (tenantId: string, query: LeadQuery, scan: number): LeadPart => walk(tenantId, query, scan),
     /** A lead as JSON; null if it was erased since. */
@@ -149,7 +150,7 @@ export function positionOfLead(row: LeadKey, { sort }: Pick<LeadQuery, 'sort'>):
 }
 
 /** A filter: its condition on a lead `l` (null: part of another's), and the IDs of all leads with its value, if an index has them. */
-interface LeadTerm {
+export interface LeadTerm {
   /** The column whose own index is in order of time, if the filter has a single value. */
   column: 'owner' | 'company_domain' | 'source' | 'stage' | 'classification' | null;
   value?: string | undefined;
@@ -169,11 +170,7 @@ function termsOf(tenantId: string, query: LeadQuery): LeadTerm[] {
       sql: 'SELECT lead_id AS id FROM lead_identities WHERE tenant_id = ? AND key = ?',
       values: [tenantId, identity],
     };
-    terms.push({
-      column: null,
-      condition: { sql: `l.id = (${found.sql})`, values: found.values },
-      found,
-    });
+    terms.push({ column: null, condition: { sql: `l.id = (${found.sql})`, values: found.values }, found });
   }
   const words = soughtWords(query.q);
   const hasAll = {
@@ -227,11 +224,7 @@ function termsOf(tenantId: string, query: LeadQuery): LeadTerm[] {
   addList('stage', query.stages);
   addList('classification', query.classifications);
   if (query.minScore !== null)
-    terms.push({
-      column: null,
-      condition: { sql: 'l.score >= ?', values: [query.minScore] },
-      found: null,
-    });
+    terms.push({ column: null, condition: { sql: 'l.score >= ?', values: [query.minScore] }, found: null });
   return terms;
 }
 
@@ -245,26 +238,33 @@ const INDEXES: Record<NonNullable<LeadTerm['column']>, string> = {
 
 /** The words of a search, the longest first: each lead that has "anna" has a word that begins with "a". */
 export function soughtWords(q: string | null): string[] {
-  const words = [...new Set(q === null ? [] : wordsOf(q))].sort((a, b) => b.length - a.length);
-  return words.filter((word, place) => !words.slice(0, place).some((longer) => longer.startsWith(word)));
+  const words = [...new Set(q === null ? [] : wordsOf(q))];
+  // In alphabetical order, a word is followed by one that begins with it, if there is one.
+  const inOrder = words.toSorted();
+  const begun = new Set(inOrder.filter((word, place) => inOrder[place + 1]?.startsWith(word)));
+  return words.filter((word) => !begun.has(word)).sort((a, b) => b.length - a.length);
 }
 
-/** The statement of a page of the few leads with the value of `rarest`. */
-export function buildSortedLeadsSql(
-  tenantId: string,
-  query: LeadQuery,
-  rarest: LeadTerm,
-): SqlFragment<SqlValue> {
-  const { sql, values } = rarest.found as SqlFragment<SqlValue>;
+/** The statement of the few leads with the value of `rarest`. */
+export function buildFewLeadsSql(tenantId: string, query: LeadQuery, { found }: LeadTerm) {
+  const { sql, values } = found as SqlFragment<SqlValue>;
   const { key, direction } = ORDERS[query.sort];
-  const { conditions, values: more } = matchesOf(tenantId, query);
-  const where = { conditions, values: [...values, ...more] };
+  const where = { conditions: ['+l.tenant_id = ?'], values: [...values, tenantId] };
   addAfter(where, key, query);
   const orderBy = key.map((column) => `l.${column} ${direction}`).join(', ');
   return {
     sql: `${KEYS} (SELECT DISTINCT id FROM (${sql})) few CROSS JOIN leads l ON l.id = few.id
-      WHERE ${where.conditions.join(' AND ')} ORDER BY ${orderBy} LIMIT ?`,
-    values: [...where.values, query.limit],
+      WHERE ${where.conditions.join(' AND ')} ORDER BY ${orderBy}`,
+    values: where.values,
+  };
+}
+
+/** The statement of the matches among some leads. */
+export function buildMatchingLeadsSql(tenantId: string, query: LeadQuery, leads: readonly LeadKey[]) {
+  const { conditions, values } = matchesOf(tenantId, query);
+  return {
+    sql: `${KEYS} json_each(?) some CROSS JOIN leads l ON l.id = some.value WHERE ${conditions.join(' AND ')} LIMIT ?`,
+    values: [JSON.stringify(leads.map(({ id }) => id)), ...values, query.limit],
   };
 }
 
