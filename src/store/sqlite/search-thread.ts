@@ -8,6 +8,7 @@ import { DomainError } from '../../model/errors.ts';
 import type { SignalQuery } from '../../model/signal.ts';
 import { phrasesOf } from '../../rules/words.ts';
 import type { SignalPage } from '../signal-store.ts';
+import { createProfileResolver } from './reads/profiles.ts';
 import { MOST_BEGUN } from './reads/signal-list.ts';
 import { signalReads } from './reads/signals.ts';
 import { begunPhrases, searchPhrases } from './signal-index.ts';
@@ -56,6 +57,7 @@ const FEW_TRIAGED = 2_000;
  */
 export function createLongSearchTest(db: Database): (tenantId: string, query: SignalQuery) => boolean {
   const upTo = FEW_TRIAGED + 1;
+  const resolveProfiles = createProfileResolver(db);
   const countSkipped = db
     .prepare<[string, string], number>(
       `SELECT (SELECT count(*) FROM (SELECT 1 FROM signal_triage WHERE tenant_id = ? AND is_done LIMIT ${upTo})) +
@@ -64,12 +66,13 @@ export function createLongSearchTest(db: Database): (tenantId: string, query: Si
     .pluck();
 
   return (tenantId, query) => {
-    const { q, triage } = query;
+    const { q, triage, platforms, icps, companyDomains } = query;
     if (query.externalId !== undefined && isFiltered(query)) return true;
     const phrases = q === null ? [] : phrasesOf(q);
     if (phrases.some((words) => words.length > 1)) return true;
-    if (phrases.length + query.platforms.length + query.icps.length + query.companyDomains.length > FEW_TERMS)
-      return true;
+    // A name stands for the deleted profiles with it, too.
+    const profiles = icps.length === 0 ? [] : resolveProfiles(tenantId, icps);
+    if (phrases.length + platforms.length + profiles.length + companyDomains.length > FEW_TERMS) return true;
     if (triage === undefined || (triage.state === 'all' && triage.assignee === null)) return false;
     if (triage.state !== 'open' || triage.assignee !== null) return true;
     return (countSkipped.get(tenantId, tenantId) ?? 0) > FEW_TRIAGED;

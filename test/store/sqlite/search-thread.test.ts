@@ -141,6 +141,15 @@ test('uses another thread for phrases, and for signals by how they were triaged 
   const names = (count: number) => Array.from({ length: count }, (_, n) => `n${n}`);
   expect([10, 11].map((count) => isLong('ten_a', { q: names(count).join(' ') }))).toEqual([false, true]);
   expect(isLong('ten_a', { platforms: names(9), q: 'crm tool' })).toBe(true);
+  const addProfiles = (name: string, count: number) =>
+    db.exec(
+      `INSERT INTO icp_profiles (id, tenant_id, name, name_key, settings, active, created_at, deleted_at)
+       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
+       SELECT '${name}' || i, 'ten_a', '${name}', '${name}', '{}', 1, i, i FROM n`,
+    );
+  addProfiles('few', 10);
+  addProfiles('many', 11);
+  expect(['few', 'many'].map((name) => isLong('ten_a', { q: null, icps: [name] }))).toEqual([false, true]);
 
   const ofPost = (query: Partial<SignalQuery>) => isLong('ten_a', { externalId: 'x', ...query });
   expect([{}, { q: 'crm' }, { platforms: ['reddit'] }, { minScore: 50 }].map(ofPost)).toEqual([

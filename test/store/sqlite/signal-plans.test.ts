@@ -98,7 +98,7 @@ test.each(['terms triage done', 'terms triage snoozed', 'terms triage open assig
   },
 );
 
-test('of the deleted profiles with a name, a filter includes the latest hundred', () => {
+test('of the deleted profiles with a name, a filter includes the latest twenty', () => {
   const db = openDatabase(':memory:');
   onTestFinished(() => void db.close());
   migrate(db);
@@ -109,7 +109,7 @@ test('of the deleted profiles with a name, a filter includes the latest hundred'
     SELECT 'icp_' || (1000 + i), 'ten_a', 'Mine', 'mine', '{}', 1, i, iif(i < 150, i, NULL) FROM n`);
   const resolve = createProfileResolver(db);
   const found = resolve('ten_a', ['MINE', 'icp_1001', 'icp_1150', 'other']);
-  expect(found).toHaveLength(101);
-  expect(found).toEqual(expect.arrayContaining(['icp_1001', 'icp_1051', 'icp_1150']));
+  expect(found).toHaveLength(21);
+  expect(found).toEqual(expect.arrayContaining(['icp_1001', 'icp_1131', 'icp_1150']));
   expect(resolve('ten_b', ['mine', 'icp_1001'])).toEqual([]);
 });

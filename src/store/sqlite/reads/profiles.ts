@@ -87,7 +87,7 @@ export function profileReads(db: Database) {
 }
 
 /** Deleted profiles of one name whose signals a list includes: the latest ones. A name may be used again any number of times. */
-const MOST_OF_A_NAME = 100;
+const MOST_OF_A_NAME = 20;
 
 /** IDs of the tenant's profiles, including deleted ones, by ID or name (case-insensitive). */
 export function createProfileResolver(
