@@ -5,6 +5,7 @@ import type { Caller } from '../http/request-context.ts';
 import type { LeadDeps } from '../leads/changes.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import { excerpt } from '../lib/text.ts';
+import { standInLine } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import type { PageRequest, Position } from '../model/filters.ts';
 import type { Scope } from '../model/key.ts';
@@ -172,6 +173,7 @@ async function fittingRows<R>(
   const page = await read(limit);
   const fitting = countFitting(page.rows);
   if (fitting === page.rows.length) return { rows: page.rows, next_cursor: page.next, truncated: false };
+  await standInLine();
   const less = await read(Math.max(1, fitting));
   return { rows: less.rows, next_cursor: less.next, truncated: true };
 }

@@ -1,6 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { estimateTokenCount } from 'tokenx';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createCursors } from '../../src/lib/cursor.ts';
+import { listRows, type McpCall } from '../../src/mcp/tool.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 import { callTool, connectMcp, ERAS } from '../support/mcp.ts';
 
@@ -190,6 +192,25 @@ test('a result has at most 25 kB: fewer rows, and a cursor after the last one', 
   expect(new Set(seen).size).toBe(25);
   expect(seen.length).toBe(25);
   await own.app.close();
+});
+
+test('a list that does not fit is read again in a later turn of the event loop', async () => {
+  const call = { deps: { cursors: createCursors(Buffer.alloc(32)) }, tenantId: 'ten_a' } as McpCall;
+  let turn = 0;
+  setImmediate(() => turn++);
+  const reads: { limit: number; turn: number }[] = [];
+  const { rows, truncated } = await listRows(call, {
+    ...{ name: 'long', bound: null, limit: 50, cursor: undefined },
+    async read({ limit }) {
+      reads.push({ limit, turn });
+      return { rows: Array.from({ length: limit }, () => 'x'.repeat(1_000)), last: null };
+    },
+  });
+  expect([rows.length, truncated]).toEqual([22, true]);
+  expect(reads).toEqual([
+    { limit: 50, turn: 0 },
+    { limit: 22, turn: 1 },
+  ]);
 });
 
 test('tools that write behave like /v1, and the audit log names the key', async () => {
