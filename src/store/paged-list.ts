@@ -4,6 +4,7 @@ import { shared, standInLine } from '../lib/yielding.ts';
 import type { Page, PageRequest, Position } from '../model/filters.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import type { ListedEndpoint } from '../model/webhook.ts';
+import type { CampaignStore } from './campaign-store.ts';
 import type { EndpointStore, Receiver } from './endpoint-store.ts';
 import type { ProfileStore } from './profile-store.ts';
 
@@ -11,6 +12,8 @@ import type { ProfileStore } from './profile-store.ts';
 const PROFILES_AT_ONCE = 10;
 /** With all payload formats of the largest plan among them, 50 ms. */
 const ENDPOINTS_AT_ONCE = 50;
+/** With the longest steps and descriptions, 4 ms; three hundred at once took 55. */
+const CAMPAIGNS_AT_ONCE = 25;
 /** About 2 ms; ten thousand at once took 100. With the largest payload formats among them, 50 ms. */
 const RECEIVERS_AT_ONCE = 100;
 
@@ -24,16 +27,20 @@ export function pageProfilesInParts(read: ProfileStore['pageProfiles']): Profile
   return inParts(read, PROFILES_AT_ONCE);
 }
 
+/** Like `listCampaigns`, in parts. */
+export function listCampaignsInParts(read: CampaignStore['listCampaigns']): CampaignStore['listCampaigns'] {
+  return inParts(read, CAMPAIGNS_AT_ONCE);
+}
+
 /** Reads a page as several smaller ones, yielding between them. */
-function inParts<T>(read: ReadPage<T>, atOnce: number): ReadPage<T> {
-  return async (tenantId, { limit, after }) => {
-    const page = await read(tenantId, { limit: Math.min(limit, atOnce), after });
+function inParts<T, Q extends PageRequest>(read: ReadPage<T, Q>, atOnce: number): ReadPage<T, Q> {
+  return async (tenantId, query) => {
+    const { limit } = query;
+    const page = await read(tenantId, { ...query, limit: Math.min(limit, atOnce) });
     while (page.rows.length < limit && page.last !== null) {
       await standInLine();
-      const more = await read(tenantId, {
-        limit: Math.min(limit - page.rows.length, atOnce),
-        after: page.last,
-      });
+      const next = Math.min(limit - page.rows.length, atOnce);
+      const more = await read(tenantId, { ...query, limit: next, after: page.last });
       addAll(page.rows, more.rows);
       page.last = more.last;
     }
@@ -41,7 +48,7 @@ function inParts<T>(read: ReadPage<T>, atOnce: number): ReadPage<T> {
   };
 }
 
-type ReadPage<T> = (tenantId: string, page: PageRequest) => Promise<Page<T>>;
+type ReadPage<T, Q = PageRequest> = (tenantId: string, query: Q) => Promise<Page<T>>;
 
 /** All profiles of a tenant: a thousand long ones at once took 0.8 s, and a list of them takes up to 150 MB. */
 export function createProfileList(

@@ -9,6 +9,7 @@ import {
   createEndpointList,
   createProfileList,
   createReceiverList,
+  listCampaignsInParts,
   pageProfilesInParts,
 } from '../paged-list.ts';
 import { createPresence } from '../presence.ts';
@@ -188,6 +189,7 @@ function createPostgresStore(
     ...reads,
     listProfiles: createProfileList(reads),
     pageProfiles: pageProfilesInParts(reads.pageProfiles),
+    listCampaigns: listCampaignsInParts(reads.listCampaigns),
     listEndpoints: createEndpointList(reads),
     listReceivers: createReceiverList(reads),
     dueSources: createDueSources(reads),

@@ -7,6 +7,7 @@ import {
   createEndpointList,
   createProfileList,
   createReceiverList,
+  listCampaignsInParts,
   pageProfilesInParts,
 } from '../paged-list.ts';
 import { ALONE, createPresence } from '../presence.ts';
@@ -110,6 +111,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     },
     listProfiles: createProfileList(reads),
     pageProfiles: pageProfilesInParts(reads.pageProfiles),
+    listCampaigns: listCampaignsInParts(reads.listCampaigns),
     listEndpoints: createEndpointList(reads),
     listReceivers: createReceiverList(reads),
     dueSources: createDueSources(reads),

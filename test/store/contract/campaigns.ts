@@ -90,6 +90,33 @@ export function describeCampaigns(open: OpenStore): void {
       expect(await page({ statuses: ['active'] })).toEqual([['cam_2', 'cam_1'], null]);
       expect(await page({ statuses: ['draft', 'paused'], limit: 1 })).toEqual([['cam_3'], [T0 + 2, 'cam_3']]);
       expect(await page({ statuses: ['completed'] })).toEqual([[], null]);
+      expect(await page({ statuses: ['active', 'draft', 'paused', 'active'] })).toEqual([
+        ['cam_3', 'cam_2'],
+        [T0 + 2, 'cam_2'],
+      ]);
+      expect(await page({ statuses: ['active', 'draft'], after: [T0 + 2, 'cam_2'] })).toEqual([
+        ['cam_1', 'cam_0'],
+        null,
+      ]);
+    });
+
+    test('a long page is read in parts, between which other work runs', async () => {
+      const { store } = await openWithTenants(open);
+      const ids = Array.from({ length: 60 }, (_, n) => `cam_${10 + n}`);
+      for (const [n, id] of ids.entries())
+        await store.createCampaign(
+          aCampaign('ten_a', { id, status: n % 2 === 0 ? 'draft' : 'paused', createdAt: T0 + (n >> 3) }),
+          [],
+        );
+      let turn = 0;
+      setImmediate(() => turn++);
+      const query = { statuses: ['draft' as const, 'paused' as const] };
+      const { rows, last } = await store.listCampaigns('ten_a', { ...query, limit: 55, after: null });
+      expect(turn).toBe(1);
+      expect(rows.map(({ id }) => id)).toEqual(ids.slice(5).reverse());
+      const rest = await store.listCampaigns('ten_a', { ...query, limit: 55, after: last });
+      expect(rest.rows.map(({ id }) => id)).toEqual(ids.slice(0, 5).reverse());
+      expect(rest.last).toBeNull();
     });
   });
 

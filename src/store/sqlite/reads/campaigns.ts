@@ -1,5 +1,4 @@
 import type { Database } from 'better-sqlite3';
-import { addAll } from '../../../lib/lists.ts';
 import type { Campaign, CampaignEventType, CampaignQuery, ReplyClass } from '../../../model/campaign.ts';
 import type { CampaignEventRow, CampaignStore } from '../../campaign-store.ts';
 import { pageOf } from '../../pages.ts';
@@ -38,24 +37,18 @@ export function campaignReads(db: Database) {
   } satisfies Part<CampaignStore>;
 }
 
-/**
- * The statement of a page and its values. Several statuses are filtered during a scan by time, so that nothing is
- * sorted.
- */
+/** The statement of a page and its values: the keys of as many campaigns of each status, and the rows of the newest of all these. */
 export function buildCampaignListSql(tenantId: string, { statuses, after, limit }: CampaignQuery) {
-  const conditions = ['tenant_id = ?'];
-  const values: (string | number)[] = [tenantId];
-  if (statuses.length > 0) {
-    const column = statuses.length === 1 ? 'status' : '+status';
-    conditions.push(`${column} IN (${statuses.map(() => '?').join(', ')})`);
-    addAll(values, statuses);
-  }
-  if (after !== null) {
-    conditions.push('(created_at, id) < (?, ?)');
-    addAll(values, after);
-  }
-  const sql = `SELECT ${CAMPAIGNS.list} FROM campaigns WHERE ${conditions.join(' AND ')} ORDER BY created_at DESC, id DESC LIMIT ?`;
-  return { sql, values: [...values, limit + 1] };
+  const ofStatus = statuses.length === 0 ? '' : 'AND status = ?';
+  const isAfter = after === null ? '' : 'AND (created_at, id) < (?, ?)';
+  const keys = `SELECT * FROM (SELECT id AS found, created_at AS at FROM campaigns
+    WHERE tenant_id = ? ${ofStatus} ${isAfter} ORDER BY created_at DESC, id DESC LIMIT ?)`;
+  const lists = statuses.length === 0 ? [[]] : [...new Set(statuses)].map((status) => [status]);
+  const sql = `SELECT ${CAMPAIGNS.list}
+    FROM (${lists.map(() => keys).join(' UNION ALL ')} ORDER BY at DESC, found DESC LIMIT ?)
+      CROSS JOIN campaigns c ON c.id = found AND +c.tenant_id = ?`;
+  const values = lists.flatMap((status) => [tenantId, ...status, ...(after ?? []), limit + 1]);
+  return { sql, values: [...values, limit + 1, tenantId] };
 }
 
 type RawRow = [
