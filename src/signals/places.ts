@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { addAll } from '../lib/lists.ts';
 import { inPackage } from '../lib/package.ts';
 import { excerpt, parseUrl } from '../lib/text.ts';
+import { createYielder, eachInTurns, shared } from '../lib/yielding.ts';
 import { NO_SETTINGS } from '../model/constants.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import {
@@ -78,7 +80,7 @@ export async function proposePlaces(
     count,
   }: { encoder: Encoder | null; sources: readonly Pick<Source, 'kind' | 'settings'>[]; count: number },
 ): Promise<Place[]> {
-  const byWords = likenessByWords(profile);
+  const byWords = await likenessByWords(profile);
   const ranked = (
     encoder === null || profile.offer === ''
       ? readPlaces().map((item) => ({ item, score: byWords(item) }))
@@ -144,15 +146,17 @@ function keyOf({ kind, settings }: Pick<Source, 'kind' | 'settings'>): string {
  * Share of a profile's words that describe a place, from 0 to 1, weighted towards rare words and words of its
  * audience. Common business words (owners, managers, firms) do not count.
  */
-function likenessByWords({ offer, phrases, industries, titles }: IcpProfile): (place: Place) => number {
-  const said = tokenize([offer, ...phrases, ...industries, ...titles].join(' . ')).stems.slice(0, MAX_WORDS);
+async function likenessByWords({
+  offer,
+  phrases,
+  industries,
+  titles,
+}: IcpProfile): Promise<(place: Place) => number> {
+  const said = await stemsInTurns([offer, ...phrases, ...industries, ...titles], MAX_WORDS);
   const wanted = new Set(said.filter((word) => word.length > 2).map(rootOf));
-  const audience = new Set(
-    rootsOf([/\bfor (.*)$/is.exec(offer)?.[1] ?? '', ...industries].join(' . ')).filter(
-      (word) => !ANY_AUDIENCE.has(word),
-    ),
-  );
-  const stems = catalogueStems();
+  const ofAudience = await stemsInTurns([/\bfor (.*)$/is.exec(offer)?.[1] ?? '', ...industries]);
+  const audience = new Set(ofAudience.map(rootOf).filter((word) => !ANY_AUDIENCE.has(word)));
+  const stems = await catalogueStems();
   const places = new Map<string, number>();
   for (const words of stems.values()) for (const word of words) places.set(word, (places.get(word) ?? 0) + 1);
   const weight = (word: string) =>
@@ -169,12 +173,26 @@ const AUDIENCE_WEIGHT = 1.5;
 /** Audiences that almost every offer has. */
 const ANY_AUDIENCE = new Set(rootsOf('home house family platform group customer'));
 
-let catalogued: ReadonlyMap<Place, Set<string>> | null = null;
+/** The first words of these texts, split between other tasks: a profile's texts have 60 KB, and some characters take 1 µs each. */
+async function stemsInTurns(texts: readonly string[], most = Number.POSITIVE_INFINITY): Promise<string[]> {
+  const nextTurn = createYielder({ monotonic: () => performance.now() });
+  const stems: string[] = [];
+  for (const text of texts) {
+    if (stems.length >= most) break;
+    addAll(stems, tokenize(text).stems);
+    await nextTurn();
+  }
+  return stems.slice(0, most);
+}
+
+let catalogued: Promise<ReadonlyMap<Place, Set<string>>> | null = null;
 
 /** The words of every place in the catalogue; computed once, in about 20 ms. */
-function catalogueStems(): ReadonlyMap<Place, Set<string>> {
-  catalogued ??= new Map(readPlaces().map((place) => [place, stemsOf(place)]));
-  return catalogued;
+function catalogueStems(): Promise<ReadonlyMap<Place, Set<string>>> {
+  catalogued ??= eachInTurns(readPlaces(), async (place) => [place, stemsOf(place)] as const).then(
+    (all) => new Map(all),
+  );
+  return shared(catalogued);
 }
 
 /**

@@ -84,6 +84,21 @@ test('at most two unread places of one kind are suggested, and first those of pe
   expect(again.map(({ name }) => name)).not.toContain(places[1]?.name);
 });
 
+test('the texts of a large profile are split into words in several turns', async () => {
+  const terms = Array.from({ length: 200 }, (_, n) => `${n} ${'\u{fdfa}'.repeat(190)}`);
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const profile = { ...profileFor('Help desk'), phrases: terms, industries: terms, titles: terms };
+  expect(await proposePlaces(profile, { encoder: null, sources: [], count: 6 })).toHaveLength(6);
+  isOver = true;
+  expect(turns).toBeGreaterThan(1);
+});
+
 test('a site with many questions is searched for the phrases of the profile', () => {
   const place = placeNamed('Software Recommendations (Stack Exchange)', profileFor('Help desk'));
   expect(place?.settings).toMatchObject({ site: 'softwarerecs', query: 'help desk' });
