@@ -156,7 +156,7 @@ async function auditedSubjects(
       );
     }),
     add('dlv_', async (id) => {
-      const delivery = await store.getDelivery(tenantId, id);
+      const delivery = await store.findDelivery(tenantId, id);
       return (
         delivery && {
           label: `${eventLabel(delivery.eventType)} delivery`,

@@ -192,8 +192,8 @@ function addReplays(app: FastifyInstance, deps: DashboardDeps, show: Show): void
     const { ids, back } = asked;
     if (ids.length === 0 || ticked(formOf(request), 'sure')) return null;
     const { tenant } = memberOf(request);
-    const logs = await eachInTurns(ids, (id) => deps.store.getDelivery(tenant.id, id));
-    const delivered = logs.filter((log) => log?.status === 'delivered').length;
+    const found = await eachInTurns(ids, (id) => deps.store.findDelivery(tenant.id, id));
+    const delivered = found.filter((each) => each?.status === 'delivered').length;
     if (delivered === 0) return null;
     const many = delivered === 1 ? 'One of them was' : `${delivered} of them were`;
     return show(request, reply, {

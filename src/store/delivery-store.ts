@@ -121,4 +121,6 @@ export interface DeliveryStore {
   /** Start times of the endpoints' attempts after `since`, ascending: what the throttle needs after a restart. */
   recentAttempts(since: number, now: number): Promise<{ endpointId: string; startedAt: number }[]>;
   getDelivery(tenantId: string, id: string): Promise<DeliveryLog | null>;
+  /** The same without body and attempts, which may have a megabyte. */
+  findDelivery(tenantId: string, id: string): Promise<DeliverySummary | null>;
 }

@@ -8,8 +8,18 @@ const LOGS = '/dashboard/webhook-logs';
 let made: WebhookApp;
 let browser: TestBrowser;
 let webhookId: string;
+let bodiesRead = 0;
 beforeEach(async () => {
-  made = await buildWebhookApp();
+  bodiesRead = 0;
+  made = await buildWebhookApp({
+    wrapStore: (store) => ({
+      ...store,
+      getDelivery: (...of) => {
+        bodiesRead++;
+        return store.getDelivery(...of);
+      },
+    }),
+  });
   webhookId = (await made.addWebhook()).id;
   browser = await signedIn(made, made.tenant.id);
 });
@@ -84,6 +94,7 @@ test('a replay returns to the list it was started from, and asks before resendin
   const asked = await browser.post(`${LOGS}/replay`, both, LOGS);
   expect(asked.statusCode).toBe(200);
   expect(asked.body).toContain('One of them was already delivered.');
+  expect(bodiesRead).toBe(0);
   expect(await statusOf(first)).toBe('dead');
   const sure = await browser.post(`${LOGS}/replay`, { ...both, sure: 'on' }, LOGS);
   expect(sure.headers.location).toBe(`${list}&done=replayed&count=2`);

@@ -18,6 +18,15 @@ export function describeDeliveries(open: OpenStore): void {
       expect(await opened.store.getDelivery('ten_b', 'dlv_1')).toBeNull();
     });
 
+    test('a delivery can be found without its body and attempts', async () => {
+      const opened = await openWithTenants(open);
+      await addDeliveries(opened.store, 'whk_a', ['dlv_1'], T0 + 7);
+      const { body, attempts, ...summary } = (await opened.store.getDelivery('ten_a', 'dlv_1')) ?? {};
+      expect([body, attempts]).toEqual([expect.any(String), []]);
+      expect(await opened.store.findDelivery('ten_a', 'dlv_1')).toEqual(summary);
+      expect(await opened.store.findDelivery('ten_b', 'dlv_1')).toBeNull();
+    });
+
     test('an endpoint deleted before the commit gets nothing, but the event is stored', async () => {
       const { store } = await openWithTenants(open);
       const event = aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_1'] });

@@ -45,6 +45,10 @@ export function deliveryReads(db: Connection) {
     `SELECT ${SHOWN_COLUMNS}, ${WHOLE_BODY} AS body FROM deliveries d ${SHOWN_JOINS} ${BODY_JOINS}
      WHERE d.id = ? AND d.tenant_id = ?`,
   );
+  const selectSummary = row<[string, string], DeliverySummary>(
+    db,
+    `SELECT ${SHOWN_COLUMNS} FROM deliveries d ${SHOWN_JOINS} WHERE d.id = ? AND d.tenant_id = ?`,
+  );
   const attemptsOf = ATTEMPTS.select<[string, string]>(
     db,
     `WHERE delivery_id = ? AND id IN (SELECT id FROM attempts WHERE delivery_id = ? ORDER BY attempt DESC, started_at DESC, id DESC LIMIT ${MOST_ATTEMPTS})
@@ -80,6 +84,7 @@ export function deliveryReads(db: Connection) {
       const [found, attempts] = await Promise.all([selectOne(id, tenantId), attemptsOf.all(id, id)]);
       return found === undefined ? null : { ...found, attempts: attempts.map(toAttempt) };
     },
+    findDelivery: async (tenantId, id) => (await selectSummary(id, tenantId)) ?? null,
     countWaiting: async (endpointId, most) => (await countWaiting(endpointId, most)) ?? 0,
   } satisfies Partial<DeliveryStore> & Partial<DeliveryLogStore>;
 }

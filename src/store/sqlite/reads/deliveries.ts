@@ -33,6 +33,9 @@ export function deliveryReads(db: Database) {
     `SELECT ${SHOWN_COLUMNS}, ${WHOLE_BODY} AS body FROM deliveries d ${SHOWN_JOINS} ${BODY_JOINS}
      WHERE d.id = ? AND d.tenant_id = ?`,
   );
+  const selectSummary = db.prepare<[string, string], DeliverySummary>(
+    `SELECT ${SHOWN_COLUMNS} FROM deliveries d ${SHOWN_JOINS} WHERE d.id = ? AND d.tenant_id = ?`,
+  );
   const attemptsOf = createAttemptList(db);
   const countWaiting = db
     .prepare<[string, number], number>(
@@ -61,6 +64,7 @@ export function deliveryReads(db: Database) {
       const row = selectOne.get(id, tenantId);
       return row === undefined ? null : { ...row, attempts: attemptsOf(id) };
     },
+    findDelivery: (tenantId, id) => selectSummary.get(id, tenantId) ?? null,
     countWaiting: (endpointId, most) => countWaiting.get(endpointId, most) ?? 0,
   } satisfies Part<DeliveryStore> & Part<DeliveryLogStore>;
 }
