@@ -78,6 +78,12 @@ export interface StageFlow {
   stayed: Partial<Record<Stage, number>>;
 }
 
+/** What a signal of a lead is matched by. */
+export interface LeadScore {
+  profileId: string;
+  score: number;
+}
+
 /** Leads with their identities, stages and signals. */
 export interface LeadStore {
   getLead(tenantId: string, id: string): Promise<StoredLead | null>;
@@ -95,6 +101,8 @@ export interface LeadStore {
   findKnownSignals(signals: readonly NewSignal[]): Promise<(string | null)[]>;
   /** The best attached signals with their explanations, as wire JSON texts. */
   listSignalsOfLead(leadId: string, limit: number): Promise<string[]>;
+  /** The profiles and scores of the same signals: the texts of a hundred may have megabytes. */
+  listScoresOfLead(leadId: string, limit: number): Promise<LeadScore[]>;
   /** Attached signals, oldest first. */
   pageSignalsOfLead(leadId: string, page: PageRequest): Promise<Page<PersonalSignal>>;
   /** Stores the lead with signals, move and events; false if the data it was based on has changed. */

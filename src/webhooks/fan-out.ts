@@ -328,10 +328,11 @@ const SIGNALS_LOOKED_AT = 100;
 
 /** The signals by which a stored lead is matched. */
 export async function signalsOfLead(
-  store: Pick<LeadStore, 'listSignalsOfLead'>,
+  store: Pick<LeadStore, 'listScoresOfLead'>,
   leadId: string,
 ): Promise<SignalFacts[]> {
-  return (await store.listSignalsOfLead(leadId, SIGNALS_LOOKED_AT)).map((wire) => JSON.parse(wire));
+  const scores = await store.listScoresOfLead(leadId, SIGNALS_LOOKED_AT);
+  return scores.map(({ profileId, score }) => ({ icp_profile_id: profileId, icp_score: score }));
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Cursors } from '../lib/cursor.ts';
 import { canonicalJson } from '../lib/json.ts';
 import { parseUrl } from '../lib/text.ts';
 import { createWindows } from '../lib/windows.ts';
-import { createYielder } from '../lib/yielding.ts';
+import { createYielder, eachInTurns } from '../lib/yielding.ts';
 import { ERASED_DATA } from '../model/constants.ts';
 import type { AttemptErrorCode } from '../model/delivery.ts';
 import { DomainError } from '../model/errors.ts';
@@ -394,5 +394,8 @@ async function signalsOf(
   if (type !== 'digest.ready') return signalsOfLead(store, subjectId);
   const { signals }: DigestData = JSON.parse(data);
   const ids = signals.map(({ signal_id }) => signal_id);
-  return (await store.findLeadSignals(tenantId, ids)).map(({ wire }) => JSON.parse(wire));
+  return eachInTurns(
+    await store.findLeadSignals(tenantId, ids),
+    async ({ wire }) => JSON.parse(wire) as Signal,
+  );
 }

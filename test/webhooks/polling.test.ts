@@ -5,7 +5,7 @@ import type { Store } from '../../src/store/store.ts';
 import { pollOccurrences } from '../../src/webhooks/subscriptions.ts';
 import { T0 } from '../support/store.ts';
 
-// With arguments, the signals of each event's lead are parsed: of fifty events, that took 0.2 s and more in one piece.
+// With arguments, the signals of each event's lead are read: of fifty events, that took 0.2 s and more in one piece.
 test('a poll lets others have their turn between events', async () => {
   const event = { tenantId: 'ten_a', type: 'lead.created', subjectId: 'led_1', createdAt: T0, data: '{}' };
   const store = {
@@ -14,9 +14,9 @@ test('a poll lets others have their turn between events', async () => {
       next: [50],
       hasMore: false,
     }),
-    listSignalsOfLead: async () => {
+    listScoresOfLead: async () => {
       for (const until = performance.now() + 6; performance.now() < until; ); // longer than a turn
-      return [JSON.stringify({ icp_profile_id: 'icp_a', icp_score: 70 })];
+      return [{ profileId: 'icp_a', score: 70 }];
     },
   } as unknown as Store;
   const cursors = { encode: () => 'cursor', decode: () => [0, clock.now()] } as unknown as Cursors;

@@ -84,6 +84,7 @@ export function describeLeads(open: OpenStore): void {
       expect((await store.listSignalsOfLead('led_1', 10)).map((text) => JSON.parse(text))).toEqual([
         { ...shown, explanation: { score: 80 } },
       ]);
+      expect(await store.listScoresOfLead('led_1', 10)).toEqual([{ profileId: 'icp_ten_a', score: 80 }]);
       expect(await store.findLeadSignals('ten_a', ['sig_1', 'sig_none'])).toMatchObject([
         { id: 'sig_1', leadId: 'led_1' },
       ]);
@@ -190,8 +191,11 @@ export function describeLeads(open: OpenStore): void {
       const lead = async () => {
         const { icp_score, classification, signal_count, last_signal_at } =
           (await store.getLead('ten_a', 'led_1'))?.lead ?? aLead('none');
-        const listed = (await store.listSignalsOfLead('led_1', 3)).map((text) => JSON.parse(text).signal_id);
-        return [icp_score, classification, signal_count, last_signal_at, listed.join(' ')];
+        const listed = (await store.listSignalsOfLead('led_1', 3)).map((text) => JSON.parse(text));
+        const scores = (await store.listScoresOfLead('led_1', 3)).map(({ score }) => score);
+        expect(scores).toEqual(listed.map((signal) => signal.icp_score));
+        const ids = listed.map((signal) => signal.signal_id).join(' ');
+        return [icp_score, classification, signal_count, last_signal_at, ids];
       };
       expect(await lead()).toEqual([70, 'hot', 4, toIso(T0 + 4), 'sig_4 sig_2 sig_1']);
       await store.deleteSignal('ten_a', 'sig_4', T0);

@@ -4,7 +4,7 @@ import { DomainError } from '../../../model/errors.ts';
 import type { Lead, LeadQuery } from '../../../model/lead.ts';
 import type { BoardStage, Stage } from '../../../model/pipeline.ts';
 import { wordsOf } from '../../../rules/words.ts';
-import type { LeadSignal, LeadStore, PersonalSignal, StageMoveRow } from '../../lead-store.ts';
+import type { LeadScore, LeadSignal, LeadStore, PersonalSignal, StageMoveRow } from '../../lead-store.ts';
 import { pageOf } from '../../pages.ts';
 import type { Connection } from '../connection.ts';
 import { ask, row, rows, value, values } from '../sql/prepared.ts';
@@ -79,14 +79,20 @@ export function leadSignalReads(db: Connection) {
        AND NOT EXISTS (SELECT 1 FROM lead_signals l WHERE l.signal_id = s.id)
      ORDER BY s.timestamp DESC, s.id LIMIT ?`,
   );
-  const selectBest = rows<[{ leadId: string; limit: number }], { wire: string; explanation: string }>(
-    db,
-    `SELECT s.wire, s.explanation FROM (
+  const ofBest = (columns: string) =>
+    `SELECT ${columns} FROM (
        SELECT b.* FROM unnest(ARRAY['${CLASSIFICATIONS.join("', '")}']) AS c (classification) CROSS JOIN LATERAL (
          SELECT signal_id, score, timestamp FROM lead_signals WHERE lead_id = :leadId AND classification = c.classification
          ORDER BY score DESC, timestamp DESC, signal_id LIMIT :limit::bigint) b) best
      JOIN signals s ON s.id = best.signal_id
-     ORDER BY best.score DESC, best.timestamp DESC, best.signal_id LIMIT :limit::bigint`,
+     ORDER BY best.score DESC, best.timestamp DESC, best.signal_id LIMIT :limit::bigint`;
+  const selectBest = rows<[{ leadId: string; limit: number }], { wire: string; explanation: string }>(
+    db,
+    ofBest('s.wire, s.explanation'),
+  );
+  const selectScores = rows<[{ leadId: string; limit: number }], LeadScore>(
+    db,
+    ofBest('s.profile_id AS "profileId", s.score'),
   );
   const selectOfLead = rows<[string, number, string, number], PersonalSignal & { timestamp: number }>(
     db,
@@ -106,6 +112,7 @@ export function leadSignalReads(db: Connection) {
       const best = await selectBest({ leadId, limit });
       return best.map(({ wire, explanation }) => `${wire.slice(0, -1)},"explanation":${explanation}}`);
     },
+    listScoresOfLead: (leadId, limit) => selectScores({ leadId, limit }),
     async pageSignalsOfLead(leadId, { limit, after }) {
       const [timestamp = 0, id = ''] = after ?? [];
       return pageOf(await selectOfLead(leadId, Number(timestamp), String(id), limit + 1), limit, {

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { CLASSIFICATIONS } from '../../../model/constants.ts';
-import type { LeadSignal, LeadStore, PersonalSignal } from '../../lead-store.ts';
+import type { LeadScore, LeadSignal, LeadStore, PersonalSignal } from '../../lead-store.ts';
 import { pageOf } from '../../pages.ts';
 import type { Part } from '../table.ts';
 
@@ -36,6 +36,15 @@ export function leadSignalReads(db: Database) {
     'SELECT wire, explanation FROM signals WHERE id = ?',
   );
 
+  const selectScore = db.prepare<[string], LeadScore>(
+    'SELECT profile_id AS profileId, score FROM signals WHERE id = ?',
+  );
+
+  const bestOf = (leadId: string, limit: number) =>
+    CLASSIFICATIONS.flatMap((classification) => selectBest.all(leadId, classification, limit))
+      .sort(bestFirst)
+      .slice(0, limit);
+
   return {
     pageSignalsOfPerson: (tenantId, key, { limit, after }) =>
       pageOf(selectOfPerson.all(tenantId, key, String(after?.[0] ?? ''), limit + 1), limit, {
@@ -50,11 +59,10 @@ export function leadSignalReads(db: Database) {
       });
     },
     listSignalsOfLead: (leadId, limit) =>
-      CLASSIFICATIONS.flatMap((classification) => selectBest.all(leadId, classification, limit))
-        .sort(bestFirst)
-        .slice(0, limit)
+      bestOf(leadId, limit)
         .flatMap(({ id }) => selectText.all(id))
         .map(({ wire, explanation }) => `${wire.slice(0, -1)},"explanation":${explanation}}`),
+    listScoresOfLead: (leadId, limit) => bestOf(leadId, limit).flatMap(({ id }) => selectScore.all(id)),
   } satisfies Part<LeadStore>;
 }
 
