@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
 import type { Receiver } from '../../src/store/endpoint-store.ts';
 import { createProfileList, createReceiverList, pageProfilesInParts } from '../../src/store/paged-list.ts';
-import { pageByCreation, pageOf, pageOfUncached } from '../../src/store/pages.ts';
+import { pageByBytes, pageByCreation, pageOf, pageOfUncached } from '../../src/store/pages.ts';
 import { anEndpoint, T0 } from '../support/store.ts';
 
 const PROFILES = Array.from({ length: 25 }, (_, n) => defaultProfile(`icp_${n}`, 'ten_a', T0 + n));
@@ -101,14 +101,32 @@ test('a large page is read in parts, with turns of the event loop between them',
   expect(rest).toEqual({ rows: PROFILES.slice(22), last: null });
 });
 
-test('a page ends with the last row that may be read, or when it has five times as many that are cached', () => {
+test('a page ends with the last row that may be read, after a megabyte of them, or when it has five times as many that are cached', () => {
   const found = Array.from({ length: 31 }, (_, n) => ({ id: `whk_${String(n).padStart(2, '0')}` }));
-  const ids = (isCached: (row: { id: string }) => boolean) => {
-    const { rows, last } = pageOfUncached(found, 3, isCached);
+  const ids = (bytesOf: (row: { id: string }) => number) => {
+    const { rows, last } = pageOfUncached(found, 3, bytesOf);
     return [rows.length, last];
   };
-  expect(ids(() => false)).toEqual([3, ['whk_02']]);
-  expect(ids(() => true)).toEqual([15, ['whk_14']]);
-  expect(ids(({ id }) => id < 'whk_10')).toEqual([13, ['whk_12']]);
-  expect(pageOfUncached(found.slice(0, 3), 3, () => false).last).toBeNull();
+  expect(ids(() => 1)).toEqual([3, ['whk_02']]);
+  expect(ids(() => 0)).toEqual([15, ['whk_14']]);
+  expect(ids(({ id }) => (id < 'whk_10' ? 0 : 1))).toEqual([13, ['whk_12']]);
+  expect(ids(({ id }) => (id < 'whk_10' ? 0 : 600_000))).toEqual([12, ['whk_11']]);
+  expect(pageOfUncached(found.slice(0, 3), 3, () => 1).last).toBeNull();
+});
+
+test('a page of rows to be read ends after a megabyte of them', () => {
+  const found = Array.from({ length: 4 }, (_, n) => ({ id: `whk_${n}`, createdAt: T0 + n, bytes: 400_000 }));
+  const page = (limit: number, rows = found) => {
+    const { rows: read, last } = pageByBytes({ limit, after: null }, rows.slice(0, limit + 1));
+    return [read.length, last];
+  };
+  expect(page(9)).toEqual([3, [T0 + 2, 'whk_2']]);
+  expect(page(2)).toEqual([2, [T0 + 1, 'whk_1']]);
+  expect(page(9, found.slice(0, 3))).toEqual([3, null]);
+  expect(
+    page(
+      9,
+      found.map((row) => ({ ...row, bytes: 2_000_000 })),
+    ),
+  ).toEqual([1, [T0, 'whk_0']]);
 });

@@ -8,6 +8,7 @@ import {
   createProfileList,
   createReceiverList,
   listCampaignsInParts,
+  pageEndpointsInParts,
   pageProfilesInParts,
 } from '../paged-list.ts';
 import { ALONE, createPresence } from '../presence.ts';
@@ -113,6 +114,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     pageProfiles: pageProfilesInParts(reads.pageProfiles),
     listCampaigns: listCampaignsInParts(reads.listCampaigns),
     listEndpoints: createEndpointList(reads),
+    pageEndpoints: pageEndpointsInParts(reads.pageEndpoints),
     listReceivers: createReceiverList(reads),
     dueSources: createDueSources(reads),
     ...methods,

@@ -119,6 +119,23 @@ export function describeEndpointChanges(open: OpenStore): void {
     expect(await page(null)).toEqual(['whk_a0', 'whk_a2']);
   });
 
+  test('a page of large endpoints is read in parts, and is whole', async () => {
+    const { store } = await openWithThree(open);
+    const endpoint = anEndpoint('ten_a', {});
+    for (let n = 1; n <= 4; n++) {
+      const settings = { ...endpoint.settings, label: 'x'.repeat(600_000) };
+      await store.createEndpoint({ ...endpoint, id: `whk_l${n}`, createdAt: T0 + n * 100, settings }, null);
+    }
+    const all = (await store.listEndpoints('ten_a')).map(({ id }) => id);
+    expect(all.slice(-4)).toEqual(['whk_l1', 'whk_l2', 'whk_l3', 'whk_l4']);
+    const page = async (limit: number) => {
+      const { rows, last } = await store.pageEndpoints('ten_a', { after: null, limit });
+      return [rows.map(({ id }) => id), last?.[1] ?? null];
+    };
+    expect(await page(all.length)).toEqual([all, null]);
+    expect(await page(all.length - 1)).toEqual([all.slice(0, -1), 'whk_l3']);
+  });
+
   describe('a smaller plan', () => {
     test('pauses the newest endpoints over its limit, holds their deliveries, and deletes nothing', async () => {
       const { store } = await openWithThree(open);

@@ -84,9 +84,10 @@ export function receiverReads(db: Connection, kept = createReceiverCache()) {
     receiverStamp: async (tenantId) => (await selectRevision(tenantId)) ?? '',
     async pageReceivers(tenantId, { limit, after }) {
       const versions = await selectVersions(tenantId, String(after?.[0] ?? ''), lookedAt(limit) + 1);
-      const isCached = ({ id, version }: { id: string; version: number }) =>
-        kept.get(id)?.version === version;
-      const { rows: live, last } = pageOfUncached(versions, limit, isCached);
+      // Rows are parsed as they arrive, in pieces, however many bytes they have.
+      const bytesOf = ({ id, version }: { id: string; version: number }) =>
+        kept.get(id)?.version === version ? 0 : 1;
+      const { rows: live, last } = pageOfUncached(versions, limit, bytesOf);
       const found = new Map<string, Receiver>();
       const unknown: string[] = [];
       for (const { id, version } of live) {

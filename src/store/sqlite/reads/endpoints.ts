@@ -12,7 +12,7 @@ import type {
   NoticeStore,
   RemainderStore,
 } from '../../event-store.ts';
-import { type CreationPage, creationPage, lookedAt, pageByCreation, pageOfUncached } from '../../pages.ts';
+import { type CreationPage, creationPage, lookedAt, pageByBytes, pageOfUncached } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
 
 const LISTED = new Table<ListedEndpoint>('webhook_endpoints', {
@@ -53,11 +53,15 @@ export function endpointReads(db: Database) {
        FROM webhook_endpoints INDEXED BY webhook_endpoints_live WHERE tenant_id = +? AND deleted_at IS NULL`,
     )
     .pluck();
-  const selectPage = LISTED.select<[{ tenantId: string } & CreationPage]>(
-    db,
-    `WHERE tenant_id = :tenantId AND deleted_at IS NULL AND mode <> 'mcp' AND (created_at, id) > (:createdAt, :id)
-     ORDER BY created_at, id LIMIT :limit`,
+  const page = `WHERE tenant_id = :tenantId AND deleted_at IS NULL AND mode <> 'mcp' AND (created_at, id) > (:createdAt, :id)
+     ORDER BY created_at, id LIMIT :limit`;
+  const selectSizes = db.prepare<
+    [{ tenantId: string } & CreationPage],
+    { createdAt: number; id: string; bytes: number }
+  >(
+    `SELECT created_at AS createdAt, id, octet_length(settings) + octet_length(headers) AS bytes FROM webhook_endpoints ${page}`,
   );
+  const selectPage = LISTED.select<[{ tenantId: string } & CreationPage]>(db, page);
   const selectOne = ENDPOINTS.select<[string, string]>(
     db,
     "WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL AND mode <> 'mcp'",
@@ -66,8 +70,12 @@ export function endpointReads(db: Database) {
   return {
     countEndpoints: (tenantId) => count.get(tenantId) ?? 0,
     endpointStamp: (tenantId) => selectStamp.get(tenantId) ?? '',
-    pageEndpoints: (tenantId, page) =>
-      pageByCreation(page, selectPage.all({ tenantId, ...creationPage(page) })),
+    /** A part of the page: as many as are read at once. */
+    pageEndpoints(tenantId, page) {
+      const place = creationPage(page);
+      const { rows, last } = pageByBytes(page, selectSizes.all({ tenantId, ...place }));
+      return { rows: selectPage.all({ tenantId, ...place, limit: rows.length }), last };
+    },
     getEndpoint: (tenantId, id) => selectOne.get(id, tenantId),
   } satisfies Part<EndpointStore>;
 }
@@ -96,6 +104,9 @@ export function receiverReads(db: Database) {
   const selectOne = db.prepare<[string], { mode: EndpointMode; settings: string }>(
     'SELECT mode, settings FROM webhook_endpoints WHERE id = ?',
   );
+  const selectBytes = db
+    .prepare<[string], number>('SELECT octet_length(settings) FROM webhook_endpoints WHERE id = ?')
+    .pluck();
   const selectRevision = db
     .prepare<[string], string>('SELECT CAST(revision AS TEXT) FROM tenants WHERE id = ?')
     .pluck();
@@ -128,7 +139,9 @@ export function receiverReads(db: Database) {
     receiverStamp: (tenantId) => selectRevision.get(tenantId) ?? '',
     pageReceivers(tenantId, { limit, after }) {
       const found = selectVersions.all(tenantId, String(after?.[0] ?? ''), lookedAt(limit) + 1);
-      const page = pageOfUncached(found, limit, ({ id, version }) => cache.get(id)?.version === version);
+      const page = pageOfUncached(found, limit, ({ id, version }) =>
+        cache.get(id)?.version === version ? 0 : (selectBytes.get(id) ?? 1),
+      );
       const rows = page.rows.map(current);
       for (const id of cache.keys()) {
         if (cachedBytes <= MAX_CACHED_BYTES) break;
