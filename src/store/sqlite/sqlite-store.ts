@@ -24,6 +24,7 @@ import { companyPageFace, deliveryPageFace, eventPageFace, leadPageFace } from '
 import {
   boardFace,
   companySignalFace,
+  digestFace,
   flowFace,
   personSignalFace,
   postFace,
@@ -136,6 +137,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     ...postFace(db, clock, read),
     ...flowFace(db, clock, read),
     ...signalDayFace(db, clock, read),
+    ...digestFace(db, clock, read),
     ...personSignalFace(db, clock, read),
     ...companySignalFace(db, clock, read),
     untilStored,

@@ -1,9 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { digestFace } from '../../../src/store/sqlite/face/scans.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { STORED_EVENTS_SQL } from '../../../src/store/sqlite/reads/events.ts';
-import { digestReads } from '../../../src/store/sqlite/reads/mail.ts';
 import { storedSignalsSql } from '../../../src/store/sqlite/reads/signals.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { aRoutedEvent, aSignal, aTenant, T0 } from '../../support/store.ts';
@@ -81,33 +82,62 @@ test('moves a changed signal to the end, and keeps its first position', () => {
   expect(inOrder(db)[2]).toMatchObject({ id: 'sig_1', first });
 });
 
-test('a moved signal is in only one digest, whether it moves before or after', () => {
+test('a moved signal is in only one digest, whether it moves before or after', async () => {
   const { db, changes } = openWithTenants();
-  const { findBest } = digestReads(db);
+  const { findBest } = digestFace(db, systemClock, async (query) => query());
   const move = db.prepare(
     'UPDATE signal_positions SET moved_at = ? WHERE seq = (SELECT seq FROM signals WHERE id = ?)',
   );
-  const found = (after: number) => {
-    const { position, wires } = findBest('ten_a', { after, from: 0, limit: 10 });
+  const found = async (after: number) => {
+    const { position, wires } = await findBest('ten_a', { after, from: 0, limit: 10 });
     return { position, ids: wires.map((wire) => JSON.parse(wire).signal_id).sort() };
   };
   changes.commitSignals(['sig_1', 'sig_2'].map((id) => aSignal('ten_a', { id })));
   move.run(T0, 'sig_1');
-  const first = found(0);
+  const first = await found(0);
   expect(first.ids).toEqual(['sig_1', 'sig_2']);
   changes.commitSignals([aSignal('ten_a', { id: 'sig_3' })]);
   for (const id of ['sig_1', 'sig_2', 'sig_3', 'sig_1']) move.run(T0, id);
-  const second = found(first.position);
+  const second = await found(first.position);
   expect(second.ids).toEqual(['sig_3']);
-  expect(found(second.position).ids).toEqual([]);
+  expect((await found(second.position)).ids).toEqual([]);
 });
 
-test('a digest looks at a bounded number of the newest signals, whether they match or not', () => {
+test('a digest is read in parts; signals that are moved or stored meanwhile are in exactly one digest', async () => {
   const { db, changes } = openWithTenants();
-  const { findBest } = digestReads(db);
+  const signals = Array.from({ length: 2_500 }, (_, n) =>
+    aSignal('ten_a', { id: `sig_${n}`, timestamp: T0 + n, classification: n % 2 === 0 ? 'hot' : 'warm' }),
+  );
+  changes.commitSignals(signals);
+  const move = db.prepare(
+    'UPDATE signal_positions SET moved_at = ? WHERE seq = (SELECT seq FROM signals WHERE id = ?)',
+  );
+  let parts = 0;
+  const { findBest } = digestFace(db, systemClock, async (query) => {
+    const part = query();
+    // After the newest thousand were read: one of these, and one that was not read yet.
+    if (++parts === 2) {
+      for (const id of ['sig_2400', 'sig_0']) move.run(T0, id);
+      changes.commitSignals([aSignal('ten_a', { id: 'sig_late', timestamp: T0 + 9_999 })]);
+    }
+    return part;
+  });
+  const range = { after: 0, from: 0, limit: 2 };
+  const { position, wires, ...counts } = await findBest('ten_a', range);
+  expect(parts).toBeGreaterThan(4);
+  expect(counts).toEqual({ hot: 1_250, warm: 1_250, oldest: T0 });
+  expect(wires.map((wire) => JSON.parse(wire).signal_id)).toEqual(['sig_2499', 'sig_2498']);
+  const next = await findBest('ten_a', { ...range, after: position });
+  expect(next.wires.map((wire) => JSON.parse(wire).signal_id)).toEqual(['sig_late']);
+  expect([next.hot + next.warm, next.oldest]).toEqual([1, T0 + 9_999]);
+});
+
+test('a digest looks at a bounded number of the newest signals, whether they match or not', async () => {
+  const { db, changes } = openWithTenants();
+  const { findBest } = digestFace(db, systemClock, async (query) => query());
   changes.commitSignals(['sig_1', 'sig_2'].map((id) => aSignal('ten_a', { id, classification: 'hot' })));
-  const hotSince = (after: number, from = 0) => findBest('ten_a', { after, from, limit: 10 }).hot;
-  expect(hotSince(0)).toBe(2);
+  const hotSince = async (from: number) => (await findBest('ten_a', { after: 0, from, limit: 10 })).hot;
+  expect(await hotSince(0)).toBe(2);
   db.exec(`
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 19999)
     INSERT INTO signals (seq, id, tenant_id, profile_id, platform, signal_type, classification, score, timestamp, company_domain, wire,
@@ -117,7 +147,7 @@ test('a digest looks at a bounded number of the newest signals, whether they mat
     INSERT INTO signal_positions (seq, tenant_id, position)
     SELECT seq, tenant_id, ${T0 + 1000} * 1024 + timestamp FROM signals WHERE score = 0`);
   // The other hot one is the 20,001st from the end; those in between are too old.
-  expect(hotSince(0, 100_000)).toBe(1);
+  expect(await hotSince(100_000)).toBe(1);
 });
 
 test('a signal with a new row number keeps its position', () => {

@@ -1,16 +1,8 @@
 import type { Database } from 'better-sqlite3';
-import { smallestOf } from '../../../lib/lists.ts';
 import { SAMPLE_PLATFORM } from '../../../model/constants.ts';
 import type { MailFacts } from '../../../model/mail.ts';
 import type { TenantSettings } from '../../../model/tenant.ts';
-import type {
-  DigestRange,
-  DigestStore,
-  FoundSignals,
-  MailRow,
-  MailStore,
-  SettingsRow,
-} from '../../mail-store.ts';
+import type { DigestRange, DigestStore, MailRow, MailStore, SettingsRow } from '../../mail-store.ts';
 import { type Part, Table } from '../table.ts';
 import { createStoredOrder } from './events.ts';
 
@@ -61,12 +53,6 @@ export function mailReads(db: Database) {
   } satisfies Part<MailStore>;
 }
 
-interface ClassCount {
-  classification: string;
-  n: number;
-  oldest: number;
-}
-
 const SETTINGS = new Table<SettingsRow>('tenant_settings', {
   tenantId: 'plain',
   timezone: 'plain',
@@ -90,10 +76,7 @@ function toSettings({
   return { ...rest, digest: { enabled, hour, frequency, icp_profile_ids } };
 }
 
-/** The newest signals, which are scanned per digest, whether they match or not: about 50 ms of a reader. */
-const MAX_LOOKED_AT = 20_000;
-
-/** Settings of tenants, and the signals of their digests. */
+/** Settings of tenants. */
 export function digestReads(db: Database) {
   const selectOne = SETTINGS.select<[string]>(db, 'WHERE tenant_id = ?');
   const selectDue = SETTINGS.select<[number, number]>(
@@ -108,50 +91,6 @@ export function digestReads(db: Database) {
          AND (password_hash IS NOT NULL OR role = 'owner') ORDER BY created_at, id`,
     )
     .pluck();
-  const order = createStoredOrder(db, 'signals');
-  // A signal that was moved in the order counts at its first position: an earlier digest contained it.
-  const inRange = `SELECT s.seq, s.classification, s.score, s.timestamp
-    FROM (SELECT seq, position, first_position FROM signal_positions
-          WHERE tenant_id = :tenantId AND position > :after ORDER BY position DESC LIMIT ${MAX_LOOKED_AT}) p
-      CROSS JOIN signals s ON s.seq = p.seq AND s.tenant_id = :tenantId
-    WHERE ifnull(p.first_position, p.position) > :after
-      AND s.timestamp >= :from AND s.platform <> '${SAMPLE_PLATFORM}'
-      AND (:profiles = '[]' OR s.profile_id IN (SELECT value FROM json_each(:profiles)))
-      AND (:untouched = 0 OR NOT EXISTS (SELECT 1 FROM signal_feedback f WHERE f.signal_id = s.id)
-                             AND NOT EXISTS (SELECT 1 FROM lead_signals l WHERE l.signal_id = s.id))`;
-  const countClasses = db.prepare<Record<string, unknown>[], ClassCount>(
-    `SELECT classification, count(*) AS n, min(timestamp) AS oldest FROM (${inRange})
-     WHERE classification IN ('hot', 'warm') GROUP BY classification`,
-  );
-  const selectBest = db
-    .prepare<Record<string, unknown>[], string>(
-      `SELECT s.wire FROM (SELECT seq FROM (${inRange}) WHERE classification IN ('hot', 'warm')
-                           ORDER BY score DESC, seq DESC LIMIT :limit) b
-       JOIN signals s ON s.seq = b.seq ORDER BY s.score DESC, s.seq DESC`,
-    )
-    .pluck();
-
-  // In one transaction: a signal that is moved to the end between two reads would be in neither.
-  const findBest: (tenantId: string, range: DigestRange) => FoundSignals = db.transaction(
-    (tenantId, { after, from, limit, profileIds = [], isUntouched = false }) => {
-      const range = {
-        tenantId,
-        after,
-        from,
-        profiles: JSON.stringify(profileIds),
-        untouched: Number(isUntouched),
-      };
-      const counts = countClasses.all(range);
-      const of = (name: string) => counts.find(({ classification }) => classification === name)?.n ?? 0;
-      return {
-        position: Math.max(after, order.newest(tenantId)),
-        oldest: counts.length === 0 ? null : smallestOf(counts.map(({ oldest }) => oldest)),
-        hot: of('hot'),
-        warm: of('warm'),
-        wires: selectBest.all({ ...range, limit }),
-      };
-    },
-  );
 
   return {
     getSettings(tenantId) {
@@ -159,7 +98,71 @@ export function digestReads(db: Database) {
       return row === null ? null : toSettings(row);
     },
     dueDigests: (now, limit) => selectDue.all(now, limit).map(toSettings),
-    findBest,
     digestReaders: (tenantId) => selectReaders.all(tenantId),
   } satisfies Part<DigestStore>;
+}
+
+/** A hot or warm signal; `place` orders those of the same time. */
+export interface DigestSignal {
+  id: string;
+  classification: 'hot' | 'warm';
+  score: number;
+  timestamp: number;
+  place: number;
+}
+
+/** A part of the commit order: of the positions > `above` and < `below`, the newest `scan`. */
+interface DigestPart {
+  above: number;
+  below: number;
+  scan: number;
+  /** Signals first stored after this position are not in it. */
+  until: number;
+}
+
+/** Of a `seq`, what tells signals of the same millisecond apart (migration 006). */
+const PLACE_MASK = 2 ** 21 - 1;
+
+/** The signals of digests. */
+export function createDigestScans(db: Database) {
+  const order = createStoredOrder(db, 'signals');
+  const positions = `FROM signal_positions
+    WHERE tenant_id = :tenantId AND position > :above AND position < :below ORDER BY position DESC`;
+  // A signal that was moved in the order counts at its first position: an earlier digest contained it.
+  const selectPart = db.prepare<Record<string, unknown>[], DigestSignal>(
+    `SELECT s.id, s.classification, s.score, s.timestamp, s.seq & ${PLACE_MASK} AS place
+     FROM (SELECT seq, ifnull(first_position, position) AS first ${positions} LIMIT :scan) p
+       CROSS JOIN signals s ON s.seq = p.seq AND s.tenant_id = :tenantId
+     WHERE p.first > :after AND p.first <= :until AND s.classification IN ('hot', 'warm')
+       AND s.timestamp >= :from AND s.platform <> '${SAMPLE_PLATFORM}'
+       AND (:profiles = '[]' OR s.profile_id IN (SELECT value FROM json_each(:profiles)))
+       AND (:untouched = 0 OR NOT EXISTS (SELECT 1 FROM signal_feedback f WHERE f.signal_id = s.id)
+                              AND NOT EXISTS (SELECT 1 FROM lead_signals l WHERE l.signal_id = s.id))`,
+  );
+  const selectEnd = db
+    .prepare<Record<string, unknown>[], number>(`SELECT position ${positions} LIMIT 1 OFFSET :scan - 1`)
+    .pluck();
+  const selectWire = db
+    .prepare<[string, string], string>('SELECT wire FROM signals WHERE id = ? AND tenant_id = ?')
+    .pluck();
+
+  // One transaction, so that both statements see the same order.
+  const readPart = db.transaction((tenantId: string, range: DigestRange, part: DigestPart) => {
+    const { after, from, profileIds = [], isUntouched = false } = range;
+    const more = { profiles: JSON.stringify(profileIds), untouched: Number(isUntouched) };
+    const found = selectPart.all({ tenantId, after, from, ...part, ...more });
+    return { found, next: selectEnd.get({ tenantId, ...part }) ?? null };
+  });
+
+  return {
+    /** The end of the commit order. */
+    newest: order.newest,
+    /** The signals of a part that are in the range, and its last position; null: there are no more. */
+    part: (
+      tenantId: string,
+      range: DigestRange,
+      part: DigestPart,
+    ): { found: DigestSignal[]; next: number | null } => readPart(tenantId, range, part),
+    wireOf: (tenantId: string, id: string): string | null => selectWire.get(id, tenantId) ?? null,
+  };
 }
