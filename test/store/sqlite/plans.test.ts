@@ -4,6 +4,7 @@ import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createDeliveryPages } from '../../../src/store/sqlite/reads/deliveries.ts';
 import { createBoardScans } from '../../../src/store/sqlite/reads/leads.ts';
+import { createDigestScans } from '../../../src/store/sqlite/reads/mail.ts';
 import { createRunner, createStatements } from '../../../src/store/sqlite/runner.ts';
 import { createReads } from '../../../src/store/sqlite/sqlite-store.ts';
 import { createWriteAheadLog } from '../../../src/store/sqlite/transaction.ts';
@@ -45,6 +46,7 @@ function allStatements(): string[] {
   createRunner(listening, createStatements(listening, createWriteAheadLog(db)));
   createDeliveryPages(listening);
   createBoardScans(listening);
+  createDigestScans(listening);
   return [...texts].map((text) => text.replace(/\s+/g, ' ').trim());
 }
 
