@@ -1,9 +1,14 @@
+import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { defaultProfile } from '../../../src/model/icp.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { keyReads } from '../../../src/store/sqlite/reads/accounts.ts';
 import { profileReads } from '../../../src/store/sqlite/reads/profiles.ts';
+import { createManualClock } from '../../support/manual-clock.ts';
+import { aTenant, openTestStore, T0 } from '../../support/store.ts';
+import { tempFolder } from './temp-folder.ts';
 
 /** The statements prepared by `create`. */
 function statementsOf(db: Database, create: (db: Database) => unknown): string[] {
@@ -41,5 +46,20 @@ test.each([
     .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${pages[0]}`)
     .all({ tenantId: 't', createdAt: 0, id: '', limit: 1 });
   expect(steps.map((step) => step.detail)).toEqual([plan]);
+  db.close();
+});
+
+// A list reads the settings of a row to find out whether it was deleted.
+test('a deleted profile keeps no settings', async () => {
+  const file = join(tempFolder(), 'signalpost.db');
+  const { store } = await openTestStore({ clock: createManualClock(T0), file });
+  await store.createTenant(aTenant('ten_a'));
+  const phrases = ['crm', 'help desk'];
+  await store.createProfile({ ...defaultProfile('icp_1', 'ten_a', T0), name: 'Shops', phrases }, 10);
+  await store.deleteProfile('ten_a', 'icp_1', T0);
+  await store.close();
+  const db = openDatabase(file);
+  const kept = db.prepare("SELECT name, settings FROM icp_profiles WHERE id = 'icp_1'").get();
+  expect(kept).toEqual({ name: 'Shops', settings: '{}' });
   db.close();
 });
