@@ -3,6 +3,7 @@ import { namesOf as leadNamesOf } from '../leads/lead-names.ts';
 import { largestOf } from '../lib/lists.ts';
 import { fold } from '../lib/text.ts';
 import { createYielder, eachInTurns } from '../lib/yielding.ts';
+import { MOST_ATTEMPTS } from '../model/constants.ts';
 import { DELIVERY_STATUSES } from '../model/delivery.ts';
 import { deliveryFilters } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
@@ -164,6 +165,7 @@ function addOne(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
     if (log === null) throw new DomainError('NOT_FOUND', `There is no delivery "${id}".`);
     const endpoint = await deps.store.getEndpoint(tenant.id, log.endpointId);
     const delivery = deliveryDetail(log);
+    const shown = delivery.attempts.length;
     const subjects = await subjectsOf(deps.store, tenant.id, [log.subjectId]);
     return show(request, reply, {
       template: 'webhook-log',
@@ -171,6 +173,10 @@ function addOne(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
       delivery,
       subject: subjects.get(log.subjectId) ?? null,
       endpoint: endpoint === null ? null : shownEndpoint(endpoint),
+      attemptsShown:
+        shown === MOST_ATTEMPTS && log.attemptCount > shown
+          ? `The newest ${shown} of ${log.attemptCount} attempts`
+          : null,
       longestMs: largestOf(
         delivery.attempts.map(({ duration_ms }) => duration_ms),
         1,

@@ -130,3 +130,16 @@ test('the log opens even if a pull endpoint has no label', async () => {
     expect([path, (await browser.get(path)).statusCode]).toEqual([path, 200]);
   }
 });
+
+test('the screen of a delivery says that it shows only the newest attempts', async () => {
+  const [id = ''] = await made.addDeliveries(1);
+  const heading = async () =>
+    /<h2>([^<]*attempts?)<\/h2>/.exec((await browser.get(`${LOGS}/${id}`)).body)?.[1];
+  for (let number = 1; number <= 50; number++) {
+    made.clock.advance(1);
+    await made.attempt(id, { status: 'retrying', at: made.clock.now() + 1 }, number);
+  }
+  expect(await heading()).toBe('50 attempts');
+  await made.attempt(id, { status: 'delivered' }, 51);
+  expect(await heading()).toBe('The newest 50 of 51 attempts');
+});
