@@ -79,6 +79,21 @@ test('how long a search for phrases takes is estimated from the number of their 
   expect(estimate('ten_a', { ...ANY, q: 'a-b-x', qBegins: true, limit: 5 })).toBe(2 * 32 * POSTS * 10_000);
 });
 
+test('how long a search for many words takes is estimated from the number of posts with each', async () => {
+  const file = join(tempFolder(), 'signalpost.db');
+  await filledStore(file);
+  const db = new Sqlite(file);
+  onTestFinished(() => void db.close());
+  const estimate = createSearchEstimate(db);
+  const asked = (q: string) => estimate('ten_a', { ...ANY, q, limit: 5 });
+  expect(asked('a b c d e f g h i j')).toBe(0);
+  // Of few posts, all may have them.
+  expect(asked('a b c d e f g h i j k')).toBe(12 * 11 * POSTS);
+  expect(asked('"a b" c d e f g h i j k l m')).toBe(12 * 11 * POSTS + 2 * POSTS * 10_000);
+  db.exec('UPDATE stored_rows SET signals = 1000000');
+  expect(asked('a b c d e f g h i j k')).toBe(12 * 2 * POSTS);
+});
+
 test('long searches of three tenants leave a thread to a fourth', async () => {
   const store = await filledStore();
   for (const tenant of ['ten_b', 'ten_c', 'ten_d']) await store.createTenant(aTenant(tenant));
