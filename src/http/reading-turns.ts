@@ -197,6 +197,7 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
   const parse = takeListener(socket, 'data');
   const end = takeListener(socket, 'end');
   const parser: unknown = Reflect.get(socket, 'parser');
+  holdNothing(socket);
   /** Data that is not parsed yet: its first part, then further ones. */
   let first: Buffer | undefined;
   const further = createFifo<Buffer>();
@@ -272,6 +273,12 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
     socket.pause();
   }
 
+  /** No further bytes arrive until they are parsed. */
+  function stop(): void {
+    pause();
+    stopReading(socket);
+  }
+
   function finish(): void {
     first = undefined;
     further.clear();
@@ -286,10 +293,13 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
     isHeldBack = false; // data is emitted only if HTTP has resumed, and may precede the event
     if (first === undefined) {
       first = bytes;
-      return enqueue(true);
+      enqueue(true);
+      // It was not its turn.
+      if (first !== undefined && bytes.length < SLICE_BYTES) stop();
+      return;
     }
     further.push(bytes);
-    pause();
+    stop();
     enqueue(false);
   });
   socket.on('resume', () => {
@@ -302,6 +312,23 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
     hasEnded = true;
     if (first === undefined) endLast();
   });
+}
+
+/**
+ * Stops reading in the `data` event, until the socket is resumed. A paused socket is read until it holds `highWaterMark` bytes, and libuv
+ * reads up to 48 times 1,024 sockets per turn of the event loop: 2,000 clients that sent byte by byte kept it in one turn for 0.45 s.
+ */
+function stopReading(socket: Socket): void {
+  const handle: unknown = Reflect.get(socket, '_handle');
+  if (!(handle instanceof Object) || !('readStop' in handle) || typeof handle.readStop !== 'function') return;
+  Reflect.set(handle, 'reading', false);
+  handle.readStop();
+}
+
+/** Makes a paused socket hold no more than what arrived before it was paused: otherwise, Node resumes reading at once. */
+function holdNothing(socket: Socket): void {
+  const state: unknown = Reflect.get(socket, '_readableState');
+  if (state instanceof Object) Reflect.set(state, 'highWaterMark', 0);
 }
 
 /** Removes and returns Node's listener for a connection event. */

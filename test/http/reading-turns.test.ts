@@ -469,3 +469,31 @@ test('after the response, a body in large chunks is read to its end, and the nex
   await ended;
   expect(paths).toEqual(['/first', '/second']);
 });
+
+test('a connection whose data waits is not read on, byte by byte', async () => {
+  const begun: (() => void)[] = [];
+  const server = await listen((request, response) => {
+    if (request.url === '/other') response.end();
+    else begun.push(() => response.end());
+  });
+  const accepted: Socket[] = [];
+  server.on('connection', (socket) => accepted.push(socket));
+  const slow = (await dial(server)).setNoDelay();
+  const answered = readAll(slow);
+  slow.write(get('/'));
+  await expect.poll(() => begun.length).toBe(1);
+  slow.write(get('/').repeat(3)); // wait for the first one, and their connection with them
+  const received = () => accepted[0]?.bytesRead ?? 0;
+  await expect.poll(received).toBe(4 * get('/').length);
+  for (const byte of get('/', true)) {
+    slow.write(byte);
+    await readAll((await dial(server)).end(get('/other', true)));
+  }
+  expect(received()).toBeLessThanOrEqual(4 * get('/').length + 2);
+  for (let n = 0; n < 5; n++) {
+    await expect.poll(() => begun.length).toBe(n + 1);
+    begun[n]?.();
+  }
+  expect((await answered).match(/HTTP\/1\.1 200/g)).toHaveLength(5);
+  expect(received()).toBe(4 * get('/').length + get('/', true).length);
+});
