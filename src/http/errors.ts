@@ -36,9 +36,17 @@ export function createErrorHandler({ problems, logger }: ErrorDeps): ErrorHandle
   };
 }
 
-/** Returns every error in a request as a problem document. */
+/**
+ * Returns every error in a request as a problem document, unless a face has its own handler. On every face, nothing is rendered for a client
+ * that disconnected before the body was complete: two thousand such log-ins, reset at once, blocked the process for 300 ms.
+ */
 export function addErrorHandler(app: FastifyInstance, handler: ErrorHandler): void {
   app.setErrorHandler(handler);
+  app.addHook('onError', (request, reply, error, done) => {
+    const isOfConnection = error === request.raw.errored;
+    if (isOfConnection && reply.raw.destroyed) reply.hijack();
+    else done();
+  });
 }
 
 function toProblem(error: unknown, bodyLimit: number): Problem {

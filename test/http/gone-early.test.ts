@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import Fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
+import { joinChunks } from '../../src/http/chunked-body.ts';
+import { addErrorHandler } from '../../src/http/errors.ts';
 import { LOAD_LIMITS } from '../../src/http/load.ts';
 import { csrfOf, signedIn } from '../dashboard/browser-session.ts';
 import { BASE_URL, buildTestApp, type TestApp } from '../support/app.ts';
@@ -43,7 +46,7 @@ async function buildSlowApp() {
   };
 }
 
-async function dial({ app }: TestApp): Promise<Socket> {
+async function dial({ app }: Pick<TestApp, 'app'>): Promise<Socket> {
   const address = app.server.address();
   if (address === null || typeof address === 'string') throw new Error('the app does not listen');
   const socket = connect(address.port, '127.0.0.1').resume();
@@ -53,7 +56,7 @@ async function dial({ app }: TestApp): Promise<Socket> {
 }
 
 /** Disconnects the clients, and waits until the server has noticed. */
-async function hangUp({ app }: TestApp, sockets: readonly Socket[]): Promise<void> {
+async function hangUp({ app }: Pick<TestApp, 'app'>, sockets: readonly Socket[]): Promise<void> {
   for (const socket of sockets) socket.resetAndDestroy();
   const count = () => new Promise((resolve) => app.server.getConnections((_, open) => resolve(open)));
   await expect.poll(count).toBe(0);
@@ -100,3 +103,41 @@ test('a refused log-in is in the audit log even if the client disconnects before
   const actions = async () => (await t.store.pageAudit(t.tenant.id, all)).rows.map(({ action }) => action);
   await expect.poll(actions).toContain('session.refused');
 });
+
+const BEGUN = {
+  'of known length': 'content-length: 900\r\n\r\n{"a',
+  'in chunks': 'transfer-encoding: chunked\r\n\r\n3\r\n{"a\r\n',
+};
+
+test.each(Object.entries(BEGUN))(
+  'nothing is rendered for a client that disconnects within a body %s',
+  async (_, begun) => {
+    const app = Fastify();
+    onTestFinished(() => app.close());
+    const rendered: unknown[] = [];
+    const handler: Parameters<typeof addErrorHandler>[1] = (error, _request, reply) => {
+      rendered.push(error);
+      return reply.send('rendered');
+    };
+    let failed = 0;
+    app.addHook('onError', async () => void failed++);
+    app.addHook('onSend', async () => void rendered.push('onSend'));
+    addErrorHandler(app, handler);
+    joinChunks(app);
+    app.post('/', async () => 'read');
+    app.register(async (face) => {
+      face.setErrorHandler(handler);
+      face.post('/face', async () => 'read');
+    });
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    for (const [n, path] of ['/', '/face'].entries()) {
+      const socket = await dial({ app });
+      const read = once(app.server, 'request');
+      socket.write(`POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n${begun}`);
+      await read;
+      await hangUp({ app }, [socket]);
+      await expect.poll(() => failed).toBe(n + 1);
+    }
+    expect(rendered).toEqual([]);
+  },
+);
