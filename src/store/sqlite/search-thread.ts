@@ -9,7 +9,7 @@ import type { SignalQuery } from '../../model/signal.ts';
 import { phrasesOf } from '../../rules/words.ts';
 import type { SignalPage } from '../signal-store.ts';
 import { createProfileResolver } from './reads/profiles.ts';
-import { MOST_BEGUN } from './reads/signal-list.ts';
+import { decadesFrom, MOST_BEGUN } from './reads/signal-list.ts';
 import { signalReads } from './reads/signals.ts';
 import { begunPhrases, searchPhrases } from './signal-index.ts';
 
@@ -47,17 +47,52 @@ const POSITION_MS = 5e-6;
 /** The terms of a search in the thread of requests. The index reads the signals of each: 160 words in 5,700 signals take 34 ms, a list of them 65. */
 const FEW_TERMS = 10;
 
+/** Time in the thread of requests: a search that may take longer goes to another one. */
+const AT_ONCE_MS = 50;
+/** The index reads the lists of all terms at once: 0.07 µs for each signal and term, if each signal lacks one. */
+const LISTED_MS = 8e-5;
+/**
+ * In order of score, it reads them again for each score that occurs, and skips the more, the longer they are: with a hundred scores,
+ * this many times as long.
+ */
+const SCORED_TIMES = 40;
+
 /** Signals done or snoozed that a list of the open ones skips in the thread of requests: 0.3 µs each. */
 const FEW_TRIAGED = 2_000;
 
 /**
+ * Creates a bound of how long the index reads the lists of a search's terms: most searches, whose page is full early, take far less.
+ * A range of time counts as a term, because in order of score the signals outside of it are passed.
+ */
+export function createListingBound(db: Database): (tenantId: string, query: SignalQuery) => number {
+  const resolveProfiles = createProfileResolver(db);
+  const selectStored = selectStoredSignals(db);
+  return (tenantId, query) => {
+    const { q, qBegins, platforms, icps, signalTypes, classifications, companyDomains, sort } = query;
+    const words = q === null ? 0 : phrasesOf(q).length + (qBegins === true ? MOST_BEGUN - 1 : 0);
+    const profiles = icps.length === 0 ? [] : resolveProfiles(tenantId, icps);
+    const filters = [platforms, profiles, signalTypes, classifications, companyDomains, decadesFrom(query)];
+    const terms = filters.reduce((sum, { length }) => sum + length, words);
+    const lists = terms + (query.from === null && query.to === null ? 0 : 1);
+    if (lists === 0) return 0;
+    const times = sort === '-icp_score' && terms > 0 ? SCORED_TIMES : 1;
+    return (selectStored.get(tenantId) ?? 0) * lists * times * LISTED_MS;
+  };
+}
+
+function selectStoredSignals(db: Database) {
+  return db.prepare<[string], number>('SELECT signals FROM stored_rows WHERE tenant_id = ?').pluck();
+}
+
+/**
  * Creates the test whether a search may take long: because words must be adjacent, for which the index scans all rows that contain
- * them, until the page is full; because there are many words or other terms; because signals are looked for by how they were triaged, unless only a few have to be skipped; or
+ * them, until the page is full; because there are many words or other terms, or some and many signals; because signals are looked for by how they were triaged, unless only a few have to be skipped; or
  * because those of one post are filtered further: for each, the index may read on to the end.
  */
 export function createLongSearchTest(db: Database): (tenantId: string, query: SignalQuery) => boolean {
   const upTo = FEW_TRIAGED + 1;
   const resolveProfiles = createProfileResolver(db);
+  const listingMs = createListingBound(db);
   const countSkipped = db
     .prepare<[string, string], number>(
       `SELECT (SELECT count(*) FROM (SELECT 1 FROM signal_triage WHERE tenant_id = ? AND is_done LIMIT ${upTo})) +
@@ -73,6 +108,7 @@ export function createLongSearchTest(db: Database): (tenantId: string, query: Si
     // A name stands for the deleted profiles with it, too.
     const profiles = icps.length === 0 ? [] : resolveProfiles(tenantId, icps);
     if (phrases.length + platforms.length + profiles.length + companyDomains.length > FEW_TERMS) return true;
+    if (listingMs(tenantId, query) > AT_ONCE_MS) return true;
     if (triage === undefined || (triage.state === 'all' && triage.assignee === null)) return false;
     if (triage.state !== 'open' || triage.assignee !== null) return true;
     return (countSkipped.get(tenantId, tenantId) ?? 0) > FEW_TRIAGED;
@@ -199,9 +235,7 @@ export function createSearchEstimate(db: Database): (tenantId: string, query: Si
   const selectSignals = db
     .prepare<[string], number>('SELECT doc FROM temp.signal_words WHERE term = ?')
     .pluck();
-  const selectStored = db
-    .prepare<[string], number>('SELECT signals FROM stored_rows WHERE tenant_id = ?')
-    .pluck();
+  const selectStored = selectStoredSignals(db);
   return (tenantId, { q, qBegins }) => {
     const phrases = termsOfPhrases(tenantId, q ?? '', qBegins === true);
     let positions = 0;
@@ -235,6 +269,13 @@ function serve(port: NonNullable<typeof parentPort>, { file }: { file: string })
   const db = new Sqlite(file, { readonly: true });
   const reads = signalReads(db);
   const estimate = createSearchEstimate(db);
+  const listingMs = createListingBound(db);
+
+  /** Nobody knows how long it takes: for each signal of an external ID, the index may read on to the end; for each score, too. */
+  function isUnknown({ tenantId, query, most }: Search): boolean {
+    if (query.externalId !== undefined) return true;
+    return most === null && query.sort === '-icp_score' && listingMs(tenantId, query) >= LONG_MS;
+  }
 
   function answerOf({
     tenantId,
@@ -243,9 +284,8 @@ function serve(port: NonNullable<typeof parentPort>, { file }: { file: string })
     mayTakeLong,
   }: Search & { mayTakeLong: boolean }): Answer | null {
     try {
-      // For each signal of an external ID, the index may read on to the end: nobody knows how long that takes.
       const expectedMs = () =>
-        query.externalId === undefined ? estimate(tenantId, query) * POSITION_MS : LONG_MS;
+        isUnknown({ tenantId, query, most }) ? LONG_MS : estimate(tenantId, query) * POSITION_MS;
       const longMs = mayTakeLong ? 0 : expectedMs();
       if (longMs >= LONG_MS) return { longMs };
       if (most !== null) return { count: reads.countSignals(tenantId, query, most) };

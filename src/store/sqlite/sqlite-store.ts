@@ -108,7 +108,8 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
       return found ?? (await reads.listSignals(tenantId, query));
     },
     async countSignals(tenantId, query, most) {
-      const found = isLong(tenantId, query) ? await searchThreads?.countSignals(tenantId, query, most) : null;
+      const mayTakeLong = isLong(tenantId, { ...query, sort: '-timestamp' }); // counted in no order
+      const found = mayTakeLong ? await searchThreads?.countSignals(tenantId, query, most) : null;
       return found ?? (await reads.countSignals(tenantId, query, most));
     },
     listProfiles: createProfileList(reads),

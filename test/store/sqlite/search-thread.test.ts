@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { SignalQuery } from '../../../src/model/signal.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import {
+  createListingBound,
   createLongSearchTest,
   createSearchEstimate,
   createSearchThreads,
@@ -185,4 +186,40 @@ test('uses another thread for phrases, and for signals by how they were triaged 
   expect(triaged('open')).toBe(false);
   fill(2_001, '0, 1');
   expect(triaged('open')).toBe(true);
+});
+
+test('uses another thread for a search whose terms in all signals take long to read, above all in order of score', async () => {
+  const file = join(tempFolder(), 'signalpost.db');
+  await filledStore(file);
+  const db = new Sqlite(file);
+  onTestFinished(() => void db.close());
+  const test = createLongSearchTest(db);
+  const bound = createListingBound(db);
+  const words = (count: number) => Array.from({ length: count }, (_, n) => `n${n}`).join(' ');
+  const stored = (signals: number, asked: Partial<SignalQuery>[]) => {
+    db.exec(`UPDATE stored_rows SET signals = ${signals}`);
+    return asked.map((query) => test('ten_a', { ...ANY, ...query }));
+  };
+  const filters: Partial<SignalQuery>[] = [
+    { q: 'crm' },
+    { platforms: ['reddit'] },
+    { signalTypes: ['review'] },
+    { classifications: ['hot'] },
+    { companyDomains: ['acme.example'] },
+  ];
+  const scored = filters.map((query): Partial<SignalQuery> => ({ ...query, sort: '-icp_score' }));
+  expect(stored(15_000, scored)).toEqual(scored.map(() => false));
+  expect(stored(16_000, scored)).toEqual(scored.map(() => true));
+  expect(stored(500_000, filters)).toEqual(filters.map(() => false));
+  expect(stored(700_000, filters)).toEqual(filters.map(() => true));
+  expect(stored(2_000_000, [{}, { sort: '-icp_score' }])).toEqual([false, false]);
+
+  // Terms add up, and a word that is only begun stands for many.
+  const tenWords: Partial<SignalQuery> = { q: words(7), platforms: ['x'], classifications: ['hot', 'warm'] };
+  expect(stored(1_500, [{ ...tenWords, sort: '-icp_score' }])).toEqual([false]);
+  expect(stored(1_600, [{ ...tenWords, sort: '-icp_score' }])).toEqual([true]);
+  expect(stored(70_000, [tenWords, { q: 'crm' }, { q: 'crm', qBegins: true }])).toEqual([true, false, true]);
+  expect(stored(70_000, [{ minScore: 90 }, { minScore: 0 }, { minScore: 10 }])).toEqual([false, false, true]);
+  expect(bound('ten_a', { ...ANY, sort: '-icp_score', from: T0 })).toBeLessThan(50);
+  expect(bound('ten_a', { ...ANY, sort: '-icp_score', from: T0, q: words(9) })).toBeGreaterThan(2_000);
 });

@@ -247,7 +247,7 @@ function anyTerm(terms: readonly string[]): string {
 }
 
 /** A scan in order of time skips to the score decades of the minimum; in order of score it simply ends there. */
-function decadesFrom({ minScore, sort }: SignalQuery): number[] {
+export function decadesFrom({ minScore, sort }: SignalQuery): number[] {
   if (minScore === null || minScore < 10 || sort === '-icp_score') return [];
   const lowest = Math.floor(minScore / 10);
   return Array.from({ length: 11 - lowest }, (_, i) => lowest + i);
