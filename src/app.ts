@@ -13,6 +13,7 @@ import {
   boundConnections,
   CONNECTION_LIMITS,
   type ConnectionLimits,
+  closeFailedInTurns,
   connectionOptions,
   createLongPolls,
   endQuietConnections,
@@ -114,6 +115,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     clientErrorHandler: createClientErrorHandler(clientErrors),
   });
   boundConnections(app.server, connections);
+  closeFailedInTurns(app.server, deps.clock);
   readInTurns(app.server, deps.clock, handleInOrder(app.server));
   endQuietConnections(app, deps.clock);
   answerSpecialRequests(

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { createFairQueue } from '../lib/queues.ts';
-import { createTurnRunner } from '../lib/yielding.ts';
+import { createReleases, createTurnRunner } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import type { LoadGate } from './load.ts';
 import { onceOver } from './once-over.ts';
@@ -80,6 +80,21 @@ export function listen(
 /** Limits the number of open connections. */
 export function boundConnections(server: Server, { most }: ConnectionLimits): void {
   server.maxConnections = most;
+}
+
+/**
+ * Closes connections that fail, such as those reset by their clients, in turns; their requests end only then. Node reads all sockets that are
+ * ready in one turn of the event loop: 4,000 requests, reset at once, blocked the process for 220 ms.
+ */
+export function closeFailedInTurns(server: Server, { monotonic }: Pick<Clock, 'monotonic'>): void {
+  const release = createReleases(monotonic);
+  server.on('connection', (socket) => {
+    const close = socket._destroy.bind(socket);
+    socket._destroy = (error, done) => {
+      if (error === null) close(error, done);
+      else release(() => close(error, done));
+    };
+  });
 }
 
 /** How long a closing server waits for clients to read their responses. */

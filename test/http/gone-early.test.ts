@@ -1,8 +1,11 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { createServer } from 'node:http';
+import { connect, Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import { joinChunks } from '../../src/http/chunked-body.ts';
+import { closeFailedInTurns } from '../../src/http/connections.ts';
 import { addErrorHandler } from '../../src/http/errors.ts';
 import { LOAD_LIMITS } from '../../src/http/load.ts';
 import { csrfOf, signedIn } from '../dashboard/browser-session.ts';
@@ -141,3 +144,38 @@ test.each(Object.entries(BEGUN))(
     expect(rendered).toEqual([]);
   },
 );
+
+test('connections that fail together are closed in turns of the event loop', async () => {
+  const server = createServer().removeAllListeners('connection');
+  let ms = 0;
+  closeFailedInTurns(server, { monotonic: () => ms++ });
+  let closed = 0;
+  for (let n = 0; n < 40; n++) {
+    const socket = new Socket();
+    socket.on('error', () => {}).on('close', () => closed++);
+    server.emit('connection', socket);
+    socket.destroy(new Error('ECONNRESET'));
+    expect(socket.destroyed).toBe(true);
+  }
+  const perTurn: number[] = [];
+  for (let turn = 0; turn < 100 && closed < 40; turn++) {
+    const before = closed;
+    await nextTurn();
+    perTurn.push(closed - before);
+  }
+  expect(closed).toBe(40);
+  expect(Math.max(...perTurn)).toBeLessThan(15);
+});
+
+test('a connection that is closed without a failure is closed at once', async () => {
+  const server = createServer().removeAllListeners('connection');
+  const failing = Array.from({ length: 20 }, () => new Socket().on('error', () => {}));
+  const quiet = new Socket();
+  let ms = 0;
+  closeFailedInTurns(server, { monotonic: () => ms++ });
+  for (const socket of [...failing, quiet]) server.emit('connection', socket);
+  for (const socket of failing) socket.destroy(new Error('ECONNRESET'));
+  quiet.destroy();
+  await nextTurn();
+  expect([quiet.closed, failing.at(-1)?.closed]).toEqual([true, false]);
+});
