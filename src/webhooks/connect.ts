@@ -1,10 +1,10 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, createSecureContext } from 'node:tls';
 import type { buildConnector } from 'undici';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { AddressSet } from '../lib/network.ts';
 import type { AttemptErrorCode } from '../model/delivery.ts';
-import { createHandshakes, TLS_LIMITS } from './handshakes.ts';
+import { createHandshakes, type HandshakeStream, TLS_LIMITS } from './handshakes.ts';
 import { createReplyTurns } from './replies-in-turns.ts';
 import { type Lookup, resolveTarget } from './targets.ts';
 
@@ -52,6 +52,8 @@ export function createConnect(deps: ConnectDeps): Connect {
   const readInTurns = createReplyTurns(deps.clock);
   const decryptInTurns = createReplyTurns(deps.clock);
   const handshakeOf = createHandshakes(deps.clock);
+  // Creating one for each connection takes 0.13 ms.
+  const secureContext = createSecureContext(tlsLimits(deps));
   return (options, callback, owner = options.hostname) => {
     const hostname = options.hostname.endsWith('.') ? options.hostname.slice(0, -1) : options.hostname;
     const secure = options.protocol === 'https:';
@@ -102,15 +104,30 @@ export function createConnect(deps: ConnectDeps): Connect {
       attempt.once('connect', () => {
         reached = true;
         if (given || settled) attempt.destroy();
-        else if (secure) shakeHands(address);
+        else if (secure) beginTls(address);
         else succeed(attempt);
       });
 
-      function shakeHands(host: string): void {
+      function beginTls(host: string): void {
         decryptInTurns(attempt, owner);
         const stream = handshakeOf(attempt, owner);
+        stream.begin(() => {
+          if (given || settled) attempt.destroy();
+          else shakeHands(stream, host);
+        });
+      }
+
+      function shakeHands(stream: HandshakeStream, host: string): void {
         // Without SNI, the certificate is checked against `host`.
-        const secured = connectTls({ socket: stream, host, ...tlsOptions(hostname, deps) });
+        const secured = connectTls({
+          socket: stream,
+          host,
+          secureContext,
+          // No SNI for IP literals (RFC 6066, section 3); the certificate is then checked against the address.
+          servername: isIP(hostname) === 0 ? hostname : '',
+          rejectUnauthorized: TLS_LIMITS.rejectUnauthorized,
+          ALPNProtocols: ['http/1.1'],
+        });
         stream.serve(secured);
         secured.on('error', (error) => giveUp(dialError(error, true)));
         secured.once('secureConnect', () => succeed(secured));
@@ -140,14 +157,11 @@ export function createConnect(deps: ConnectDeps): Connect {
   };
 }
 
-function tlsOptions(hostname: string, { ca, lenient }: ConnectDeps) {
+function tlsLimits({ ca, lenient }: ConnectDeps) {
   return {
-    // No SNI for IP literals (RFC 6066, section 3); the certificate is then checked against the address.
-    servername: isIP(hostname) === 0 ? hostname : '',
     ...TLS_LIMITS,
     minVersion: lenient ? 'TLSv1.2' : 'TLSv1.3',
     maxVersion: 'TLSv1.3',
-    ALPNProtocols: ['http/1.1'],
     ...(ca === undefined ? {} : { ca }),
   } as const;
 }

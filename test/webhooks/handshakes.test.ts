@@ -173,9 +173,13 @@ describe('turns of handshakes', () => {
     };
     const handshakeOf = createHandshakes({ monotonic: () => now, after });
     const passed: string[] = [];
-    const open = (owner: string, n: number, ms: number) => {
+    const begun: string[] = [];
+    const connected = (owner: string, n: number) => {
       const tcp = Object.assign(new Duplex({ read() {} }), { remoteAddress: `127.0.0.${n}` });
-      const stream = handshakeOf(tcp as unknown as Socket, owner);
+      return { tcp, stream: handshakeOf(tcp as unknown as Socket, owner) };
+    };
+    const open = (owner: string, n: number, ms: number) => {
+      const { tcp, stream } = connected(owner, n);
       const client = new EventEmitter();
       stream.serve(client as TLSSocket);
       stream.on('data', () => {
@@ -186,7 +190,16 @@ describe('turns of handshakes', () => {
     };
     return {
       passed,
+      begun,
       open,
+      begin(owner: string, n: number, ms: number) {
+        const { tcp, stream } = connected(owner, n);
+        stream.begin(() => {
+          begun.push(`${owner}${n}`);
+          now += ms;
+        });
+        return tcp;
+      },
       receive(owner: string, n: number, ms: number, { isGood = false, pieces = 1 } = {}) {
         const { tcp, stream, secure } = open(owner, n, ms);
         if (isGood) stream.on('data', secure);
@@ -205,6 +218,41 @@ describe('turns of handshakes', () => {
       },
     };
   }
+
+  it('begin in turns, however many connections are established together', async () => {
+    const { begin, begun } = stage();
+    for (let n = 1; n <= 20; n++) begin('a', n, 3);
+    expect(begun).toEqual([]);
+    await nextTurn();
+    expect(begun.length).toBeLessThanOrEqual(2);
+    await expect.poll(() => begun.length).toBe(20);
+  });
+
+  it('do not begin on a connection that is closed before', async () => {
+    const { begin, run, begun } = stage();
+    begin('a', 1, 0).destroy();
+    begin('a', 2, 0);
+    await run();
+    expect(begun).toEqual(['a2']);
+  });
+
+  it('close in turns, however many connections are reset together', async () => {
+    const { open } = stage();
+    let closed = 0;
+    const all = Array.from({ length: 20 }, (_, n) => open('a', n, 0));
+    for (const { tcp, stream } of all) {
+      stream.on('error', () => {
+        for (const until = performance.now() + 3; performance.now() < until; );
+        closed++;
+      });
+      tcp.destroy(new Error('reset'));
+    }
+    await nextTurn();
+    await nextTurn();
+    expect(closed).toBeGreaterThan(0);
+    expect(closed).toBeLessThan(10);
+    await expect.poll(() => closed).toBe(20);
+  });
 
   it('rotate between owners, so that the costly servers of one do not hold up a new one of another', async () => {
     const { receive, run, passed } = stage();
