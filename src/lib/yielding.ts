@@ -35,6 +35,21 @@ export function onBehalfOf<T>(owner: string, work: () => T): T {
 /** Identifies the turn of the event loop. */
 const turnNow = () => performance.nodeTiming.uvMetricsInfo.loopCount;
 
+/** A turn of the event loop that has taken this long is long. */
+const LONG_TURN_MS = 20;
+let lookedIn = -1;
+let lookedAt = 0;
+
+/**
+ * Whether this turn of the event loop has taken more than 20 ms since the first call in it. Code that otherwise never yields, such as a loop over reads that are
+ * synchronous underneath, should then stand in line.
+ */
+export function isTurnLong(): boolean {
+  const [turn, now] = [turnNow(), performance.now()];
+  if (turn !== lookedIn) [lookedIn, lookedAt] = [turn, now];
+  return now - lookedAt > LONG_TURN_MS;
+}
+
 /** The turn of the event loop in which a connection was accepted last. */
 let acceptedIn = -1;
 

@@ -4,6 +4,7 @@ import {
   createTurnRunner,
   createYielder,
   inLaterTurn,
+  isTurnLong,
   lineWaitMs,
   onBehalfOf,
   shared,
@@ -232,4 +233,13 @@ test('long pieces of different queues run in different turns of the event loop',
   for (; turns.length < 8 && turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
   expect(turns).toHaveLength(8);
   expect(new Set(turns).size).toBe(8);
+});
+
+test('a turn of the event loop is long once it has taken 20 ms since this was first asked', async () => {
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isTurnLong()).toBe(false);
+  work(21);
+  expect(isTurnLong()).toBe(true);
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  expect(isTurnLong()).toBe(false);
 });

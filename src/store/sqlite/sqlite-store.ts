@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../lib/clock.ts';
+import { isTurnLong, standInLine } from '../../lib/yielding.ts';
 import { translateFault } from '../commit-batch.ts';
 import { createDueSources } from '../due-sources.ts';
 import { createMethods } from '../methods.ts';
@@ -76,7 +77,9 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
   const { db, clock, writer, countsThread, searchThreads, storage = null } = options;
   const version = schemaVersion(db);
 
+  // Otherwise, a loop over reads, such as one for each line of a mail, would run in one turn of the event loop.
   async function read<T>(query: () => T): Promise<T> {
+    if (isTurnLong()) await standInLine();
     try {
       return query();
     } catch (error) {
