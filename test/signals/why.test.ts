@@ -5,6 +5,7 @@ import { defaultProfile } from '../../src/model/icp.ts';
 import type { Explanation, Factor } from '../../src/model/signal.ts';
 import { compileProfile } from '../../src/signals/score.ts';
 import { headlineOf, whereOf, whyOf } from '../../src/signals/why.ts';
+import { cpuMsOf } from '../support/cpu-time.ts';
 import { scoreAlone } from '../support/score-alone.ts';
 
 const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
@@ -259,4 +260,20 @@ test('text of nothing but markup is converted fast', () => {
   for (const mark of ['*a', '[', '[a](', '_a ', '`', '\\', '> ', '&', 'vs A ', 'leaving ', 'A, ', 'a-'])
     whyOf({ text: mark.repeat(20_000 / mark.length), type: 'intent_post', explanation: explained(50, []) });
   expect(performance.now() - started).toBeLessThan(3_000);
+});
+
+test.each([
+  // 250 ms when each "Leave" read all the names after it, 2 ms since.
+  ['names after words of leaving', 'Leave I '.repeat(625) + 'B '.repeat(7_500), 30],
+  // 25 ms when each "need a" read its sentence to the end, 6 ms since.
+  ['requests without an object', 'need a it '.repeat(2_000), 15],
+])('a post of nothing but %s is explained fast', (_, text, most) => {
+  const explain = () => whyOf({ text, type: 'intent_post', explanation: explained(50, []) });
+  explain();
+  expect(Math.min(cpuMsOf(explain), cpuMsOf(explain), cpuMsOf(explain))).toBeLessThan(most);
+});
+
+test('a name has at most three words', () => {
+  const { reasons } = whyOfPost('We are leaving Big Red Box 365 Group this quarter. Any recommendations?');
+  expect(reasons[0]?.text).toBe('Leaving Big Red Box');
 });
