@@ -2,6 +2,7 @@ import { namesOf } from '../leads/lead-names.ts';
 import { toIso } from '../lib/clock.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { escapeHtml } from '../lib/text.ts';
+import { eachInTurns } from '../lib/yielding.ts';
 import type { Lead } from '../model/lead.ts';
 import type { CredentialsChange, Mail, MailFacts } from '../model/mail.ts';
 import type { Classification, Explanation, Signal } from '../model/signal.ts';
@@ -433,11 +434,11 @@ export async function composeMail(
   if (facts.kind !== 'digest') return short;
   const lines: DigestLine[] = [];
   const expiresAt = createdAt + FEEDBACK_LINK_MS;
-  for (const signalId of facts.signalIds) {
-    if (lines.length === MOST_LINES) break;
-    const line = await digestLine(deps, { tenantId, signalId, expiresAt });
+  await eachInTurns(facts.signalIds, async (signalId) => {
+    const line =
+      lines.length === MOST_LINES ? null : await digestLine(deps, { tenantId, signalId, expiresAt });
     if (line !== null) lines.push(line);
-  }
+  });
   const { userId } = facts;
   const settingsUrl = `${deps.baseUrl}/dashboard/settings/digest`;
   const unsubscribeUrl =

@@ -2,7 +2,7 @@ import type { FeedbackLinks } from '../accounts/links.ts';
 import { type Clock, DAY_MS, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { IsStopping } from '../lib/periodic.ts';
-import { createYielder } from '../lib/yielding.ts';
+import { createYielder, eachInTurns } from '../lib/yielding.ts';
 import { DIGEST_SIGNALS, type DigestData } from '../model/event-resource.ts';
 import type { NewMail } from '../model/mail.ts';
 import { isPresetShape, shapeOf } from '../model/payload-shape.ts';
@@ -246,12 +246,11 @@ function describeSignals(
   tenantId: string,
   signals: readonly Signal[],
 ): Promise<DescribedSignal[]> {
-  return Promise.all(
-    signals.map(async (signal) => {
-      const found = await store.getSignal(tenantId, signal.signal_id);
-      if (found === null || found.text === '') return { signal, story: null };
-      const explained = { text: found.text, explanation: JSON.parse(found.explanation) };
-      return { signal, story: storyOf({ feedbackLinks, tenantId, now: clock.now() }, signal, explained) };
-    }),
-  );
+  // A story takes up to 10 ms.
+  return eachInTurns(signals, async (signal) => {
+    const found = await store.getSignal(tenantId, signal.signal_id);
+    if (found === null || found.text === '') return { signal, story: null };
+    const explained = { text: found.text, explanation: JSON.parse(found.explanation) };
+    return { signal, story: storyOf({ feedbackLinks, tenantId, now: clock.now() }, signal, explained) };
+  });
 }

@@ -17,6 +17,7 @@ import { ownCurveCertificates } from '../support/costly-certificates.ts';
 import type { ManualClock } from '../support/manual-clock.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
 import { aTenant, openTestStore, T0 } from '../support/store.ts';
+import { workForATurn } from '../support/turn.ts';
 
 const PAUSED: MailFacts = {
   kind: 'endpoint_paused',
@@ -278,6 +279,37 @@ describe('over SMTP', () => {
       expect(bytes).toBeLessThan(32 * 1024 * 1024);
     },
   );
+});
+
+test('the signals of digests that are due together are read in turns of the event loop', async () => {
+  const signalIds = ['sig_1', 'sig_2', 'sig_3'];
+  const facts = {
+    kind: 'digest',
+    date: '2026-01-01',
+    counts: { hot: 3, warm: 0 },
+    signalIds,
+    url: '',
+  } as const;
+  const tenants = ['ten_b', 'ten_c', 'ten_d'];
+  for (const tenantId of tenants) {
+    await store.createTenant(aTenant(tenantId));
+    await store.addMail({
+      id: `mal_${tenantId}`,
+      tenantId,
+      facts: { ...facts, signalIds },
+      createdAt: clock.now(),
+    });
+  }
+  const turns: number[] = [];
+  store.getSignal = async () => {
+    turns.push(workForATurn());
+    return null;
+  };
+  await work();
+  expect(sent).toHaveLength(3);
+  expect(turns).toHaveLength(9);
+  // The first of each, which mostly take a millisecond, are read in the same turn.
+  expect(new Set(turns).size).toBeGreaterThanOrEqual(7);
 });
 
 test('a one-time link is mailed to its recipient and appears nowhere else', async () => {

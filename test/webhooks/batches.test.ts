@@ -3,6 +3,7 @@ import { createFeedbackLinks } from '../../src/accounts/links.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { sendBatches } from '../../src/webhooks/digests.ts';
 import { aPost } from '../support/app.ts';
+import { workForATurn } from '../support/turn.ts';
 import { anotherPost, buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
 
 const MINUTE_MS = 60_000;
@@ -54,6 +55,21 @@ test('an endpoint with many single messages gives way to the others', async () =
   await send();
   expect(order.filter((id) => id === first.id).length).toBeGreaterThanOrEqual(30);
   expect(order.indexOf(second.id)).toBeLessThanOrEqual(20);
+});
+
+test('the signals of a message are described in turns of the event loop', async () => {
+  await t.addWebhook({ ...SLACK, batching: 'hourly' });
+  for (let i = 0; i < 8; i++) await t.call('POST', '/v1/signals', anotherPost(i));
+  t.clock.advance(61 * MINUTE_MS);
+  const { getSignal } = t.store;
+  const turns: number[] = [];
+  t.store.getSignal = (tenantId, id) => {
+    turns.push(workForATurn());
+    return getSignal(tenantId, id);
+  };
+  await send();
+  expect(turns.length).toBeGreaterThanOrEqual(8);
+  expect(new Set(turns).size).toBe(turns.length);
 });
 
 const bodies = async () => {
