@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { eachInTurns } from '../lib/yielding.ts';
 import { AUDIT_ACTIONS, type AuditAction, auditFilters, OTHER_ACTORS } from '../model/audit.ts';
 import { endpointName, eventLabel, shownEndpoint } from './delivery-words.ts';
 import type { DashboardDeps } from './deps.ts';
@@ -128,10 +129,10 @@ async function auditedSubjects(
 ): Promise<Map<string, EventSubject>> {
   const subjects = await subjectsOf(store, tenantId, ids);
   const add = async (prefix: string, find: (id: string) => Promise<EventSubject | null>) => {
-    for (const id of new Set(ids.filter((each) => each.startsWith(prefix)))) {
+    await eachInTurns(new Set(ids.filter((each) => each.startsWith(prefix))), async (id) => {
       const subject = await find(id);
       if (subject !== null) subjects.set(id, subject);
-    }
+    });
   };
   await Promise.all([
     add('icp_', async (id) => {

@@ -358,8 +358,8 @@ export async function subjectsOf(
   const beginning = (prefix: string) => [...new Set(ids)].filter((id) => id.startsWith(prefix));
   const [signals, leads, campaigns] = await Promise.all([
     store.findLeadSignals(tenantId, beginning('sig_')),
-    Promise.all(beginning('led_').map((id) => store.getLead(tenantId, id))),
-    Promise.all(beginning('cam_').map((id) => store.getCampaign(tenantId, id))),
+    eachInTurns(beginning('led_'), (id) => store.getLead(tenantId, id)),
+    eachInTurns(beginning('cam_'), (id) => store.getCampaign(tenantId, id)),
   ]);
   const subjects = new Map<string, EventSubject>();
   for (const { id, wire } of signals) {

@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { subjectsOf } from '../../src/dashboard/webhook-logs.ts';
+import type { Store } from '../../src/store/store.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
+import { workForATurn } from '../support/turn.ts';
 import { memberSignedIn, signedIn, type TestBrowser } from './browser-session.ts';
 
 const AUDIT = '/dashboard/settings/audit';
@@ -90,4 +93,34 @@ test('it shows only the entries of its own tenant', async () => {
   const payload = { name: 'Theirs', preset: 'read' };
   await made.app.inject({ method: 'POST', url: '/v1/keys', headers: auth, payload });
   expect((await owner.get(AUDIT)).body).not.toContain('title="key.create"');
+});
+
+test('the profiles of entries are read in turns of the event loop', async () => {
+  for (let i = 0; i < 4; i++) {
+    const payload = { name: `Profile ${i}` };
+    await made.app.inject({ method: 'POST', url: '/v1/icps', headers: made.auth, payload });
+  }
+  const { getProfile } = made.store;
+  const turns: number[] = [];
+  made.store.getProfile = (tenantId, id) => {
+    turns.push(workForATurn());
+    return getProfile(tenantId, id);
+  };
+  expect((await owner.get(AUDIT)).body).toContain('>Profile 3<');
+  expect(turns.length).toBeGreaterThanOrEqual(4);
+  expect(new Set(turns).size).toBe(turns.length);
+});
+
+test('the leads that events are about are read in turns of the event loop', async () => {
+  const turns: number[] = [];
+  const store: Store = {
+    ...made.store,
+    async getLead() {
+      turns.push(workForATurn());
+      return null;
+    },
+  };
+  await subjectsOf(store, made.tenant.id, ['led_1', 'led_2', 'led_3']);
+  expect(turns).toHaveLength(3);
+  expect(new Set(turns).size).toBe(3);
 });
