@@ -63,17 +63,22 @@ export function formattedPayload(signal: Signal, format: PayloadFormat | null): 
   return body + (tail?.text ?? '');
 }
 
-/** Creates the bodies of a signal, once for each format in use. */
+/** Creates the bodies of a signal, once for each format in use, and its story once for all: of a long post, it takes milliseconds. */
 export function createPayloads(
   signal: Signal,
   story: (() => SignalStory) | undefined = undefined,
 ): (shape: PayloadShape | null) => ShapedBody {
   const made = new Map<string, ShapedBody>();
+  let told: SignalStory | undefined;
+  const storyOf = () => {
+    told ??= story?.();
+    return told ?? null;
+  };
   return (shape) => {
     const key = shape?.key ?? '';
     const known = made.get(key);
     if (known !== undefined) return known;
-    const body = shapedPayload(signal, shape, shape?.preset ? (story?.() ?? null) : null);
+    const body = shapedPayload(signal, shape, shape?.preset ? storyOf() : null);
     made.set(key, body);
     return body;
   };

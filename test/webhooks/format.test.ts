@@ -169,6 +169,17 @@ test('endpoints without a format, or with the same one, share one body', () => {
   expect(bodyOf(shapeOf({ flatten: true, custom: { a: 2 } }))).not.toBe(bodyOf(shape()));
 });
 
+test('the story of a signal is told once for all services', () => {
+  let told = 0;
+  const bodyOf = createPayloads(SAMPLE_SIGNAL, () => {
+    told++;
+    return { headline: 'Which tool?', where: 'r/HVAC on Reddit', reason: 'Asking which tool', acts: [] };
+  });
+  for (const preset of ['slack', 'teams', 'discord'] as const)
+    expect(bodyOf(shapeOf(payloadFormatSchema.parse({ preset }))).body).toContain('Which tool?');
+  expect(told).toBe(1);
+});
+
 test('custom members come last, even with numeric names, and have the same text in every body', () => {
   const format = { include: ['signal_id'], custom: { b: 'x', 7: 'seven' } } as const;
   const text = formattedPayload(SAMPLE_SIGNAL, payloadFormatSchema.parse(format));
