@@ -101,6 +101,14 @@ function inWorkTurn(work: (end: () => void) => void): void {
   inLaterTurn(workOneTurn);
 }
 
+/** The same for work that is done when it returns, and after the microtasks that follow from it. */
+export function runInTurn(run: () => void): void {
+  inWorkTurn((end) => {
+    queueMicrotask(() => process.nextTick(end)); // first, in case it fails
+    run();
+  });
+}
+
 function workOneTurn(): void {
   if (usedMs() < MAX_WORK_MS) callRequested(requested.size);
   else inLaterTurn(workOneTurn);

@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
 import { networkOf } from '../lib/network.ts';
 import { createFairQueue, createFifo } from '../lib/queues.ts';
-import { createReleases } from '../lib/yielding.ts';
+import { createReleases, runInTurn } from '../lib/yielding.ts';
 import { createHandshakeRecords } from './handshake-records.ts';
 
 /**
@@ -73,7 +73,8 @@ export function createHandshakes(
   function schedule(): void {
     if (isScheduled) return;
     isScheduled = true;
-    setImmediate(turn);
+    // Those of deliveries and of sources do not share a turn: a single step may take 140 ms.
+    runInTurn(turn);
   }
 
   function next(now: number): Step | undefined {

@@ -7,6 +7,7 @@ import {
   isTurnLong,
   lineWaitMs,
   onBehalfOf,
+  runInTurn,
   shared,
   standInLine,
   wasAccepted,
@@ -228,11 +229,12 @@ test('long pieces of different queues run in different turns of the event loop',
     }).workOff();
   }
   void standInLine().then(piece);
+  runInTurn(piece);
   const release = createReleases();
   setImmediate(() => release(() => void Promise.resolve().then(piece)));
-  for (; turns.length < 8 && turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
-  expect(turns).toHaveLength(8);
-  expect(new Set(turns).size).toBe(8);
+  for (; turns.length < 9 && turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(turns).toHaveLength(9);
+  expect(new Set(turns).size).toBe(9);
 });
 
 test('a turn of the event loop is long once it has taken 20 ms since this was first asked', async () => {
