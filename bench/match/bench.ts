@@ -1,6 +1,6 @@
 import { candidatesOf, type TenantMatcher } from '../../src/signals/matchers.ts';
 import { readPost, type ScoredPost, scorePost } from '../../src/signals/score.ts';
-import { compileTenant } from '../../test/support/compile-tenant.ts';
+import { compileTenant } from '../../test/support/compile.ts';
 import { type Figure, median } from '../report.ts';
 import { fullProfiles, makePosts, makeProfiles, worstTexts } from './setting.ts';
 

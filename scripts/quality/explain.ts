@@ -3,7 +3,7 @@ import { defaultProfile } from '../../src/model/icp.ts';
 import { createEncoder, whyNoEncoder } from '../../src/signals/encoder/encoder.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
 import { readPost, scorePost } from '../../src/signals/score.ts';
-import { compileTenant } from '../../test/support/compile-tenant.ts';
+import { compileTenant } from '../../test/support/compile.ts';
 import { loadPosts } from '../train/data.ts';
 
 /** Scores the posts of a folder, or of standard input (one JSON text per line), with `Default`; prints one explanation per line. */

@@ -4,7 +4,7 @@ import { createEncoder } from '../../src/signals/encoder/encoder.ts';
 import { type Judged, learn, lessonOdds } from '../../src/signals/lesson.ts';
 import { readMeaning } from '../../src/signals/meaning.ts';
 import { mayBeWish, oddsFor, readPost } from '../../src/signals/score.ts';
-import { compileTenant } from '../../test/support/compile-tenant.ts';
+import { compileTenant } from '../../test/support/compile.ts';
 import catalogue from '../train/offers/catalogue.json' with { type: 'json' };
 import { offerFold, offerPosts } from '../train/offers/posts.ts';
 
@@ -98,7 +98,7 @@ for (const judgements of COUNTS) {
       // Shown posts are rated first, then those that come closest to being shown.
       const missed = own.filter((post) => !isShown(post)).sort((a, b) => b.odds - a.odds);
       const judged = [...own.filter(isShown), ...missed].slice(0, judgements);
-      const lesson = judged.length === 0 ? null : learn(judged);
+      const lesson = judged.length === 0 ? null : await learn(judged, async () => undefined);
       const after = others.map((post) => ({
         ...post,
         odds: post.odds + (lesson === null ? 0 : lessonOdds(lesson, post.numbers)),

@@ -3,7 +3,7 @@ import type { Classification, SignalType } from '../../src/model/signal.ts';
 import type { Encoder } from '../../src/signals/encoder/encoder.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
 import { classify, readPost, scorePost } from '../../src/signals/score.ts';
-import { compileTenant } from '../../test/support/compile-tenant.ts';
+import { compileTenant } from '../../test/support/compile.ts';
 import type { Example } from '../train/data.ts';
 import { profileOf } from '../train/rows.ts';
 

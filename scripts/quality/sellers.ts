@@ -12,7 +12,7 @@ import { draftFromOffer, kindsOf } from '../../src/signals/draft.ts';
 import type { Encoder } from '../../src/signals/encoder/encoder.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
 import { classify, readPost, scorePost } from '../../src/signals/score.ts';
-import { compileTenant } from '../../test/support/compile-tenant.ts';
+import { compileTenant } from '../../test/support/compile.ts';
 import { textOf } from '../train/data.ts';
 
 interface SellersPost {

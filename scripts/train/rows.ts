@@ -6,7 +6,7 @@ import { isKnownToFit } from '../../src/signals/own-ways.ts';
 import { type Feature, readFeatures } from '../../src/signals/reading/features.ts';
 import { digestOf, digestParts } from '../../src/signals/reading/sentences.ts';
 import { tokenize } from '../../src/signals/tokens.ts';
-import { compileTenant } from '../../test/support/compile-tenant.ts';
+import { compileTenant } from '../../test/support/compile.ts';
 import type { Example } from './data.ts';
 
 /** An example as the model sees it. */

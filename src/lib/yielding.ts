@@ -162,6 +162,16 @@ export async function eachInTurns<T, R>(items: Iterable<T>, work: (item: T) => P
   return results;
 }
 
+/** The result of work that yields between its pieces. Each waits for its turn, except the first. */
+export async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
+  let step = steps.next();
+  while (step.done !== true) {
+    await standInLine();
+    step = steps.next();
+  }
+  return step.value;
+}
+
 /** Concatenates bytes, between which other tasks run, and releases them: 50 MB take 20 ms at once. */
 export async function concatInTurns(
   pieces: readonly Uint8Array[],

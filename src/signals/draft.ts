@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../lib/clock.ts';
 import { fold } from '../lib/text.ts';
 import { readWordTable, wordsSchema } from '../lib/word-table.ts';
-import { createYielder } from '../lib/yielding.ts';
+import { createYielder, inTurns } from '../lib/yielding.ts';
 import type { Company } from '../model/company.ts';
 import { DEFAULT_WEIGHTS, SAMPLE_PLATFORM } from '../model/constants.ts';
 import { invalidAt } from '../model/errors.ts';
@@ -82,7 +82,8 @@ export async function reviewDraft(
     posts: 0,
     examples: [] as DraftReview['phrases'][number]['examples'],
   }));
-  const matcher = compilePhrases([{ phrases: draft.phrases, competitors: [], excludedPhrases: [] }]);
+  const lists = { phrases: draft.phrases, competitors: [], excludedPhrases: [] };
+  const matcher = await inTurns(compilePhrases([lists]));
   const nextTurn = createYielder(clock);
   const met = new Set<string>();
   for (const post of await store.listPosts(tenantId, MOST_SIGNALS)) {

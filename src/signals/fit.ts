@@ -339,13 +339,35 @@ export interface FitAnswer {
   fact: string;
 }
 
-export function compileFit(profile: IcpProfile): CompiledFit {
+/**
+ * Characters of criteria that are read between two yields. Twenty thousand took 20 to 60 ms, if each stands for four words or separates
+ * two.
+ */
+const UNITS_AT_ONCE = 3_000;
+
+/** Characters read since the last yield: those of short profiles add up. */
+export interface ReadSoFar {
+  units: number;
+}
+
+/** Reads the criteria of a profile. Yields between chunks. */
+export function* compileFit(
+  profile: IcpProfile,
+  read: ReadSoFar = { units: 0 },
+): Generator<void, CompiledFit> {
   const { titles, industries, locations, headcountRanges } = profile;
+  const termOf = <T>(readTerm: (term: string) => T) => {
+    return (term: string): Term<T> => ({ words: wordsOf(term), meant: readTerm(term) });
+  };
+  const wantedTitles = yield* readEach(titles, termOf(readTitle), read);
+  const wantedIndustries = yield* readEach(industries, termOf(readIndustry), read);
+  const wantedPlaces = yield* readEach(locations, termOf(readPlace), read);
+  const vendors = yield* readEach(profile.competitors, companyKey, read);
   const questions: CompiledFit['questions'] = [
-    { key: 'title', asks: anyOf(titles, readTitle, (fact, wanted) => compareTitles(fact.title, wanted)) },
+    { key: 'title', asks: anyOf(wantedTitles, (fact, wanted) => compareTitles(fact.title, wanted)) },
     {
       key: 'industry',
-      asks: anyOf(industries, readIndustry, (fact, wanted) => compareIndustries(fact.industry, wanted)),
+      asks: anyOf(wantedIndustries, (fact, wanted) => compareIndustries(fact.industry, wanted)),
     },
     {
       key: 'headcount',
@@ -356,23 +378,42 @@ export function compileFit(profile: IcpProfile): CompiledFit {
     },
     {
       key: 'location',
-      asks: anyOf(locations, readPlace, (fact, wanted) => comparePlaces(fact.place, wanted)),
+      asks: anyOf(wantedPlaces, (fact, wanted) => comparePlaces(fact.place, wanted)),
     },
   ];
   const asked = { title: titles, industry: industries, headcount: headcountRanges, location: locations };
   return {
     questions: questions.filter(({ key }) => asked[key].length > 0),
-    vendors: new Set(profile.competitors.map(companyKey)),
+    vendors: new Set(vendors),
   };
 }
 
-/** A criterion that any of `terms` satisfies: the fact contains its words, or means the same kind. */
+function* readEach<T>(
+  texts: readonly string[],
+  readOne: (text: string) => T,
+  read: ReadSoFar,
+): Generator<void, T[]> {
+  const results: T[] = [];
+  for (const text of texts) {
+    results.push(readOne(text));
+    read.units += text.length;
+    if (read.units < UNITS_AT_ONCE) continue;
+    read.units = 0;
+    yield;
+  }
+  return results;
+}
+
+interface Term<T> {
+  words: string;
+  meant: T;
+}
+
+/** A criterion that any of `wanted` satisfies: the fact contains its words, or means the same kind. */
 function anyOf<T>(
-  terms: readonly string[],
-  read: (term: string) => T,
+  wanted: readonly Term<T>[],
   compare: (fact: ReadFact, wanted: T) => FitVerdict,
 ): (fact: ReadFact) => FitVerdict {
-  const wanted = terms.map((term) => ({ words: wordsOf(term), meant: read(term) }));
   return (fact) => {
     const verdicts = new Set<FitVerdict>();
     for (const { words, meant } of wanted) {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 import type { Clock } from '../lib/clock.ts';
-import { createYielder, onBehalfOf } from '../lib/yielding.ts';
+import { createYielder, inTurns, onBehalfOf, standInLine } from '../lib/yielding.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import type { DueLesson } from '../store/profile-store.ts';
 import type { Judgement } from '../store/signal-store.ts';
@@ -10,8 +10,8 @@ import type { Encoder, Encoding } from './encoder/encoder.ts';
 import { scoreOf } from './judge.ts';
 import { type Judged, LEAST_JUDGED, learn, lessonOdds, MOST_JUDGED, type SavedLesson } from './lesson.ts';
 import { readMeaning } from './meaning.ts';
-import { compilePhrases } from './phrases.ts';
-import { compileProfile, MODEL_VERSION, oddsFor, readPost } from './score.ts';
+import { compilePhrases, type PhraseMatcher } from './phrases.ts';
+import { type CompiledProfile, compileProfile, MODEL_VERSION, oddsFor, readPost } from './score.ts';
 import { judgedPostOf } from './suggest-changes.ts';
 
 /** Dependencies of the learner. */
@@ -54,20 +54,23 @@ export function createLearner({ store, clock, encoder }: LearnerDeps): Learner {
   async function judgedOf(
     profile: IcpProfile,
     judgements: readonly Judgement[],
-    encoding: Encoding,
+    { encoding, nextTurn }: { encoding: Encoding; nextTurn: () => Promise<void> },
   ): Promise<Judged[]> {
-    const compiled = compileProfile(profile);
-    const { offer } = compiled;
-    if (offer === null) return [];
-    const matcher = compilePhrases([profile]);
-    const nextTurn = createYielder(clock);
+    /** Compiled for the first post that is not cached. */
+    let own: { compiled: CompiledProfile; matcher: PhraseMatcher } | undefined;
     const judged: Judged[] = [];
     for (const judgement of judgements) {
       const key = `${profile.id} ${profile.version} ${judgement.signalId}`;
       let known = kept.get(key);
       if (known === undefined) {
         const signal = await store.getSignal(profile.tenantId, judgement.signalId);
-        if (signal === null) continue;
+        own ??= {
+          compiled: await inTurns(compileProfile(profile)),
+          matcher: await inTurns(compilePhrases([profile])),
+        };
+        const { compiled, matcher } = own;
+        const { offer } = compiled;
+        if (signal === null || offer === null) continue;
         const words = readPost(judgedPostOf(judgement, signal).post, true);
         const hits = matcher.match(words.tokens).get(0) ?? [];
         await nextTurn();
@@ -82,15 +85,20 @@ export function createLearner({ store, clock, encoder }: LearnerDeps): Learner {
     return judged;
   }
 
-  async function lessonOf(profile: IcpProfile): Promise<string | null> {
-    const { tenantId, id } = profile;
+  async function lessonOf({ tenantId, profileId: id }: DueLesson): Promise<string | null> {
+    // Those of other tenants begin at the same time.
+    await standInLine();
+    const profile = await store.getProfile(tenantId, id);
+    if (profile === null || profile.offer === '') return null;
+    await standInLine();
     const judgements = await store.listJudgements(tenantId, id, MOST_JUDGED);
-    if (profile.offer === '' || judgements.length < LEAST_JUDGED) return null;
+    if (judgements.length < LEAST_JUDGED) return null;
     const encoding = encoder.begin({ owner: tenantId, kind: 'source' });
     try {
-      const judged = await judgedOf(profile, judgements, encoding);
+      const nextTurn = createYielder(clock);
+      const judged = await judgedOf(profile, judgements, { encoding, nextTurn });
       if (judged.length < LEAST_JUDGED) return null;
-      const lesson = learn(judged);
+      const lesson = await learn(judged, nextTurn);
       const shown = (oddsOf: (one: Judged) => number) =>
         counted(judged.filter((one) => scoreOf({ hot: -9, warm: oddsOf(one) }) >= profile.thresholds.warm));
       const direction = Buffer.alloc(lesson.direction.length * 4);
@@ -110,12 +118,12 @@ export function createLearner({ store, clock, encoder }: LearnerDeps): Learner {
     }
   }
 
-  async function learnOne({ tenantId, profileId, asked }: DueLesson): Promise<void> {
+  async function learnOne(due: DueLesson): Promise<void> {
+    const { tenantId, profileId, asked } = due;
     if (clock.now() - (failedAt.get(profileId) ?? Number.NEGATIVE_INFINITY) < RETRY_MS) return;
     failedAt.delete(profileId);
-    const profile = await store.getProfile(tenantId, profileId);
     try {
-      const lesson = profile === null ? null : await onBehalfOf(tenantId, () => lessonOf(profile));
+      const lesson = await onBehalfOf(tenantId, () => lessonOf(due));
       await store.saveLesson({ tenantId, profileId, asked, lesson });
     } catch (error) {
       failedAt.set(profileId, clock.now());

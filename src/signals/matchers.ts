@@ -1,6 +1,6 @@
 import { addAll } from '../lib/lists.ts';
 import { createSharedLimit } from '../lib/queues.ts';
-import { shared, standInLine } from '../lib/yielding.ts';
+import { inTurns, shared } from '../lib/yielding.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import { phraseCount } from '../rules/words.ts';
 import type { ProfileStore, StoredLesson } from '../store/profile-store.ts';
@@ -23,12 +23,6 @@ import {
   needsNoPhrase,
   type PostReading,
 } from './score.ts';
-
-/**
- * Criteria are compiled in chunks of so many characters. A thousand profiles with three hundred criteria each took a second, and
- * five with four hundred of a hundred characters, each of which stands for four words, 0.2 s.
- */
-const CHUNK_UNITS = 20_000;
 
 /** Profiles that are adjacent in the store, with one automaton of their phrases. */
 interface ProfileGroup {
@@ -139,7 +133,7 @@ export function createMatchers(store: ProfileStore, maxBytes = MAX_CACHED_BYTES)
       store.listLessons(tenantId),
     ]);
     const before = () => cache.get(tenantId)?.matcher.compiled ?? NOTHING;
-    const work = () => inPieces(compileInSteps(profiles, before(), lessons));
+    const work = () => inTurns(compileInSteps(profiles, before(), lessons));
     return isLarge(profiles, before()) ? few(tenantId, work) : work();
   }
 
@@ -180,17 +174,10 @@ function isLarge(profiles: readonly IcpProfile[], before: Compiled): boolean {
   );
 }
 
-/** Yields between chunks; a single chunk runs immediately. */
-async function inPieces(steps: Generator<void, TenantMatcher>): Promise<TenantMatcher> {
-  let step = steps.next();
-  while (step.done !== true) {
-    await standInLine();
-    step = steps.next();
-  }
-  return step.value;
-}
-
-/** Compiles `profiles` in chunks, yielding between them. Unchanged profiles are reused from `before`. */
+/**
+ * Compiles `profiles` in chunks, yielding between them: a thousand with three hundred criteria each take a second. Unchanged profiles are
+ * reused from `before`.
+ */
 export function* compileInSteps(
   profiles: readonly IcpProfile[],
   before: Compiled = NOTHING,
@@ -226,16 +213,11 @@ export function* compileInSteps(
   );
   let last: number | undefined;
   const lessonOf = new Map(lessons.map((lesson) => [lesson.profileId, lesson]));
-  let inChunk = 0;
+  const read = { units: 0 };
   for (const profile of profiles) {
     const lesson = lessonOf.get(profile.id);
     const same = known.get(stampOf(profile, lesson?.version));
-    const compiled = same ?? compileProfile(profile, lesson);
-    if (same === undefined) inChunk += unitsOf(criteriaOf(profile));
-    if (inChunk >= CHUNK_UNITS) {
-      inChunk = 0;
-      yield;
-    }
+    const compiled = same ?? (yield* compileProfile(profile, lesson, read));
     const part = wasIn.get(profile.id);
     // Parts end where they ended before: otherwise one longer profile would shift all that follow.
     const ended = part !== undefined && last !== undefined && part !== last && phrases >= size / 2;

@@ -34,13 +34,11 @@ const MAX_HITS_A_KIND = 16;
  */
 const MAX_REPEATS = 20_000;
 
-/** Compiles the phrases, competitors and exclusions of all `profiles` at once. */
-export function compilePhrases(profiles: readonly PhraseLists[]): PhraseMatcher {
+/** Compiles the phrases, competitors and exclusions of all `profiles`. Yields between chunks. */
+export function* compilePhrases(profiles: readonly PhraseLists[]): Generator<void, PhraseMatcher> {
   const symbols: Symbols = new Map();
-  const steps = compilePart(profiles, symbols);
-  let step = steps.next();
-  while (step.done !== true) step = steps.next();
-  return matcherOf([{ first: 0, part: step.value }], symbols);
+  const part = yield* compilePart(profiles, symbols);
+  return matcherOf([{ first: 0, part }], symbols);
 }
 
 /** The phrases of a profile. */
@@ -81,7 +79,7 @@ export interface PhrasePart {
 }
 
 /** Characters of phrases that are read between two yields. */
-const UNITS_AT_ONCE = 20_000;
+const UNITS_AT_ONCE = 6_000;
 
 /** Compiles the phrases of adjacent profiles; new words are added to `symbols`. Yields between chunks. */
 export function* compilePart(

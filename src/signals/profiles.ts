@@ -1,7 +1,7 @@
 import { beyondPlan, effectivePlan, planLimits } from '../accounts/plans.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
-import { createYielder } from '../lib/yielding.ts';
+import { createYielder, inTurns } from '../lib/yielding.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 import { defaultProfile, type IcpInput, type IcpPatch, type IcpProfile, patchProfile } from '../model/icp.ts';
 import type { Preview, PreviewedPost, PreviewInput, Scored } from '../model/icp-draft.ts';
@@ -174,7 +174,7 @@ export async function previewProfile(
     baseId === undefined
       ? { ...defaultProfile('', tenantId, clock.now()), name: 'Draft' }
       : await findProfile(store, tenantId, baseId);
-  const draft = compileDraft(draftProfile(base, patch));
+  const draft = await compileDraft(draftProfile(base, patch));
   const signals = await store.listPosts(tenantId, limit * SIGNALS_A_POST);
   const nextTurn = createYielder(clock);
   const chosen = (await onePerPost(signals, baseId ?? null, nextTurn)).slice(0, limit);
@@ -198,9 +198,9 @@ interface CompiledDraft {
   matcher: PhraseMatcher;
 }
 
-function compileDraft(profile: IcpProfile): CompiledDraft {
-  const compiled = compileProfile(profile);
-  return { compiled, matcher: compilePhrases([profile]) };
+async function compileDraft(profile: IcpProfile): Promise<CompiledDraft> {
+  const compiled = await inTurns(compileProfile(profile));
+  return { compiled, matcher: await inTurns(compilePhrases([profile])) };
 }
 
 /** One signal per post: that of the edited profile, otherwise the best one. Newest first. Yields when due. */

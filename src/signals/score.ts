@@ -11,6 +11,7 @@ import {
   type FitFacts,
   fitAnswers,
   type ReadFacts,
+  type ReadSoFar,
   readFacts,
 } from './fit.ts';
 import {
@@ -109,15 +110,22 @@ export interface CompiledProfile {
   muted: { authors: ReadonlySet<string>; sources: ReadonlySet<string>; types: ReadonlySet<SignalType> };
 }
 
-/** @param learned the lesson of the profile; omitted if it has none */
-export function compileProfile(profile: IcpProfile, learned?: StoredLesson): CompiledProfile {
+/**
+ * Compiles a profile. Yields between chunks of its criteria.
+ * @param learned the lesson of the profile; omitted if it has none
+ */
+export function* compileProfile(
+  profile: IcpProfile,
+  learned?: StoredLesson,
+  read?: ReadSoFar,
+): Generator<void, CompiledProfile> {
   return {
     profile,
     offer: createOffer(profile, learned === undefined ? null : activeLessonOf(learned)),
     lessonVersion: learned?.version ?? 0,
     namesTopic: profile.offer !== '' || profile.phrases.length + profile.competitors.length > 0,
     max: share(100, profile.weights),
-    fit: compileFit(profile),
+    fit: yield* compileFit(profile, read),
     muted: {
       authors: new Set(profile.mutedAuthors),
       sources: new Set(profile.mutedSources),

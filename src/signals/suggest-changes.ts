@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { inTurns } from '../lib/yielding.ts';
 import { type IcpPatch, type IcpProfile, patchProfile, WEIGHT_KEYS, WEIGHT_LABELS } from '../model/icp.ts';
 import type { IcpSuggestion } from '../model/icp-draft.ts';
 import type { Signal } from '../model/signal.ts';
@@ -92,7 +93,7 @@ async function withEffects(
 ): Promise<IcpSuggestion[]> {
   const before = counted(posts.filter((post) => post.isShown));
   const after = drafts.map(() => ({ relevant: 0, not_relevant: 0 }));
-  const scoring = scoringOf(profile);
+  const scoring = await scoringOf(profile);
   for (const post of posts) {
     const read = readAgain(post, scoring);
     for (const [place, draft] of drafts.entries()) {
@@ -185,7 +186,7 @@ async function additions(
   for (const [phrase, count] of found) {
     const change = { kind: 'add_phrase', member: 'phrases', value: phrase } as const;
     const summary = `Add “${phrase}”: ${count} signals rated relevant contain it, and none rated not relevant.`;
-    drafts.push({ ...change, summary, shows: rescored(profile, change) });
+    drafts.push({ ...change, summary, shows: await rescored(profile, change) });
     await nextTurn();
   }
   return drafts;
@@ -245,7 +246,7 @@ async function weights(profile: IcpProfile, nextTurn: NextTurn): Promise<Suggest
       if (value === now) continue;
       const change = { kind: 'move_weight', member: `weights.${key}`, value } as const;
       const summary = `Change the weight of “${WEIGHT_LABELS[key]}” from ${now} to ${value}: it separates relevant signals from the others better.`;
-      drafts.push({ ...change, summary, shows: rescored(profile, change) });
+      drafts.push({ ...change, summary, shows: await rescored(profile, change) });
       await nextTurn();
     }
   }
@@ -261,11 +262,11 @@ function bestMove(moves: readonly IcpSuggestion[]): IcpSuggestion[] {
 }
 
 /** Whether a post is shown if the change of its score by words is applied to its stored score. */
-function rescored(
+async function rescored(
   profile: IcpProfile,
   change: Pick<IcpSuggestion, 'kind' | 'member' | 'value'>,
-): SuggestionDraft['shows'] {
-  const scoring = scoringOf(patchProfile(profile, patchOf(change, profile)));
+): Promise<SuggestionDraft['shows']> {
+  const scoring = await scoringOf(patchProfile(profile, patchOf(change, profile)));
   return ({ score }, read) => {
     const changed = score + scoring(read.reading()) - read.scoreBefore();
     return Math.max(0, Math.min(100, changed)) >= profile.thresholds.warm;
@@ -404,8 +405,8 @@ export function judgedPostOf(
 /** Scores posts with one profile, by words. */
 type Scoring = (reading: PostReading) => number;
 
-function scoringOf(profile: IcpProfile): Scoring {
-  const compiled: CompiledProfile = compileProfile(profile);
-  const matcher: PhraseMatcher = compilePhrases([profile]);
+async function scoringOf(profile: IcpProfile): Promise<Scoring> {
+  const compiled: CompiledProfile = await inTurns(compileProfile(profile));
+  const matcher: PhraseMatcher = await inTurns(compilePhrases([profile]));
   return (reading) => scorePost(reading, compiled, matcher.match(reading.tokens).get(0) ?? []).score;
 }

@@ -3,7 +3,7 @@ import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
 import { candidatesOf, type ProfileRule } from '../../src/signals/matchers.ts';
 import { candidatesInDoubt } from '../../src/signals/meaning.ts';
 import { readPost, type ScoredPost } from '../../src/signals/score.ts';
-import { compileTenant } from '../support/compile-tenant.ts';
+import { compileTenant } from '../support/compile.ts';
 
 const ANY = { profileIds: [], wanted: undefined };
 

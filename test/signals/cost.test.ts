@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultProfile } from '../../src/model/icp.ts';
-import { compilePhrases } from '../../src/signals/phrases.ts';
-import { compileProfile, readPost, scorePost } from '../../src/signals/score.ts';
+import { readPost, scorePost } from '../../src/signals/score.ts';
+import { compileLists, compileOne } from '../support/compile.ts';
 import { cpuMsOf } from '../support/cpu-time.ts';
 
 const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
@@ -11,7 +11,7 @@ function fullProfiles(count: number) {
   const list = (kind: string, profile: number, length: number) =>
     Array.from({ length }, (_, i) => `${kind}${profile} ${kind}${i} ${'long word '.repeat(8)}`.slice(0, 100));
   return Array.from({ length: count }, (_, i) =>
-    compileProfile({
+    compileOne({
       ...defaultProfile(`icp_${i}`, 'ten_1', 0),
       phrases: list('phrase', i, 200),
       excludedPhrases: list('excluded', i, 200),
@@ -24,7 +24,7 @@ function fullProfiles(count: number) {
 test('a post with a curly quote takes no more memory than others, with a hundred full profiles', () => {
   const before = process.memoryUsage().rss;
   const profiles = fullProfiles(100);
-  const matcher = compilePhrases(profiles.map(({ profile }) => profile));
+  const matcher = compileLists(profiles.map(({ profile }) => profile));
   const text = `We’re looking for a CRM. ${'some words about our work '.repeat(60)}`.slice(0, 1_500);
   const reading = readPost({ ...UNKNOWN, text });
   const hits = matcher.match(reading.tokens);

@@ -8,14 +8,15 @@ import { defaultProfile } from '../../src/model/icp.ts';
 import { createEncoder, type Encoder, openEncoder, whyNoEncoder } from '../../src/signals/encoder/encoder.ts';
 import type { ModelName } from '../../src/signals/encoder/load-encoder.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
-import { compileProfile, readPost, scorePost } from '../../src/signals/score.ts';
+import { readPost, scorePost } from '../../src/signals/score.ts';
 import { temporaryFolder } from '../cli/process.ts';
+import { compileOne } from '../support/compile.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
 const encoder = createEncoder();
 afterAll(() => encoder.close());
 
-const compiled = compileProfile(defaultProfile('icp_1', 'ten_1', 0));
+const compiled = compileOne(defaultProfile('icp_1', 'ten_1', 0));
 const POST = {
   text: 'Thoughts on ticketing?\n\nOur clinic has eight people on the phones. Which help desk would you recommend for us?',
   title: '',

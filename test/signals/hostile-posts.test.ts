@@ -8,7 +8,7 @@ import { MAX_TEXT_CODE_POINTS, type ObservedPost } from '../../src/model/signal.
 import { observePosts } from '../../src/signals/intake.ts';
 import { planPosts } from '../../src/signals/plan-posts.ts';
 import type { Store } from '../../src/store/store.ts';
-import { compileTenant } from '../support/compile-tenant.ts';
+import { compileTenant } from '../support/compile.ts';
 import { aTenant, openTestStore } from '../support/store.ts';
 
 const { store, clock } = await openTestStore();

@@ -219,6 +219,44 @@ test('a lesson that takes long does not delay those of other tenants', async () 
   expect(await due()).toEqual([]);
 });
 
+test('lessons of several tenants begin in turns of the event loop', async () => {
+  const { store, clock, encoder } = await openSeller();
+  const tenants = ['ten_b', 'ten_c', 'ten_d'];
+  for (const id of tenants) {
+    await store.createTenant(aTenant(id));
+    const [profile] = await store.listProfiles(id);
+    const signalId = `sig_${id}`;
+    await store.commitSignals([
+      aSignal(id, { id: signalId, profileId: profile?.id ?? '', timestamp: clock.now() }),
+    ]);
+    const said = { tenantId: id, signalId, reason: '', actorId: 'key_1', relevant: true };
+    await store.saveFeedback({ ...said, createdAt: clock.now() });
+  }
+  const turns: number[] = [];
+  const getProfile: typeof store.getProfile = (tenantId, id) => {
+    turns.push(performance.nodeTiming.uvMetricsInfo.loopCount);
+    // As long as one turn may take.
+    for (const began = performance.now(); performance.now() - began < 6; );
+    return store.getProfile(tenantId, id);
+  };
+  await createLearner({ store: { ...store, getProfile }, clock, encoder }).run();
+  expect(turns).toHaveLength(tenants.length);
+  expect(new Set(turns).size).toBe(tenants.length);
+});
+
+test('a lesson offers a turn after each judged post and each step', async () => {
+  const all = Array.from({ length: 100 }, (_, i) => ({
+    numbers: unit([Math.sin(i), Math.cos(i), i / 100, 1]),
+    odds: i % 3,
+    relevant: i % 2 === 0,
+  }));
+  let offered = 0;
+  await learn(all, async () => {
+    offered++;
+  });
+  expect(offered).toBeGreaterThan(100);
+});
+
 const judged = fc.record({
   numbers: fc.array(fc.float({ min: -1, max: 1, noNaN: true }), { minLength: 8, maxLength: 8 }).map(unit),
   odds: fc.double({ min: -6, max: 6, noNaN: true }),
@@ -230,24 +268,26 @@ function unit(numbers: number[]): Float32Array {
   return Float32Array.from(numbers, (number) => number / length);
 }
 
-test('a lesson is finite and bounded, for any judgements in any order', () => {
-  fc.assert(
-    fc.property(fc.array(judged, { minLength: 1, maxLength: 100 }), judged, (all, other) => {
-      const odds = lessonOdds(learn(all), other.numbers);
+const atOnce = async () => undefined;
+
+test('a lesson is finite and bounded, for any judgements in any order', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(judged, { minLength: 1, maxLength: 100 }), judged, async (all, other) => {
+      const odds = lessonOdds(await learn(all, atOnce), other.numbers);
       expect(Number.isFinite(odds)).toBe(true);
       expect(Math.abs(odds)).toBeLessThanOrEqual(3);
-      expect(lessonOdds(learn(all.toReversed()), other.numbers)).toBeCloseTo(odds, 3);
+      expect(lessonOdds(await learn(all.toReversed(), atOnce), other.numbers)).toBeCloseTo(odds, 3);
     }),
     { numRuns: 60 },
   );
 });
 
-test('judgements that agree with the previous odds teach almost nothing', () => {
+test('judgements that agree with the previous odds teach almost nothing', async () => {
   const sure = (odds: number): Judged => ({
     numbers: unit([1, 2, 3, 4, 5, 6, 7, 8]),
     odds,
     relevant: odds > 0,
   });
-  const lesson = learn([sure(8), sure(9), sure(8.5)]);
+  const lesson = await learn([sure(8), sure(9), sure(8.5)], atOnce);
   expect(Math.abs(lessonOdds(lesson, unit([1, 2, 3, 4, 5, 6, 7, 8])))).toBeLessThan(0.1);
 });

@@ -3,9 +3,10 @@ import { onBehalfOf } from '../../src/lib/yielding.ts';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
 import { compileInSteps, createMatchers } from '../../src/signals/matchers.ts';
 import { compilePhrases } from '../../src/signals/phrases.ts';
+import { compileProfile } from '../../src/signals/score.ts';
 import { tokenize } from '../../src/signals/tokens.ts';
 import type { Store } from '../../src/store/store.ts';
-import { compileTenant } from '../support/compile-tenant.ts';
+import { compileLists, compileTenant } from '../support/compile.ts';
 import { aTenant, openTestStore } from '../support/store.ts';
 
 let store: Store;
@@ -110,7 +111,7 @@ test('several parts find the same as a single automaton, at the same offsets', (
   const profiles = fullProfiles().slice(0, 30);
   const phrases = profiles.flatMap((profile) => profile.phrases);
   const text = Array.from({ length: 300 }, (_, n) => phrases[(n * 37) % phrases.length]).join('. ');
-  const whole = compilePhrases(profiles).match(tokenize(text));
+  const whole = compileLists(profiles).match(tokenize(text));
   const parts = compileTenant(profiles);
   expect(parts.compiled.parts.length).toBeGreaterThan(2);
   const sorted = (hits: typeof whole) => [...hits].sort(([a], [b]) => a - b);
@@ -229,14 +230,24 @@ test('profiles with many criteria are compiled in chunks, even without phrases',
     ...defaultProfile(`icp_${i}`, 'ten_1', 0),
     locations,
   }));
-  expect([...compileInSteps(profiles)]).toHaveLength(3);
+  expect([...compileInSteps(profiles)]).toHaveLength(26);
+});
+
+test('a single profile is compiled in chunks: its criteria, its competitors and its phrases', () => {
+  const terms = Array.from({ length: 100 }, (_, i) => `${'ﷺ'.repeat(96)}${i}`);
+  const piecesOf = (lists: Partial<IcpProfile>) => [...compileProfile(aProfile('icp_1', lists))].length;
+  expect(piecesOf({})).toBe(0);
+  expect(piecesOf({ titles: terms })).toBe(3);
+  expect(piecesOf({ industries: terms, locations: terms })).toBe(6);
+  expect(piecesOf({ competitors: terms })).toBe(3);
+  expect([...compilePhrases([aProfile('icp_1', { phrases: [...terms, ...terms] })])]).toHaveLength(4);
 });
 
 test('the longer terms are, the fewer are compiled in one piece', () => {
   const terms = Array.from({ length: 100 }, (_, i) => `${'ﷺ'.repeat(96)}${i}`);
   const criteria = { titles: terms, industries: terms, locations: terms };
   const profiles = Array.from({ length: 5 }, (_, i) => aProfile(`icp_${i}`, criteria));
-  expect([...compileInSteps(profiles)]).toHaveLength(5);
+  expect([...compileInSteps(profiles)]).toHaveLength(48);
   const phrased = profiles.map(({ id }) => aProfile(id, { phrases: [...terms, ...terms] }));
   expect([...compileInSteps(phrased)].length).toBeGreaterThanOrEqual(4);
 });

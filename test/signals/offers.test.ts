@@ -10,7 +10,7 @@ import { addMeaning, readMeaning } from '../../src/signals/meaning.ts';
 import { createNearest, createOffer, numbersOf, rivalry } from '../../src/signals/offer.ts';
 import type { IntakeDeps } from '../../src/signals/plan-posts.ts';
 import { readPost, scorePost } from '../../src/signals/score.ts';
-import { compileTenant } from '../support/compile-tenant.ts';
+import { compileTenant } from '../support/compile.ts';
 import { aTenant, openTestStore } from '../support/store.ts';
 import { createTopicEncoder } from '../support/topic-encoder.ts';
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
-import { classify, compileProfile, type ScoredPost } from '../../src/signals/score.ts';
+import { classify, type ScoredPost } from '../../src/signals/score.ts';
+import { compileOne } from '../support/compile.ts';
 import { cpuMsOf } from '../support/cpu-time.ts';
 import { scoreAlone } from '../support/score-alone.ts';
 
@@ -14,7 +15,7 @@ const PROFILE = {
 };
 
 function tell(text: string, facts: Partial<ScoredPost> = {}, profile: Partial<IcpProfile> = PROFILE) {
-  const compiled = compileProfile({ ...defaultProfile('icp_1', 'ten_1', 0), ...profile });
+  const compiled = compileOne({ ...defaultProfile('icp_1', 'ten_1', 0), ...profile });
   const explanation = scoreAlone({ ...UNKNOWN, ...facts, text }, compiled);
   return { ...explanation, told: classify(explanation.score, explanation.thresholds) };
 }

@@ -2,7 +2,8 @@ import { afterAll, expect, test } from 'vitest';
 import { defaultProfile } from '../../src/model/icp.ts';
 import { createEncoder, type Encoder } from '../../src/signals/encoder/encoder.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
-import { compileProfile, readPost, scorePost } from '../../src/signals/score.ts';
+import { readPost, scorePost } from '../../src/signals/score.ts';
+import { compileOne } from '../support/compile.ts';
 
 /**
  * Posts that ask, and similar ones that do not: negated, by sellers, second-hand, about jobs, by consumers.
@@ -149,7 +150,7 @@ const PAIRS: readonly (readonly [asks: string, not: string])[] = [
 
 const encoder = createEncoder();
 afterAll(() => encoder.close());
-const compiled = compileProfile(defaultProfile('icp_1', 'ten_1', 0));
+const compiled = compileOne(defaultProfile('icp_1', 'ten_1', 0));
 const NO_FACTS = { title: '', companyName: '', industry: '', headcount: '', location: '' };
 
 async function scoreOf(text: string, given: Encoder | null): Promise<number> {

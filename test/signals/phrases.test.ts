@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
-import { compilePhrases } from '../../src/signals/phrases.ts';
 import { tokenize } from '../../src/signals/tokens.ts';
+import { compileLists } from '../support/compile.ts';
 import { cpuMsOf } from '../support/cpu-time.ts';
 
 const base = defaultProfile('icp_1', 'ten_1', 0);
 
 function matcherOf(...profiles: Partial<IcpProfile>[]) {
-  return compilePhrases(profiles.map((profile) => ({ ...base, ...profile })));
+  return compileLists(profiles.map((profile) => ({ ...base, ...profile })));
 }
 
 /** The text that is found for a profile with this phrase. */

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
 import { type Explanation, explanationSchema } from '../../src/model/signal.ts';
-import { classify, compileProfile, type ScoredPost } from '../../src/signals/score.ts';
+import { classify, type ScoredPost } from '../../src/signals/score.ts';
+import { compileOne } from '../support/compile.ts';
 import { scoreAlone } from '../support/score-alone.ts';
 
 const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
@@ -10,7 +11,7 @@ const base = defaultProfile('icp_1', 'ten_1', 0);
 const DAY_MS = 86_400_000;
 
 function score(text: string, profile: Partial<IcpProfile> = {}, facts: Partial<ScoredPost> = {}) {
-  return scoreAlone({ ...UNKNOWN, ...facts, text }, compileProfile({ ...base, ...profile }));
+  return scoreAlone({ ...UNKNOWN, ...facts, text }, compileOne({ ...base, ...profile }));
 }
 
 const classOf = (explanation: Explanation) => classify(explanation.score, explanation.thresholds);

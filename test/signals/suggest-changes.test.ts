@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile, patchProfile } from '../../src/model/icp.ts';
-import { classify, compileProfile } from '../../src/signals/score.ts';
+import { classify } from '../../src/signals/score.ts';
 import { judgedPostOf, patchOf, suggestChanges } from '../../src/signals/suggest-changes.ts';
+import { compileOne } from '../support/compile.ts';
 import { scoreAlone } from '../support/score-alone.ts';
 
 const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
@@ -12,7 +13,7 @@ async function suggest(
   profile: IcpProfile,
   posts: readonly { text: string; relevant: boolean; score?: number }[],
 ) {
-  const compiled = compileProfile(profile);
+  const compiled = compileOne(profile);
   const judged = posts.map(({ text, relevant, score: given }, i) => {
     const score = given ?? scoreAlone({ ...UNKNOWN, text }, compiled).score;
     const wire = JSON.stringify({

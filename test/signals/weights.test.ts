@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { DEFAULT_WEIGHTS } from '../../src/model/constants.ts';
 import { defaultProfile, type IcpProfile, WEIGHT_KEYS } from '../../src/model/icp.ts';
 import { share } from '../../src/signals/explain.ts';
-import { compileProfile, type ScoredPost } from '../../src/signals/score.ts';
+import type { ScoredPost } from '../../src/signals/score.ts';
+import { compileOne } from '../support/compile.ts';
 import { scoreAlone } from '../support/score-alone.ts';
 
 const POST: ScoredPost = {
@@ -17,7 +18,7 @@ const POST: ScoredPost = {
 function score(profile: Partial<IcpProfile>) {
   return scoreAlone(
     POST,
-    compileProfile({ ...defaultProfile('icp_1', 'ten_1', 0), phrases: ['CRM'], ...profile }),
+    compileOne({ ...defaultProfile('icp_1', 'ten_1', 0), phrases: ['CRM'], ...profile }),
   );
 }
 

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import { plainText } from '../../src/lib/markdown-text.ts';
 import { defaultProfile } from '../../src/model/icp.ts';
 import type { Explanation, Factor } from '../../src/model/signal.ts';
-import { compileProfile } from '../../src/signals/score.ts';
 import { headlineOf, whereOf, whyOf } from '../../src/signals/why.ts';
+import { compileOne } from '../support/compile.ts';
 import { cpuMsOf } from '../support/cpu-time.ts';
 import { scoreAlone } from '../support/score-alone.ts';
 
 const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
-const compiled = compileProfile(defaultProfile('icp_1', 'ten_1', 0));
+const compiled = compileOne(defaultProfile('icp_1', 'ten_1', 0));
 
 function whyOfPost(text: string, type: Parameters<typeof whyOf>[0]['type'] = 'intent_post') {
   return whyOf({ text, type, explanation: scoreAlone({ ...UNKNOWN, text }, compiled) });
@@ -78,7 +78,7 @@ test.each([
 
 test('for a review, the sentence starts with what its author does next', () => {
   const text = 'Looking to replace Housecall Pro before spring. 14 trucks.';
-  const rival = compileProfile({ ...defaultProfile('icp_1', 'ten_1', 0), competitors: ['Housecall Pro'] });
+  const rival = compileOne({ ...defaultProfile('icp_1', 'ten_1', 0), competitors: ['Housecall Pro'] });
   const explanation = scoreAlone({ ...UNKNOWN, text }, rival);
   expect(whyOf({ text, type: 'review', explanation }).sentence).toBe('Replacing Housecall Pro before spring');
 });

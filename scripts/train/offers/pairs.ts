@@ -5,7 +5,7 @@ import { draftFromOffer, kindsOf } from '../../../src/signals/draft.ts';
 import { createEncoder } from '../../../src/signals/encoder/encoder.ts';
 import { readMeaning } from '../../../src/signals/meaning.ts';
 import { generalOddsOf, mayBeWish, readPost } from '../../../src/signals/score.ts';
-import { compileTenant } from '../../../test/support/compile-tenant.ts';
+import { compileTenant } from '../../../test/support/compile.ts';
 import catalogue from './catalogue.json' with { type: 'json' };
 import { GIVEN_SELLERS, offerFold, offerPosts } from './posts.ts';
 

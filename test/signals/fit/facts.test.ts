@@ -13,11 +13,12 @@ import {
   readIndustry,
   readTitle,
 } from '../../../src/signals/fit.ts';
+import { atOnce } from '../../support/compile.ts';
 
 const NOTHING: FitFacts = { title: '', companyName: '', industry: '', headcount: '', location: '' };
 
 function judge(profile: Partial<IcpProfile>, facts: Partial<FitFacts>) {
-  const compiled = compileFit({ ...defaultProfile('icp_1', 'ten_1', 0), ...profile });
+  const compiled = atOnce(compileFit({ ...defaultProfile('icp_1', 'ten_1', 0), ...profile }));
   const read = readFacts({ ...NOTHING, ...facts });
   const answers = fitAnswers(read, compiled);
   return {
