@@ -236,16 +236,20 @@ describe('turns of handshakes', () => {
     expect(begun).toEqual(['a2']);
   });
 
-  it('close in turns, however many connections are reset together', async () => {
+  it.each<[string, 'error' | 'end', (tcp: Duplex) => void]>([
+    ['reset', 'error', (tcp) => tcp.destroy(new Error('reset'))],
+    ['ended', 'end', (tcp) => tcp.push(null)],
+  ])('close in turns, however many connections are %s together', async (_, event, close) => {
     const { open } = stage();
     let closed = 0;
     const all = Array.from({ length: 20 }, (_, n) => open('a', n, 0));
-    for (const { tcp, stream } of all) {
-      stream.on('error', () => {
+    for (const { tcp, stream, secure } of all) {
+      secure();
+      stream.on(event, () => {
         for (const until = performance.now() + 3; performance.now() < until; );
         closed++;
       });
-      tcp.destroy(new Error('reset'));
+      close(tcp);
     }
     await nextTurn();
     await nextTurn();
