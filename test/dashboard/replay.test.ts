@@ -142,4 +142,8 @@ test('the screen of a delivery says that it shows only the newest attempts', asy
   expect(await heading()).toBe('50 attempts');
   await made.attempt(id, { status: 'delivered' }, 51);
   expect(await heading()).toBe('The newest 50 of 51 attempts');
+  // The body of up to 256 KB is shown once, not with each attempt.
+  const { body } = await browser.get(`${LOGS}/${id}`);
+  expect(body.match(/The same body as in the latest attempt/g)).toHaveLength(49);
+  expect(body.match(/<pre tabindex="0">\{&quot;/g)).toHaveLength(1);
 });
