@@ -294,8 +294,7 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
     if (first === undefined) {
       first = bytes;
       enqueue(true);
-      // It was not its turn.
-      if (first !== undefined && bytes.length < SLICE_BYTES) stop();
+      if (first !== undefined) stop(); // it was not its turn
       return;
     }
     further.push(bytes);
@@ -316,7 +315,8 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
 
 /**
  * Stops reading in the `data` event, until the socket is resumed. A paused socket is read until it holds `highWaterMark` bytes, and libuv
- * reads up to 48 times 1,024 sockets per turn of the event loop: 2,000 clients that sent byte by byte kept it in one turn for 0.45 s.
+ * reads up to 48 times 1,024 sockets per turn of the event loop: 2,000 clients that sent byte by byte kept it in one turn for 0.45 s, and 2,500 that sent 120 KB
+ * each for 0.3 s.
  */
 function stopReading(socket: Socket): void {
   const handle: unknown = Reflect.get(socket, '_handle');
