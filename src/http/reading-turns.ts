@@ -209,6 +209,7 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
   let isHeldBack = false;
   let hasEnded = false;
 
+  const isEnding = () => socket.writableEnded && !socket.destroyed;
   // After a connection was closed or upgraded, its parser may already serve another one.
   const isOver = () => socket.destroyed || socket.writableEnded || Reflect.get(socket, 'parser') !== parser;
 
@@ -222,7 +223,7 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
     },
     advance() {
       isQueued = false;
-      if (isOver()) return finish();
+      if (isOver()) return drain();
       if (first === undefined) {
         if (hasEnded) end();
         hasEnded = false;
@@ -255,7 +256,13 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
    */
   function discard(): void {
     socket.end();
+    drain();
+  }
+
+  /** What is still received on a connection that has been ended here is dropped, in turns. */
+  function drain(): void {
     finish();
+    if (!isPaused || !isEnding()) return;
     isPaused = false;
     socket.resume();
   }
@@ -289,6 +296,11 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
   const endLast = () => enqueue(false);
 
   socket.on('data', (bytes: Buffer) => {
+    if (isEnding()) {
+      stop();
+      enqueue(false);
+      return;
+    }
     if (isOver()) return;
     isHeldBack = false; // data is emitted only if HTTP has resumed, and may precede the event
     if (first === undefined) {

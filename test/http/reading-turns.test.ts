@@ -497,3 +497,24 @@ test('a connection whose data waits is not read on, byte by byte', async () => {
   expect((await answered).match(/HTTP\/1\.1 200/g)).toHaveLength(5);
   expect(received()).toBe(4 * get('/').length + get('/', true).length);
 });
+
+test('what a connection sends after its last response is dropped in turns', async () => {
+  const server = await listen(() => {});
+  const accepted: Socket[] = [];
+  server.on('connection', (socket) => accepted.push(socket));
+  server.on('clientError', (_, socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+  const wrong = (await dial(server)).setNoDelay();
+  const answered = once(wrong, 'data');
+  wrong.write('FOO bar\r\n\r\n');
+  await answered;
+  const paused: boolean[] = [];
+  const [socket] = accepted;
+  socket?.on('data', () => paused.push(socket.isPaused()));
+  const sent = 40 * 65_536;
+  const before = socket?.bytesRead ?? 0;
+  wrong.write(Buffer.alloc(sent));
+  await expect.poll(() => (socket?.bytesRead ?? 0) - before).toBe(sent); // none of it keeps the client waiting
+  expect(paused.length).toBeGreaterThan(1);
+  expect(paused).not.toContain(false);
+  wrong.destroy();
+});
