@@ -7,6 +7,8 @@ const GRAIN_MS = 5;
  * arrived meanwhile are read before deadlines are checked.
  */
 const STOOD_STILL_MS = 1_000;
+/** Maximum number of alarms that ring together, the rest a grain later: what an expired deadline causes takes 0.15 ms, and of 2,700 took 0.3 s. */
+const MOST_AT_ONCE = 200;
 /** setTimeout is limited to 2^31 − 1; waking up once a day is harmless. */
 const MAX_TIMER_MS = DAY_MS;
 
@@ -102,7 +104,11 @@ export function createAlarms<T>(clock: Clock, ring: (due: readonly T[]) => void)
     timerAt = Number.POSITIVE_INFINITY;
     const now = clock.monotonic();
     const due: T[] = [];
-    for (let first = heap[0]; first !== undefined && first.at <= now; first = heap[0]) {
+    for (
+      let first = heap[0];
+      first !== undefined && first.at <= now && due.length < MOST_AT_ONCE;
+      first = heap[0]
+    ) {
       remove(first);
       first.at = Number.POSITIVE_INFINITY;
       due.push(first.item);

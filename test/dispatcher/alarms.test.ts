@@ -55,6 +55,17 @@ test('alarms set, moved and removed in any order ring once each, in order of tim
   );
 });
 
+test('of many alarms that are due together, two hundred ring at a time', () => {
+  const clock = createManualClock();
+  const rung: number[] = [];
+  const alarms = createAlarms<number>(clock, (due) => rung.push(due.length));
+  for (let n = 0; n < 450; n++) alarms.set(createAlarm(n), clock.monotonic() + 1_000);
+  clock.advance(1_000);
+  expect(rung).toEqual([200]);
+  clock.advance(10);
+  expect(rung).toEqual([200, 200, 50]);
+});
+
 test('no alarm rings after stopping', () => {
   const clock = createManualClock();
   const rung: string[] = [];
