@@ -234,8 +234,12 @@ export function positionOf({ after }: Pick<PageRequest, 'after'>): number {
   throw new DomainError('INVALID_CURSOR', 'The cursor belongs to another order.');
 }
 
-/** Positions that one page scans for deliveries to its endpoint, 4 us each. */
+/**
+ * Positions that one page scans for deliveries to its endpoint, and the deliveries at them, 0.5 us each: each event may have one for each of the account's
+ * endpoints, and 2,000 positions of 350 endpoints took 0.35 s.
+ */
 const MOST_PLACES = 2_000;
+const MOST_DELIVERIES = 40_000;
 /** Bodies per page, in bytes: a hundred could be 25 MB. */
 const MOST_BYTES = 1_048_576;
 /** A position is at least the time of its commit, shifted by this many (migration 032). */
@@ -271,6 +275,14 @@ export function feedReads(db: Database) {
     )
     .pluck();
 
+  const countEndpoints = db
+    .prepare<[string], number>(
+      `SELECT count(*) FROM (SELECT 1 FROM webhook_endpoints WHERE tenant_id = ? LIMIT ${MOST_DELIVERIES / 20})`,
+    )
+    .pluck();
+  const placesFor = (tenantId: string) =>
+    Math.min(MOST_PLACES, Math.floor(MOST_DELIVERIES / Math.max(1, countEndpoints.get(tenantId) ?? 1)));
+
   const isAny = (tenantId: string, after: number, until: number) =>
     selectAny.get({ tenantId, after, until }) !== undefined;
 
@@ -280,7 +292,7 @@ export function feedReads(db: Database) {
       const asked = positionOf({ after: cursor });
       const truncated = cursor !== null && asked < floor && isAny(tenantId, asked, floor);
       const after = Math.max(asked, floor);
-      const until = selectUntil.get({ tenantId, after, scan: MOST_PLACES }) ?? null;
+      const until = selectUntil.get({ tenantId, after, scan: placesFor(tenantId) }) ?? null;
       if (until === null) return { rows: [], count: 0, next: [after], hasMore: false, truncated };
 
       const found = selectFound.all({ tenantId, endpointId, after, until, limit });
