@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { collectMethods, sendAllow } from '../http/face-gate.ts';
 import { clientOf, createLimiter, rateLimited, setLimitHeaders } from '../http/limits.ts';
+import { onceOver } from '../http/once-over.ts';
 import type { Problem, Problems } from '../http/problems.ts';
 import { CACHE_BRIEFLY } from '../http/representation.ts';
 import { setApiHeaders } from '../http/request-context.ts';
@@ -24,17 +25,30 @@ const PAGE_METHODS = new Set(['GET', 'HEAD']);
 const PAGE_EXPOSED = ['ETag', 'Link', 'X-Markdown-Tokens', 'X-Request-Id'].join(', ');
 
 /**
- * Responds to requests of the site that match no route, before any body is read: 400 for a path that cannot be
+ * Maximum number of requests for pages whose response has not been sent completely. The system reports all clients that read on in one turn of the event loop,
+ * and the rest of each response is written at once: with nine thousand, 1.4 s.
+ */
+const MOST_UNSENT = 2_000;
+
+/**
+ * Responds to requests of the site that come while too many responses wait to be read (503), or that match no route, before any body is read: 400 for a path that cannot be
  * decoded, 308 from a trailing slash to the path without it, 204 for OPTIONS, 405 for other methods, 404 for unknown
  * pages.
  */
-export function addPageGate(app: FastifyInstance, errors: PageErrors): void {
+export function addPageGate(app: FastifyInstance, errors: PageErrors, mostUnsent = MOST_UNSENT): void {
   const routes = collectMethods(app);
+  let unsent = 0;
   const exists = (path: string) => routes.allow(path) !== null;
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('access-control-allow-origin', '*');
     reply.header('access-control-expose-headers', PAGE_EXPOSED);
+    if (unsent >= mostUnsent) {
+      errors.busy(request, reply);
+      return;
+    }
+    unsent++;
+    onceOver(reply.raw, () => unsent--);
     const rewritten = request.raw.url !== request.originalUrl;
     if (!request.is404 && !(rewritten && isMalformed(request.originalUrl))) return done();
 
