@@ -192,10 +192,11 @@ export function draftFromOffer(
   // A match by meaning is more precise than words that several kinds share.
   const kinds = near.length > 0 ? [] : kindsByWords(sold, offer);
   const own = ownPhrases(sold, near.length + kinds.length > 0);
+  const isNamed = createNameTest(offer);
   const vendors = [
     ...near.flatMap(({ competitors }) => competitors),
     ...kinds.flatMap((kind) => kind.vendors),
-  ].filter((name) => !isSeller(name, seller) && !isNamed(offer, name));
+  ].filter((name) => !isSeller(name, seller) && !isNamed(name));
   const heads = [...own, ...near.flatMap(({ phrases }) => phrases), ...kinds.flatMap((kind) => kind.phrases)];
   const asked = [...vendors.slice(0, 4).map((vendor) => `${vendor} alternative`)];
   return {
@@ -296,8 +297,9 @@ function nameOf(own: readonly string[], kind: string | undefined, seller: Seller
 }
 
 /** A product that the offer is made for is not its competitor: "Shopify development". */
-function isNamed(offer: string, vendor: string): boolean {
-  return ` ${tokenize(offer).stems.join(' ')} `.includes(` ${tokenize(vendor).stems.join(' ')} `);
+function createNameTest(offer: string): (vendor: string) => boolean {
+  const said = ` ${tokenize(offer).stems.join(' ')} `;
+  return (vendor) => said.includes(` ${tokenize(vendor).stems.join(' ')} `);
 }
 
 function isSeller(vendor: string, seller: SellerFacts | null): boolean {
