@@ -192,10 +192,10 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
     const silent = new Set([...ids].filter((id) => agenda.lane(id, '').throttle.emptyAt() <= now + offset));
     for (const { endpointId, startedAt } of attempts) {
       if (!silent.has(endpointId)) continue;
-      const lane = agenda.lane(endpointId, '');
-      lane.throttle.record(Math.min(startedAt, now) + offset);
-      agenda.consider(lane);
+      agenda.lane(endpointId, '').throttle.record(Math.min(startedAt, now) + offset);
     }
+    // Once each, not for each of up to half a million attempts.
+    for (const id of silent) agenda.consider(agenda.lane(id, ''));
   }
 
   /** Resolves to true once nothing is in flight, or to false after `graceMs`. */
