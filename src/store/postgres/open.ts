@@ -11,6 +11,7 @@ import {
   createReceiverList,
   listCampaignsInParts,
   pageProfilesInParts,
+  pageSourcesInParts,
 } from '../paged-list.ts';
 import { createPresence } from '../presence.ts';
 import { createStorageWatch, refuseDamage, type StorageChange } from '../storage-watch.ts';
@@ -190,6 +191,7 @@ function createPostgresStore(
     listProfiles: createProfileList(reads),
     pageProfiles: pageProfilesInParts(reads.pageProfiles),
     listCampaigns: listCampaignsInParts(reads.listCampaigns),
+    pageSources: pageSourcesInParts(reads.pageSources),
     listEndpoints: createEndpointList(reads),
     listReceivers: createReceiverList(reads),
     dueSources: createDueSources(reads),

@@ -11,6 +11,7 @@ import {
   listCampaignsInParts,
   pageEndpointsInParts,
   pageProfilesInParts,
+  pageSourcesInParts,
 } from '../paged-list.ts';
 import { ALONE, createPresence } from '../presence.ts';
 import { refuseDamage, type StorageWatch } from '../storage-watch.ts';
@@ -118,6 +119,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     listProfiles: createProfileList(reads),
     pageProfiles: pageProfilesInParts(reads.pageProfiles),
     listCampaigns: listCampaignsInParts(reads.listCampaigns),
+    pageSources: pageSourcesInParts(reads.pageSources),
     listEndpoints: createEndpointList(reads),
     pageEndpoints: pageEndpointsInParts(reads.pageEndpoints),
     listReceivers: createReceiverList(reads),
