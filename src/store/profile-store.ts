@@ -63,7 +63,7 @@ export interface ProfileStore {
   saveLesson(learned: DueLesson & { lesson: string | null }): Promise<void>;
   /** Switches the profile's lesson on or off. False if it has none. */
   switchLesson(tenantId: string, profileId: string, isOn: boolean): Promise<boolean>;
-  /** Decisions on suggestions, oldest first; JSON texts as saved. */
+  /** The newest `MOST_DECISIONS` decisions on suggestions, oldest first; JSON texts as saved. */
   listSuggestionDecisions(tenantId: string, profileId: string): Promise<string[]>;
   /** False if there already is a decision, which then stays. */
   saveSuggestionDecision(decided: SuggestionDecision): Promise<boolean>;

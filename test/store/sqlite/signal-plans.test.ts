@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { createProfileResolver } from '../../../src/store/sqlite/reads/profiles.ts';
+import { createProfileResolver, profileReads } from '../../../src/store/sqlite/reads/profiles.ts';
 import { pageSql, type RowSource, type Shape } from '../../../src/store/sqlite/reads/signal-list.ts';
 
 const VALUES = {
@@ -112,4 +112,19 @@ test('of the deleted profiles with a name, a filter includes the latest twenty',
   expect(found).toHaveLength(21);
   expect(found).toEqual(expect.arrayContaining(['icp_1001', 'icp_1131', 'icp_1150']));
   expect(resolve('ten_b', ['mine', 'icp_1001'])).toEqual([]);
+});
+
+test('a profile lists its newest two thousand decisions, oldest first', () => {
+  const db = openDatabase(':memory:');
+  onTestFinished(() => void db.close());
+  migrate(db);
+  db.exec(`
+    INSERT INTO tenants (id, name, plan, created_at) VALUES ('ten_a', 'A', 'trial', 0);
+    INSERT INTO icp_profiles (id, tenant_id, name, name_key, settings, active, created_at)
+    VALUES ('icp_a', 'ten_a', 'Mine', 'mine', '{}', 1, 0);
+    WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2005)
+    INSERT INTO suggestion_decisions (profile_id, suggestion, tenant_id, decision, decided_at)
+    SELECT 'icp_a', 'sug_' || (5000 - i), 'ten_a', i, i FROM n`);
+  const listed = profileReads(db).listSuggestionDecisions('ten_a', 'icp_a').map(Number);
+  expect(listed).toEqual(Array.from({ length: 2_000 }, (_, n) => n + 6));
 });

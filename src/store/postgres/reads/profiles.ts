@@ -1,4 +1,4 @@
-import { DEFAULT_WEIGHTS } from '../../../model/constants.ts';
+import { DEFAULT_WEIGHTS, MOST_DECISIONS } from '../../../model/constants.ts';
 import type { IcpProfile } from '../../../model/icp.ts';
 import { profileNameKey } from '../../../rules/words.ts';
 import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
@@ -39,7 +39,9 @@ export function profileReads(db: Connection) {
   return {
     listSuggestionDecisions: values(
       db,
-      `SELECT decision FROM suggestion_decisions WHERE tenant_id = ? AND profile_id = ?
+      `SELECT decision FROM (
+         SELECT decision, decided_at, suggestion FROM suggestion_decisions WHERE tenant_id = ? AND profile_id = ?
+         ORDER BY decided_at DESC, suggestion DESC LIMIT ${MOST_DECISIONS}) newest
        ORDER BY decided_at, suggestion`,
     ),
     listLessons: rows<[string], StoredLesson>(

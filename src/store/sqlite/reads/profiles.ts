@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { DEFAULT_WEIGHTS } from '../../../model/constants.ts';
+import { DEFAULT_WEIGHTS, MOST_DECISIONS } from '../../../model/constants.ts';
 import type { IcpProfile } from '../../../model/icp.ts';
 import { profileNameKey } from '../../../rules/words.ts';
 import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
@@ -67,7 +67,10 @@ export function profileReads(db: Database) {
 
   const selectDecisions = db
     .prepare<[string, string], string>(
-      'SELECT decision FROM suggestion_decisions WHERE tenant_id = ? AND profile_id = ? ORDER BY decided_at, suggestion',
+      `SELECT decision FROM (
+         SELECT decision, decided_at, suggestion FROM suggestion_decisions WHERE tenant_id = ? AND profile_id = ?
+         ORDER BY decided_at DESC, suggestion DESC LIMIT ${MOST_DECISIONS})
+       ORDER BY decided_at, suggestion`,
     )
     .pluck();
 
