@@ -1,8 +1,7 @@
 import { IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
-import { ownerOfAddress } from '../lib/network.ts';
-import { createFairQueue, createFifo } from '../lib/queues.ts';
+import { createFifo } from '../lib/queues.ts';
 import { wasAccepted } from '../lib/yielding.ts';
 import { type ChunkPosition, mergeChunks, START_OF_CHUNKS, walkChunks } from './chunked-body.ts';
 import { oncePerTurn } from './turns.ts';
@@ -116,8 +115,6 @@ interface ConnectionReader {
   readonly isKnown: boolean;
   /** Its next slice belongs to the body of a request. */
   readonly isInBody: boolean;
-  /** The address or network of the client. */
-  readonly client: string;
 }
 
 /**
@@ -140,11 +137,10 @@ interface ConnectionReader {
  * on the socket receive the bytes. This costs about 5 µs per request.
  */
 export function readInTurns(server: Server, clock: Pick<Clock, 'monotonic'>, pipelines: Pipelines): void {
-  // Clients take turns: a request on an open connection waited for 1 s behind half heads on nine thousand connections of another client.
-  const known = createFairQueue<ConnectionReader>();
-  const fresh = createFairQueue<ConnectionReader>();
-  const bodies = createFairQueue<ConnectionReader>();
-  const rest = createFairQueue<ConnectionReader>();
+  const known = createFifo<ConnectionReader>();
+  const fresh = createFifo<ConnectionReader>();
+  const bodies = createFifo<ConnectionReader>();
+  const rest = createFifo<ConnectionReader>();
   let hasAccepted = false;
   let mostMs = MAX_TURN_MS;
   let spentMs = 0;
@@ -165,11 +161,11 @@ export function readInTurns(server: Server, clock: Pick<Clock, 'monotonic'>, pip
     spentMs = 0;
     slices = 0;
     // Each line gets a slice in any case, so that none starves another.
-    for (const line of [known, fresh, bodies, rest]) if (line.size > 0) measured(line.next());
+    for (const line of [known, fresh, bodies, rest]) if (line.size > 0) measured(line.shift());
     // Otherwise, heads of known and new connections alternate: a new one waited for all requests of eighty known ones.
     for (let isOfNew = true; !isSpent() && isBehind(); isOfNew = !isOfNew) {
       const [first, second] = isOfNew ? [fresh, known] : [known, fresh];
-      measured(first.next() ?? second.next() ?? bodies.next() ?? rest.next());
+      measured(first.shift() ?? second.shift() ?? bodies.shift() ?? rest.shift());
     }
     if (isBehind()) takeTurns();
     else turnedAt = null;
@@ -183,11 +179,10 @@ export function readInTurns(server: Server, clock: Pick<Clock, 'monotonic'>, pip
   }
 
   function queue(reading: ConnectionReader): void {
-    const { client } = reading;
-    if (!reading.isFresh) rest.push(client, reading);
+    if (!reading.isFresh) rest.push(reading);
     else if (!isSpent()) measured(reading);
-    else if (reading.isInBody) bodies.push(client, reading);
-    else (reading.isKnown ? known : fresh).push(client, reading);
+    else if (reading.isInBody) bodies.push(reading);
+    else (reading.isKnown ? known : fresh).push(reading);
     takeTurns();
   }
 
@@ -219,7 +214,6 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
   const isOver = () => socket.destroyed || socket.writableEnded || Reflect.get(socket, 'parser') !== parser;
 
   const reading: ConnectionReader = {
-    client: ownerOfAddress(socket.remoteAddress ?? ''),
     isFresh: true,
     get isKnown() {
       return message.isKnown();

@@ -1,4 +1,4 @@
-import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
+import { BlockList, isIP, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { domainToASCII } from 'node:url';
 import { getDomain } from 'tldts';
@@ -58,14 +58,6 @@ export function networkOf(address: string): string {
   const [head = ''] = address.split('::');
   const groups = head.split(':').filter((group) => group !== '');
   return `${groups.slice(0, 3).join(':')}::/48`;
-}
-
-const MAPPED_IPV4 = '::ffff:';
-
-/** What one owner has of the addresses of a connection: an IPv4 address, or an IPv6 network (`2001:db8:1::/48`). */
-export function ownerOfAddress(address: string): string {
-  if (address.startsWith(MAPPED_IPV4)) return address.slice(MAPPED_IPV4.length);
-  return isIPv6(address) ? networkOf(address) : address;
 }
 
 const MAX_LENGTH = 253; // RFC 1035, section 2.3.4, without the dot of the root

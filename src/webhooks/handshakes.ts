@@ -1,10 +1,10 @@
 import { constants } from 'node:crypto';
-import type { Socket } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { DEFAULT_CIPHERS, type TLSSocket } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
-import { ownerOfAddress } from '../lib/network.ts';
+import { networkOf } from '../lib/network.ts';
 import { createFairQueue, createFifo } from '../lib/queues.ts';
 import { createReleases, runInTurn } from '../lib/yielding.ts';
 import { createHandshakeRecords } from './handshake-records.ts';
@@ -142,8 +142,9 @@ export function createHandshakes(
   };
 }
 
-function serverOf({ remoteAddress = '' }: Socket): string {
-  return ownerOfAddress(remoteAddress);
+/** An IPv4 address, or an IPv6 network: one owner has all of its addresses. */
+function serverOf({ remoteAddress: address = '' }: Socket): string {
+  return isIPv6(address) ? networkOf(address) : address;
 }
 
 /** The start of a handshake, or bytes received for it. */

@@ -24,10 +24,10 @@ async function listen(handle: RequestListener, clock = tickingClock()): Promise<
   return server;
 }
 
-async function dial(server: Server, localAddress = '127.0.0.1'): Promise<Socket> {
+async function dial(server: Server): Promise<Socket> {
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('it does not listen');
-  const socket = connect({ port: address.port, host: '127.0.0.1', localAddress });
+  const socket = connect(address.port, '127.0.0.1');
   socket.on('error', () => {}); // closed before everything was written
   await once(socket, 'connect');
   return socket;
@@ -204,19 +204,6 @@ test('a request does not wait for the bodies of others', async () => {
   many.accepted[40]?.emit('data', Buffer.from(get('/second')));
   await expect.poll(() => many.order.length).toBe(42);
   expect(many.order.indexOf('/second')).toBeLessThan(10);
-});
-
-test('clients take turns: a request does not wait for those on all connections of another client', async () => {
-  let ms = 0;
-  // Each slice takes all of its turn.
-  const many = await listenToMany(40, get('/first'), { monotonic: () => (ms += 3) });
-  await expect.poll(() => many.order.length).toBe(40);
-  (await dial(many.server, '127.0.0.2')).resume().write(get('/first'));
-  await expect.poll(() => many.order.length).toBe(41);
-  for (const socket of many.accepted.slice(0, 40)) socket.emit('data', Buffer.from(get('/others')));
-  many.accepted[40]?.emit('data', Buffer.from(get('/own')));
-  await expect.poll(() => many.order.length).toBe(82);
-  expect(many.order.indexOf('/own') - 41).toBeLessThan(10);
 });
 
 test('requests of new connections and of known ones alternate', async () => {
