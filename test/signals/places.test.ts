@@ -8,6 +8,7 @@ import type { Encoder } from '../../src/signals/encoder/encoder.ts';
 import { NEEDS_OWN_APP, placeNamed, proposePlaces, readPlaces } from '../../src/signals/places.ts';
 import { closedPlaceAt, settingsOf } from '../../src/signals/source-management.ts';
 import { SECRET_BOX } from '../detection/harness.ts';
+import { countTurns } from '../support/turn.ts';
 
 const profileFor = (offer: string): IcpProfile => {
   const { phrases, competitors, industries, titles } = draftFromOffer(offer, null);
@@ -86,17 +87,10 @@ test('at most two unread places of one kind are suggested, and first those of pe
 
 test('the texts of a large profile are split into words in several turns', async () => {
   const terms = Array.from({ length: 200 }, (_, n) => `${n} ${'\u{fdfa}'.repeat(190)}`);
-  let turns = 0;
-  let isOver = false;
-  const count = () => {
-    turns++;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
+  const turns = countTurns();
   const profile = { ...profileFor('Help desk'), phrases: terms, industries: terms, titles: terms };
   expect(await proposePlaces(profile, { encoder: null, sources: [], count: 6 })).toHaveLength(6);
-  isOver = true;
-  expect(turns).toBeGreaterThan(1);
+  expect(turns()).toBeGreaterThan(1);
 });
 
 test('a site with many questions is searched for the phrases of the profile', () => {

@@ -4,3 +4,18 @@ export function workForATurn(): number {
   while (performance.now() < until);
   return performance.nodeTiming.uvMetricsInfo.loopCount;
 }
+
+/** Counts turns of the event loop from now on. Returns a function that stops and returns their number. */
+export function countTurns(): () => number {
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  return () => {
+    isOver = true;
+    return turns;
+  };
+}

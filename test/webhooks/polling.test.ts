@@ -4,6 +4,7 @@ import type { Cursors } from '../../src/lib/cursor.ts';
 import type { Store } from '../../src/store/store.ts';
 import { pollOccurrences } from '../../src/webhooks/subscriptions.ts';
 import { T0 } from '../support/store.ts';
+import { countTurns } from '../support/turn.ts';
 
 // With arguments, the signals of each event's lead are read: of fifty events, that took 0.2 s and more in one piece.
 test('a poll lets others have their turn between events', async () => {
@@ -21,13 +22,7 @@ test('a poll lets others have their turn between events', async () => {
   } as unknown as Store;
   const cursors = { encode: () => 'cursor', decode: () => [0, clock.now()] } as unknown as Cursors;
 
-  let turns = 0;
-  let isOver = false;
-  const count = () => {
-    turns++;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
+  const turns = countTurns();
   const request = {
     name: 'lead.created',
     arguments: { min_score: 50 },
@@ -35,7 +30,6 @@ test('a poll lets others have their turn between events', async () => {
     limit: 50,
   } as const;
   const { events } = await pollOccurrences({ store, clock, cursors }, 'ten_a', request);
-  isOver = true;
   expect(events).toHaveLength(10);
-  expect(turns).toBeGreaterThanOrEqual(5);
+  expect(turns()).toBeGreaterThanOrEqual(5);
 });
