@@ -41,8 +41,8 @@ let lookedIn = -1;
 let lookedAt = 0;
 
 /**
- * Whether this turn of the event loop has taken more than 20 ms since the first call in it. Code that otherwise never yields, such as a loop over reads that are
- * synchronous underneath, should then stand in line.
+ * Whether this turn of the event loop has taken more than 20 ms since the first call in it. If so, call `standInLine` before more work: a loop over reads
+ * that complete synchronously never yields otherwise.
  */
 export function isTurnLong(): boolean {
   const [turn, now] = [turnNow(), performance.now()];

@@ -63,16 +63,16 @@ export function formattedPayload(signal: Signal, format: PayloadFormat | null): 
   return body + (tail?.text ?? '');
 }
 
-/** Creates the bodies of a signal, once for each format in use, and its story once for all: of a long post, it takes milliseconds. */
+/** Creates the bodies of a signal, once for each format in use, and its story once for all formats: it takes milliseconds if the post is long. */
 export function createPayloads(
   signal: Signal,
   story: (() => SignalStory) | undefined = undefined,
 ): (shape: PayloadShape | null) => ShapedBody {
   const made = new Map<string, ShapedBody>();
-  let told: SignalStory | undefined;
+  let cachedStory: SignalStory | undefined;
   const storyOf = () => {
-    told ??= story?.();
-    return told ?? null;
+    cachedStory ??= story?.();
+    return cachedStory ?? null;
   };
   return (shape) => {
     const key = shape?.key ?? '';

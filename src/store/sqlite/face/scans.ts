@@ -336,18 +336,17 @@ export function digestFace(db: Database, clock: Clock, read: Read): Pick<DigestS
         }
         best = [...best, ...others].sort(bestOfDigestFirst).slice(0, range.limit);
       };
-      const until = position;
       let left = MAX_LOOKED_AT;
       for (let place: number | null = position + 1; place !== null && left > 0; left -= LOOKED_AT) {
         const below: number = place;
-        const part = { above: range.after, below, scan: LOOKED_AT, until };
+        const part = { above: range.after, below, scan: LOOKED_AT, until: position };
         const { found, next } = await read(() => scans.part(tenantId, range, part));
         add(found);
         place = next;
         await nextTurn();
       }
       // Those that were moved to the end meanwhile: the next digest does not contain them.
-      const moved = { above: position, below: Number.MAX_SAFE_INTEGER, scan: MAX_LOOKED_AT, until };
+      const moved = { above: position, below: Number.MAX_SAFE_INTEGER, scan: MAX_LOOKED_AT, until: position };
       add((await read(() => scans.part(tenantId, range, moved))).found);
       const { hot, warm, oldest } = all;
       const one = (id: string) => scans.wireOf(tenantId, id);
