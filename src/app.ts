@@ -10,13 +10,11 @@ import { type DigestLinkDeps, digestLinks } from './digest-links/digest-links.ts
 import type { DispatcherPulse } from './dispatcher/dispatcher.ts';
 import { joinChunks } from './http/chunked-body.ts';
 import {
-  boundConnections,
   CONNECTION_LIMITS,
   type ConnectionLimits,
   closeFailedInTurns,
   connectionOptions,
   createLongPolls,
-  endQuietConnections,
   LONG_POLL_LIMITS,
   type LongPollLimits,
 } from './http/connections.ts';
@@ -30,6 +28,7 @@ import {
 import { addJsonBody, validatorCompiler } from './http/json-body.ts';
 import { addRateLimits } from './http/limits.ts';
 import { createLoadGate, LOAD_LIMITS, type LoadLimits } from './http/load.ts';
+import { superviseConnections } from './http/open-connections.ts';
 import type { Description } from './http/openapi/describe-routes.ts';
 import type { DescribedApi } from './http/openapi/schemas.ts';
 import { createProblems } from './http/problems.ts';
@@ -114,10 +113,9 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
     clientErrorHandler: createClientErrorHandler(clientErrors),
   });
-  boundConnections(app.server, connections);
   closeFailedInTurns(app.server, deps.clock);
   readInTurns(app.server, deps.clock, handleInOrder(app.server));
-  endQuietConnections(app, deps.clock);
+  superviseConnections(app, connections, deps.clock);
   answerSpecialRequests(
     app.server,
     clientErrors,

@@ -122,10 +122,13 @@ export function setLimitHeaders(reply: FastifyReply, taken: WindowState): void {
  */
 export function clientOf(request: FastifyRequest): string {
   const address = request.ip;
-  if (isIPv4(address)) return address;
   // A trusted proxy may forward an invalid address; then the proxy's own counts.
-  const known = isIP(address) === 0 ? (request.socket.remoteAddress ?? '') : address;
-  return normalizeIP(known.replace(/%.*$/, ''), IPV6_PREFIX);
+  return clientAt(isIP(address) === 0 ? request.socket.remoteAddress : address);
+}
+
+/** The client at an address of a socket; undefined: it has disconnected. */
+export function clientAt(address = ''): string {
+  return isIPv4(address) ? address : normalizeIP(address.replace(/%.*$/, ''), IPV6_PREFIX);
 }
 
 /** What to do about an exceeded limit. `whose` defaults to "The limit". */

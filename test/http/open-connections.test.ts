@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { expect, onTestFinished, test } from 'vitest';
+import { superviseConnections } from '../../src/http/open-connections.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+
+const HEAD = 'GET /held HTTP/1.1\r\nHost: localhost\r\n';
+
+/** A server whose only route responds when told to. */
+async function heldServer(most = 10) {
+  const app = Fastify();
+  const held = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const clock = createManualClock();
+  superviseConnections(app, { most }, clock);
+  let waiting = 0;
+  app.get('/held', async () => {
+    waiting++;
+    begun.resolve();
+    await held.promise;
+    return 'done';
+  });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  return { app, clock, begun: begun.promise, waiting: () => waiting, answer: held.resolve };
+}
+
+async function connection(app: FastifyInstance, localAddress = '127.0.0.1'): Promise<Socket> {
+  const accepted = once(app.server, 'connection');
+  const port = Number(new URL(app.listeningOrigin).port);
+  const socket = connect({ port, host: '127.0.0.1', localAddress });
+  onTestFinished(() => void socket.destroy());
+  await accepted;
+  return socket;
+}
+
+test.each([
+  ['no request was sent', ''],
+  ['a request was begun', HEAD],
+])('a server closes although on a connection %s', async (_what, sent) => {
+  const { app } = await heldServer();
+  const socket = await connection(app);
+  if (sent !== '') socket.write(sent);
+  socket.resume();
+  const ended = once(socket, 'close');
+  await app.close();
+  await ended;
+});
+
+test('a request in progress is answered and its keep-alive connection closed', async () => {
+  const { app, begun, answer } = await heldServer();
+  const socket = await connection(app);
+  let said = '';
+  socket.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  socket.write(`${HEAD}\r\n`);
+  await begun;
+  const closed = app.close();
+  const ended = once(socket, 'close');
+  answer();
+  await Promise.all([closed, ended]);
+  expect(said).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*done$/);
+});
+
+test('a caller that does not take its response holds up closing for 25 s at most', async () => {
+  const { app, clock, begun } = await heldServer();
+  const socket = await connection(app);
+  socket.resume();
+  socket.write(`${HEAD}\r\n`);
+  await begun;
+  let isClosed = false;
+  const closed = app.close().then(() => {
+    isClosed = true;
+  });
+  await expect.poll(() => clock.pending()).toBe(1);
+  clock.advance(24_999);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isClosed).toBe(false);
+  clock.advance(1);
+  await closed;
+  expect(clock.pending()).toBe(0);
+});
+
+/** A connection that reads, and whether it has been closed. */
+async function reading(app: FastifyInstance, localAddress?: string) {
+  const socket = await connection(app, localAddress);
+  socket.resume();
+  return { socket, closed: once(socket, 'close'), isOpen: () => !socket.closed };
+}
+
+test('at the limit, the client with the most connections loses the one that has been idle for the longest', async () => {
+  const { app, begun, answer } = await heldServer(4);
+  const other = await reading(app, '127.0.0.2');
+  const busy = await reading(app);
+  busy.socket.write(`${HEAD}\r\n`);
+  await begun;
+  const first = await reading(app);
+  const second = await reading(app);
+  const third = await reading(app, '127.0.0.3');
+  await first.closed;
+  const fourth = await reading(app, '127.0.0.3');
+  await second.closed;
+  for (const { isOpen } of [other, busy, third, fourth]) expect(isOpen()).toBe(true);
+  answer();
+  await app.close();
+});
+
+test('at the limit, a client with more connections than those with idle ones gets no further one', async () => {
+  const { app, waiting, answer } = await heldServer(3);
+  const other = await reading(app, '127.0.0.2');
+  const busy = [await reading(app), await reading(app)];
+  for (const { socket } of busy) socket.write(`${HEAD}\r\n`);
+  await expect.poll(waiting).toBe(2);
+  const beyond = await reading(app);
+  await beyond.closed;
+  for (const { isOpen } of [other, ...busy]) expect(isOpen()).toBe(true);
+  answer();
+  await app.close();
+});
+
+test('a connection whose response has been sent counts as idle from then on', async () => {
+  const { app, answer } = await heldServer(2);
+  answer();
+  const used = await reading(app);
+  const unused = await reading(app);
+  used.socket.write(`${HEAD}\r\n`);
+  await once(used.socket, 'data');
+  const newcomer = await reading(app);
+  await unused.closed;
+  for (const { isOpen } of [used, newcomer]) expect(isOpen()).toBe(true);
+  await app.close();
+});
