@@ -4,6 +4,7 @@ import type { AddressSet } from '../lib/network.ts';
 import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { Tracer } from '../lib/tracing.ts';
+import { createYielder } from '../lib/yielding.ts';
 import type { NewWork } from '../model/event.ts';
 import type { DueLane } from '../store/delivery-store.ts';
 import type { Store } from '../store/store.ts';
@@ -187,15 +188,15 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
   async function seedThrottles(): Promise<void> {
     const now = clock.now();
     const offset = clock.monotonic() - now;
-    const attempts = await store.recentAttempts(now - WINDOW_MS, now);
-    const ids = new Set(attempts.map(({ endpointId }) => endpointId));
-    const silent = new Set([...ids].filter((id) => agenda.lane(id, '').throttle.emptyAt() <= now + offset));
-    for (const { endpointId, startedAt } of attempts) {
-      if (!silent.has(endpointId)) continue;
-      agenda.lane(endpointId, '').throttle.record(Math.min(startedAt, now) + offset);
+    const nextTurn = createYielder(clock);
+    for (const [endpointId, starts] of await store.recentAttempts(now - WINDOW_MS, now)) {
+      const lane = agenda.lane(endpointId, '');
+      if (lane.throttle.emptyAt() <= now + offset) {
+        for (const at of starts.sort((a, b) => a - b)) lane.throttle.record(Math.min(at, now) + offset);
+        agenda.consider(lane);
+      }
+      await nextTurn();
     }
-    // Once each, not for each of up to half a million attempts.
-    for (const id of silent) agenda.consider(agenda.lane(id, ''));
   }
 
   /** Resolves to true once nothing is in flight, or to false after `graceMs`. */

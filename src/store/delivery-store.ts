@@ -118,8 +118,11 @@ export interface DeliveryStore {
    * would otherwise be in the future.
    */
   shiftDue(now: number, deltaMs: number): Promise<void>;
-  /** Start times of the endpoints' attempts after `since`, ascending: what the throttle needs after a restart. */
-  recentAttempts(since: number, now: number): Promise<{ endpointId: string; startedAt: number }[]>;
+  /**
+   * Start times of attempts after `since` by endpoint, in no order: what the throttle needs after a restart. A request that was sent
+   * twice counts twice.
+   */
+  recentAttempts(since: number, now: number): Promise<Map<string, number[]>>;
   getDelivery(tenantId: string, id: string): Promise<DeliveryLog | null>;
   /** The same without body and attempts, which may have a megabyte. */
   findDelivery(tenantId: string, id: string): Promise<DeliverySummary | null>;

@@ -121,7 +121,7 @@ describe('a delivery whose endpoint is known, active, and has a free slot', () =
     });
     expect(claim?.deliveries).toEqual([]);
     // Requests that may have been sent before a kill at this point count towards the next process's limit.
-    expect(await harness.store.recentAttempts(now - 60_000, now)).toHaveLength(2);
+    expect((await harness.store.recentAttempts(now - 60_000, now)).get(id)).toHaveLength(2);
     expect((await harness.delivery(delivery)).status).toBe('pending');
   });
 

@@ -14,6 +14,7 @@ import {
   pageSourcesInParts,
 } from '../paged-list.ts';
 import { createPresence } from '../presence.ts';
+import { createRecentAttempts } from '../recent-attempts.ts';
 import { createStorageWatch, refuseDamage, type StorageChange } from '../storage-watch.ts';
 import type { MadeDue, OpenedStore } from '../store.ts';
 import { createStoredWaits } from '../stored-waits.ts';
@@ -195,6 +196,7 @@ function createPostgresStore(
     listEndpoints: createEndpointList(reads),
     listReceivers: createReceiverList(reads),
     dueSources: createDueSources(reads),
+    recentAttempts: createRecentAttempts(reads),
     ...methods,
     async pruneAttempts(before, limit) {
       await keepAttemptDays(before);

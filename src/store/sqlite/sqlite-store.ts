@@ -14,6 +14,7 @@ import {
   pageSourcesInParts,
 } from '../paged-list.ts';
 import { ALONE, createPresence } from '../presence.ts';
+import { createRecentAttempts } from '../recent-attempts.ts';
 import { refuseDamage, type StorageWatch } from '../storage-watch.ts';
 import type { OpenedStore } from '../store.ts';
 import { createStoredWaits } from '../stored-waits.ts';
@@ -124,6 +125,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     pageEndpoints: pageEndpointsInParts(reads.pageEndpoints),
     listReceivers: createReceiverList(reads),
     dueSources: createDueSources(reads),
+    recentAttempts: createRecentAttempts(reads),
     ...methods,
     async probe() {
       await methods.probe();

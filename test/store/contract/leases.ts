@@ -237,13 +237,13 @@ export function describeLeases(open: OpenStore): void {
       await store.recordOutcome(anOutcome({}, { startedAt: T0 + 10 }));
       await claim(store, 'whk_b');
       clock.advance(30);
-      expect(await store.recentAttempts(T0 + 9, clock.now())).toEqual([
-        { endpointId: 'whk_a', startedAt: T0 + 10 },
-        { endpointId: 'whk_b', startedAt: T0 + 30 },
-      ]);
-      expect(await store.recentAttempts(T0 + 10, clock.now())).toEqual([
-        { endpointId: 'whk_b', startedAt: T0 + 30 },
-      ]);
+      expect(await store.recentAttempts(T0 + 9, clock.now())).toEqual(
+        new Map([
+          ['whk_a', [T0 + 10]],
+          ['whk_b', [T0 + 30]],
+        ]),
+      );
+      expect(await store.recentAttempts(T0 + 10, clock.now())).toEqual(new Map([['whk_b', [T0 + 30]]]));
     });
 
     test('reserves stored deliveries as leased and in progress, and renews only a short lease', async () => {
@@ -261,14 +261,14 @@ export function describeLeases(open: OpenStore): void {
         leases.push((await other(now)).nextDueAt);
       }
       expect(leases).toEqual([T0 + 75_000, T0 + 75_000, T0 + 95_000]);
-      expect(await store.recentAttempts(T0, T0 + 20_000)).toHaveLength(2); // the first one is older than requested
+      expect((await store.recentAttempts(T0, T0 + 20_000)).get('whk_a')).toHaveLength(2); // the first one is older than requested
     });
 
     test('deliveries stored without a reservation are not in progress', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2'], T0 + 1);
       await claim(store, 'whk_a', { limit: 1, now: T0 + 1 });
-      expect(await store.recentAttempts(T0, T0 + 2)).toHaveLength(1);
+      expect((await store.recentAttempts(T0, T0 + 2)).get('whk_a')).toHaveLength(1);
     });
 
     test('an attempt whose request was repeated counts twice', async () => {
@@ -281,8 +281,8 @@ export function describeLeases(open: OpenStore): void {
       await store.recordOutcome(
         anOutcome({ deliveryId: 'dlv_2' }, { id: 'att_2', startedAt: T0 + 20, sent: signed }),
       );
-      const times = (await store.recentAttempts(T0 + 9, clock.now())).map(({ startedAt }) => startedAt);
-      expect(times).toEqual([T0 + 10, T0 + 10, T0 + 20]);
+      const starts = await store.recentAttempts(T0 + 9, clock.now());
+      expect(starts).toEqual(new Map([['whk_a', [T0 + 10, T0 + 10, T0 + 20]]]));
     });
 
     test('an attempt with a stored outcome is not in progress, even if a retry is waiting', async () => {
@@ -290,7 +290,7 @@ export function describeLeases(open: OpenStore): void {
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
       await store.recordOutcome(anOutcome());
-      expect(await store.recentAttempts(T0, clock.now())).toEqual([]);
+      expect(await store.recentAttempts(T0, clock.now())).toEqual(new Map());
     });
   });
 }

@@ -1,6 +1,7 @@
 import { idFloor } from '../../../lib/ids.ts';
 import type { AttemptStart, DeliveryStore, DueLane } from '../../delivery-store.ts';
 import type { StartsOf } from '../../methods.ts';
+import type { AttemptReads, StoredStart } from '../../recent-attempts.ts';
 import type { Connection } from '../connection.ts';
 import { WAITING } from '../sql/claims.ts';
 import { rows } from '../sql/prepared.ts';
@@ -25,17 +26,15 @@ export function laneReads(db: Connection) {
        AND EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = e.id AND d.${WAITING})
      ORDER BY e.next_probe_at LIMIT ?`,
   );
-  // A request that was sent twice counts twice.
-  const selectSent = rows<[string, string, number], AttemptStart>(
+  const selectAttempts = rows<[string, string, number, number], StoredStart>(
     db,
-    `SELECT d.endpoint_id AS "endpointId", a.started_at AS "startedAt"
+    `SELECT a.id, d.endpoint_id AS "endpointId", a.started_at AS "startedAt", strpos(a.detail, ?) > 0 AS "isRepeated"
      FROM attempts a JOIN deliveries d ON d.id = a.delivery_id
-       CROSS JOIN generate_series(1, CASE WHEN strpos(a.detail, ?) > 0 THEN 2 ELSE 1 END)
-     WHERE a.id >= ? AND a.started_at > ? ORDER BY a.started_at`,
+     WHERE a.id > ? AND a.started_at > ? ORDER BY a.id LIMIT ?`,
   );
   const selectTestSends = rows<[number], AttemptStart>(
     db,
-    'SELECT endpoint_id AS "endpointId", started_at AS "startedAt" FROM test_sends WHERE started_at > ? ORDER BY started_at',
+    'SELECT endpoint_id AS "endpointId", started_at AS "startedAt" FROM test_sends WHERE started_at > ?',
   );
   // Deliveries that a process reserved when it stored them are in no lease. Released ones are counted as well.
   const selectHeld = rows<[number], { endpointId: string }>(
@@ -92,15 +91,10 @@ export function laneReads(db: Connection) {
     },
     listDueLanes: selectLanes,
     listDueProbes: selectProbes,
-    async recentAttempts(since, now) {
-      const [held, sent, tests] = await Promise.all([
-        selectHeld(since),
-        selectSent(REPEATED, idFloor('att', since), since),
-        selectTestSends(since),
-      ]);
-      // Attempts in progress when the process died may have just reached the receiver: they count as sent now.
-      const underWay = held.map(({ endpointId }) => ({ endpointId, startedAt: now }));
-      return [...sent, ...tests, ...underWay].sort((a, b) => a.startedAt - b.startedAt);
+    async otherStarts(since, now) {
+      const [held, tests] = await Promise.all([selectHeld(since), selectTestSends(since)]);
+      return [...tests, ...held.map(({ endpointId }) => ({ endpointId, startedAt: now }))];
     },
-  } satisfies Partial<DeliveryStore> & { startsOf: StartsOf };
+    attemptsAfter: (after, since, limit) => selectAttempts(REPEATED, after, since, limit),
+  } satisfies Partial<DeliveryStore> & AttemptReads & { startsOf: StartsOf };
 }

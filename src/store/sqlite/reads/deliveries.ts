@@ -1,6 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { HOUR_MS } from '../../../lib/clock.ts';
-import { idFloor } from '../../../lib/ids.ts';
 import { addAll } from '../../../lib/lists.ts';
 import { MOST_ATTEMPTS } from '../../../model/constants.ts';
 import {
@@ -23,6 +22,7 @@ import type {
 } from '../../delivery-log-store.ts';
 import type { AttemptStart, DeliveryStore, DueLane } from '../../delivery-store.ts';
 import type { SqlFragment, SqlValue } from '../../pages.ts';
+import type { AttemptReads } from '../../recent-attempts.ts';
 import { type Part, Table } from '../table.ts';
 import { positionOf } from './events.ts';
 import { BODY_JOINS, SHOWN_COLUMNS, SHOWN_JOINS, WAITING, WHOLE_BODY } from './shown-state.ts';
@@ -433,16 +433,18 @@ export function laneReads(db: Database) {
                    WHERE d.endpoint_id = e.id AND d.status IN ('pending', 'retrying'))
      ORDER BY e.next_probe_at LIMIT ?`,
   );
-  // A request that was sent twice counts twice. Detected in the text, which cannot fail at startup, unlike parsing:
+  // A repeated request is detected in the text, which cannot fail at startup, unlike parsing:
   // in a JSON string, the quotation marks would be escaped.
-  const selectSince = db.prepare<[string, string, number], { endpointId: string; startedAt: number }>(
-    `SELECT d.endpoint_id AS endpointId, a.started_at AS startedAt
-     FROM attempts a JOIN json_each(iif(instr(a.detail, ?), '[1, 2]', '[1]'))
-       JOIN deliveries d ON d.id = a.delivery_id
-     WHERE a.id >= ? AND a.started_at > ? ORDER BY a.started_at`,
+  const selectAttempts = db.prepare<
+    [string, string, number, number],
+    AttemptStart & { id: string; isRepeated: 0 | 1 }
+  >(
+    `SELECT a.id, d.endpoint_id AS endpointId, a.started_at AS startedAt, instr(a.detail, ?) > 0 AS isRepeated
+     FROM attempts a CROSS JOIN deliveries d ON d.id = a.delivery_id
+     WHERE a.id > ? AND a.started_at > ? ORDER BY a.id LIMIT ?`,
   );
   const selectTestSends = db.prepare<[number], AttemptStart>(
-    'SELECT endpoint_id AS endpointId, started_at AS startedAt FROM test_sends WHERE started_at > ? ORDER BY started_at',
+    'SELECT endpoint_id AS endpointId, started_at AS startedAt FROM test_sends WHERE started_at > ?',
   );
   // Deliveries that a process reserved when it stored them are in no lease. Released ones are counted as well. CROSS:
   // starts from the few leased endpoints, instead of scanning all waiting deliveries.
@@ -470,14 +472,16 @@ export function laneReads(db: Database) {
     tracesOf: (deliveryIds: readonly string[]) => selectTraces.all(JSON.stringify(deliveryIds)),
     listDueLanes: () => selectLanes.all(),
     listDueProbes: (now, limit) => selectDue.all(now, limit),
-    recentAttempts(since, now) {
-      // Attempts in progress when the process died may have just reached the receiver: they count as sent now.
+    otherStarts(since, now) {
       const underWay = selectHeld
         .all(since)
         .filter(({ id, attempt }) => selectWaiting.get(id, attempt - 1) === 1)
         .map(({ endpointId }) => ({ endpointId, startedAt: now }));
-      const sent = selectSince.all(REPEATED, idFloor('att', since), since);
-      return [...sent, ...selectTestSends.all(since), ...underWay].sort((a, b) => a.startedAt - b.startedAt);
+      return [...selectTestSends.all(since), ...underWay];
     },
-  } satisfies Part<DeliveryStore>;
+    attemptsAfter: (after, since, limit) =>
+      selectAttempts
+        .all(REPEATED, after, since, limit)
+        .map((row) => ({ ...row, isRepeated: row.isRepeated === 1 })),
+  } satisfies Part<DeliveryStore & AttemptReads>;
 }
