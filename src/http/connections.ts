@@ -6,6 +6,7 @@ import { createReleases, createTurnRunner } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import type { LoadGate } from './load.ts';
 import { onceOver } from './once-over.ts';
+import { stopReading } from './reading-turns.ts';
 
 /** Limits per connection, and for all connections together. Times are in milliseconds. */
 export interface ConnectionLimits {
@@ -85,8 +86,12 @@ export function closeFailedInTurns(server: Server, { monotonic }: Pick<Clock, 'm
   server.on('connection', (socket) => {
     const close = socket._destroy.bind(socket);
     socket._destroy = (error, done) => {
-      if (error === null) close(error, done);
-      else release(() => close(error, done));
+      if (error === null) {
+        close(error, done);
+        return;
+      }
+      stopReading(socket); // Node throws on data of a destroyed connection: it ends the process
+      release(() => close(error, done));
     };
   });
 }

@@ -49,7 +49,7 @@ async function buildSlowApp() {
   };
 }
 
-async function dial({ app }: Pick<TestApp, 'app'>): Promise<Socket> {
+async function dial({ app }: { app: Pick<TestApp['app'], 'server'> }): Promise<Socket> {
   const address = app.server.address();
   if (address === null || typeof address === 'string') throw new Error('the app does not listen');
   const socket = connect(address.port, '127.0.0.1').resume();
@@ -178,4 +178,24 @@ test('a connection that is closed without a failure is closed at once', async ()
   quiet.destroy();
   await nextTurn();
   expect([quiet.closed, failing.at(-1)?.closed]).toEqual([true, false]);
+});
+
+test('of failed connections that are closed later, no further data is read', async () => {
+  const server = createServer().removeAllListeners('connection');
+  onTestFinished(() => void server.close());
+  let ms = 0;
+  closeFailedInTurns(server, { monotonic: () => (ms += 1_000) });
+  const failed = new Set<Socket>();
+  server.on('connection', (socket) => {
+    failed.add(socket.on('error', () => {}));
+    // Its data is read in the turn in which that of the others is: Node throws on data of a destroyed connection.
+    socket.on('data', () => {
+      for (const each of failed) each.destroy(new Error('EPIPE'));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const clients = await Promise.all(Array.from({ length: 20 }, () => dial({ app: { server } })));
+  await expect.poll(() => failed.size).toBe(20);
+  for (const client of clients) client.write('data');
+  await expect.poll(() => [...failed].every(({ closed }) => closed)).toBe(true);
 });
