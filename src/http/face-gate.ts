@@ -67,15 +67,19 @@ export interface MethodTable {
 /** Collects the routes added to `app` from now on. */
 export function collectMethods(app: FastifyInstance): MethodTable {
   const routes = new Map<string, { segments: string[]; methods: Set<string> }>();
+  let mostSegments = 0;
   app.addHook('onRoute', ({ url, method }) => {
     const route = routes.get(url) ?? { segments: url.split('/'), methods: new Set(['OPTIONS']) };
     for (const name of [method].flat()) route.methods.add(name);
     routes.set(url, route);
+    mostSegments = Math.max(mostSegments, route.segments.length);
   });
 
   return {
     allow(path) {
-      const segments = path.split('/').map(decodeSegment);
+      const raw = path.split('/');
+      if (raw.length > mostSegments) return null; // 7,600 that cannot be decoded take 40 ms
+      const segments = raw.map(decodeSegment);
       for (const route of routes.values()) {
         if (fits(route.segments, segments)) return ORDER.filter((name) => route.methods.has(name)).join(', ');
       }

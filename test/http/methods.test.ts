@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 
 let t: TestApp;
@@ -48,3 +48,14 @@ test('HEAD equals GET without the body under /v1 too', async () => {
   expect(head.headers['content-length']).toBe(get.headers['content-length']);
   expect(head.headers['ratelimit-remaining']).toBe('598');
 });
+
+test.each(['/dashboard', '/api', '/v1'])(
+  '%s decodes no segment of an address longer than all paths',
+  async (face) => {
+    const decode = vi.spyOn(globalThis, 'decodeURIComponent');
+    onTestFinished(() => void decode.mockRestore());
+    const answer = await t.app.inject({ method: 'OPTIONS', url: `${face}${'/%'.repeat(5_000)}` });
+    expect([400, 404]).toContain(answer.statusCode);
+    expect(decode.mock.calls.length).toBeLessThan(20);
+  },
+);

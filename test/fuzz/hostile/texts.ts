@@ -31,6 +31,7 @@ const RUNS: Record<string, string> = {
   'sections of CDATA': '<![CDATA[',
   scripts: '<script>',
   slashes: '/',
+  'segments that cannot be decoded': '/%',
   backslashes: '\\',
   'double quotes': '"',
   'single quotes': "'",

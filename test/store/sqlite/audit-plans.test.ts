@@ -7,7 +7,7 @@ test.each<[AuditShape, string]>([
   ['any', 'audit_by_time (tenant_id=? AND at>? AND at<?)'],
   ['actor', 'audit_by_actor (tenant_id=? AND actor=? AND at>? AND at<?)'],
   ['action', 'audit_by_action (tenant_id=? AND action=? AND at>? AND at<?)'],
-  ['both', 'audit_by_actor (tenant_id=? AND actor=? AND at>? AND at<?)'],
+  ['both', 'audit_by_both (tenant_id=? AND actor=? AND action=? AND at>? AND at<?)'],
 ])('a page of the audit list by %s is an index scan, never a sort', (shape, index) => {
   const db = openDatabase(':memory:');
   migrate(db);

@@ -129,6 +129,7 @@ CREATE TABLE audit (
 CREATE INDEX audit_by_time ON audit (tenant_id, at, position);
 CREATE INDEX audit_by_actor ON audit (tenant_id, actor, at, position);
 CREATE INDEX audit_by_action ON audit (tenant_id, action, at, position);
+CREATE INDEX audit_by_both ON audit (tenant_id, actor, action, at, position);
 CREATE UNIQUE INDEX audit_gathered ON audit (tenant_id, actor, action, gathered) WHERE gathered IS NOT NULL;
 
 CREATE TABLE idempotency_keys (

@@ -195,12 +195,12 @@ interface AuditRow extends AuditEntry {
 
 const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
 
-/** Filters besides time: each has its own index; with both, that of the actor is used. */
+/** Filters besides time: each has its own index, and so have both together. */
 const SHAPES = {
   any: 'INDEXED BY audit_by_time WHERE tenant_id = :tenantId',
   actor: 'INDEXED BY audit_by_actor WHERE tenant_id = :tenantId AND actor = :actor',
   action: 'INDEXED BY audit_by_action WHERE tenant_id = :tenantId AND action = :action',
-  both: 'INDEXED BY audit_by_actor WHERE tenant_id = :tenantId AND actor = :actor AND action = :action',
+  both: 'INDEXED BY audit_by_both WHERE tenant_id = :tenantId AND actor = :actor AND action = :action',
 } as const;
 export type AuditShape = keyof typeof SHAPES;
 
