@@ -20,8 +20,6 @@ export interface WalkTerms {
   endpointId: string | null;
   /** As stored; null: any. */
   statuses: DeliveryStatus[] | null;
-  /** Only of these endpoints; null: any. For statuses that depend on the endpoint. */
-  ofEndpoints: string[] | null;
   eventType: EventType | null;
   /** Half open. */
   from: number | null;
@@ -202,7 +200,7 @@ export function replayChanges(ask: Asks<DeliveryStatements>) {
       const { found, next } = yield* ask.deliveries.walk(
         {
           ...{ tenantId, endpointId, from, to, direction: 'ASC' },
-          ...{ statuses: [status], ofEndpoints: null, eventType },
+          ...{ statuses: [status], eventType },
         },
         after === null ? null : { createdAt: Number(after[0]), id: String(after[1]) },
         { scan: limit, limit },
@@ -284,7 +282,7 @@ export function retentionChanges(ask: Asks<DeliveryStatements>) {
       const { found, next } = yield* ask.deliveries.walk(
         {
           ...{ tenantId, endpointId: null, from: null, to: before, direction: 'ASC' },
-          ...{ statuses: null, ofEndpoints: null, eventType: null },
+          ...{ statuses: null, eventType: null },
         },
         after === null ? null : { createdAt: Number(after[0]), id: String(after[1]) },
         { scan: limit, limit },

@@ -38,7 +38,7 @@ import { auditReads, keyReads, sessionReads, teamReads, tenantReads } from './re
 import { campaignEventReads, campaignReads } from './reads/campaigns.ts';
 import { companyReads } from './reads/companies.ts';
 import { createCounts, storageReads } from './reads/counts.ts';
-import { deliveryReads, laneReads } from './reads/deliveries.ts';
+import { deliveryReads } from './reads/deliveries.ts';
 import {
   backfillReads,
   endpointReads,
@@ -49,6 +49,7 @@ import {
 } from './reads/endpoints.ts';
 import { erasureReads } from './reads/erasure.ts';
 import { batchReads, createNewestStored, eventReads, feedReads } from './reads/events.ts';
+import { laneReads } from './reads/lanes.ts';
 import { leadSignalReads } from './reads/lead-signals.ts';
 import { leadReads } from './reads/leads.ts';
 import { digestReads, mailReads } from './reads/mail.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { WalkTerms } from '../../../src/store/changes/deliveries.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { createDeliveryWalk } from '../../../src/store/sqlite/reads/deliveries.ts';
+import { createDeliveryWalk, type LoggedTerms } from '../../../src/store/sqlite/reads/deliveries.ts';
 import { claimsSql } from '../../../src/store/sqlite/sql/claims.ts';
 import { deliveriesSql } from '../../../src/store/sqlite/sql/deliveries.ts';
 import { eventsSql } from '../../../src/store/sqlite/sql/events.ts';
@@ -13,7 +13,6 @@ const ANY: WalkTerms = {
   tenantId: 'ten_a',
   endpointId: null,
   statuses: null,
-  ofEndpoints: null,
   eventType: null,
   from: null,
   to: null,
@@ -49,7 +48,7 @@ function plansOf(use: (db: Database) => void): Map<string, string> {
   return plans;
 }
 
-const walks: [string, Partial<WalkTerms>, string][] = [
+const walks: [string, Partial<LoggedTerms>, string][] = [
   ['all', {}, 'deliveries_by_time'],
   ['a time', { from: 1, to: 9 }, 'deliveries_by_time'],
   ['an event type', { eventType: 'deal.changed' }, 'deliveries_by_time'],
@@ -61,7 +60,7 @@ const walks: [string, Partial<WalkTerms>, string][] = [
   ],
   ['what was delivered', { statuses: ['delivered'] }, 'deliveries_delivered'],
   ['what an endpoint took', { statuses: ['delivered'], endpointId: 'whk_a' }, 'deliveries_of_endpoint'],
-  ['what is held', { statuses: ['pending', 'retrying'], ofEndpoints: ['whk_a'] }, 'deliveries_by_time'],
+  ['what is held', { statuses: ['pending', 'retrying'], endpointState: 'paused' }, 'deliveries_by_time'],
   ['dead letters', { statuses: ['dead'] }, 'deliveries_ended'],
   ['dead letters of an endpoint', { statuses: ['dead'], endpointId: 'whk_a' }, 'deliveries_ended'],
 ];

@@ -302,6 +302,50 @@ test('deliveries of a subject with hundreds of events, and of an event with hund
   expect(await all({ subjectId: 'sig_1' }, 'ten_b')).toEqual([]);
 });
 
+test('waiting deliveries to thousands of endpoints are found in parts', async () => {
+  const { parts, clock, read } = inParts();
+  const { db, runner } = openWithTenant();
+  const [first, ...rest] = Array.from({ length: 2_100 }, (_, n) => `whk_${10_000 + n}`);
+  runner.createEndpoint(anEndpoint('ten_a', { id: first ?? '' }), null);
+  const columns = db
+    .prepare<[], string>("SELECT name FROM pragma_table_info('webhook_endpoints') WHERE name <> 'id'")
+    .pluck()
+    .all()
+    .join(', ');
+  db.prepare(
+    `INSERT INTO webhook_endpoints (id, ${columns}) SELECT j.value, ${columns} FROM json_each(?) j, webhook_endpoints`,
+  ).run(JSON.stringify(rest));
+  const send = (endpointIds: string[], name: string) =>
+    runner.commitSignals([
+      aSignal('ten_a', {
+        events: [
+          aRoutedEvent('ten_a', endpointIds, { deliveryIds: endpointIds.map((id) => `dlv_${name}_${id}`) }),
+        ],
+      }),
+    ]);
+  const some = [first ?? '', ...rest].filter((_, n) => n % 300 === 0);
+  send(some, 'a');
+  db.exec("UPDATE webhook_endpoints SET status = 'paused' WHERE id = 'whk_10600'");
+  const { listDeliveries } = deliveryPageFace(db, clock, read);
+  const any = { endpointId: null, status: null, eventType: null, eventId: null, from: null, to: null };
+  const all = async (query: Partial<Parameters<typeof listDeliveries>[1]>) => {
+    parts.count = 0;
+    const { rows, last } = await listDeliveries('ten_a', { ...any, ...query, limit: 5, after: null });
+    return [...rows.map(({ id }) => id.slice(-3)), ...(last === null ? [] : ['…'])];
+  };
+  expect(await all({ status: 'pending' })).toEqual(['800', '500', '200', '900', '300', '…']);
+  expect(parts.count).toBeGreaterThan(5);
+  expect(await all({ status: 'held' })).toEqual(['600']);
+  expect(await all({ status: 'retrying' })).toEqual([]);
+  expect(await all({ status: 'held', endpointId: 'whk_10600' })).toEqual(['600']);
+  expect(await all({ status: 'pending', endpointId: 'whk_10600' })).toEqual([]);
+  // Too many to sort.
+  for (const name of ['b', 'c', 'd']) send([first ?? '', ...rest], name);
+  expect(await all({ status: 'held' })).toEqual(['600', '600', '600', '600']);
+  expect(await all({ status: 'pending' })).toEqual(['099', '098', '097', '096', '095', '…']);
+  expect(await all({ status: 'pending', endpointId: 'whk_10600' })).toEqual([]);
+});
+
 test('the moves of leads are read in parts, also those of one lead', async () => {
   const { parts, clock, read } = inParts();
   const { db, runner } = openWithTenant();

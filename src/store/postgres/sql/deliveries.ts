@@ -175,13 +175,12 @@ function scopeOf({ tenantId, endpointId, statuses }: WalkTerms): SqlFragment {
 }
 
 /** The conditions that the index does not cover. */
-function filterOf({ endpointId, statuses, ofEndpoints, eventType }: WalkTerms): SqlFragment {
+function filterOf({ endpointId, statuses, eventType }: WalkTerms): SqlFragment {
   const ended = ENDED_STATUSES.has(statuses?.[0] ?? '');
   const parts: [string, unknown][] = [];
   if (ended && endpointId !== null) parts.push(['endpoint_id = ?', endpointId]);
   const known = endpointId === null && statuses?.[0] === 'delivered';
   if (!ended && !known && statuses !== null) parts.push(['status = ANY (?::text[])', statuses]);
-  if (ofEndpoints !== null) parts.push(['endpoint_id = ANY (?::text[])', ofEndpoints]);
   if (eventType !== null) parts.push(['event_type = ?', eventType]);
   return { sql: parts.map(([sql]) => ` AND ${sql}`).join(''), values: parts.map(([, terms]) => terms) };
 }

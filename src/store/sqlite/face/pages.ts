@@ -6,7 +6,7 @@ import type { Company, CompanyQuery } from '../../../model/company.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
 import type { Position } from '../../../model/filters.ts';
 import type { LeadQuery } from '../../../model/lead.ts';
-import type { DeliveryKey, WalkTerms } from '../../changes/deliveries.ts';
+import type { DeliveryKey } from '../../changes/deliveries.ts';
 import type { CompanyStore } from '../../company-store.ts';
 import type { DeliveryLogStore, DeliveryQuery } from '../../delivery-log-store.ts';
 import type { EventStore, RecordedEvent } from '../../event-store.ts';
@@ -16,9 +16,12 @@ import { createCompanyPages, type ListedCompany, positionOfCompany } from '../re
 import {
   createDeliveryPages,
   createDeliveryWalk,
+  type EndpointState,
   type FewPlace,
   isInRange,
+  type LoggedTerms,
   newestFirst,
+  type WaitingDelivery,
 } from '../reads/deliveries.ts';
 import { createEventPages, type EventKey } from '../reads/events.ts';
 import { createLeadPages, type LeadKey, type LeadTerm, positionOfLead, soughtWords } from '../reads/leads.ts';
@@ -43,14 +46,32 @@ export function deliveryPageFace(
   const log = createDeliveryPages(db);
   const walk = createDeliveryWalk(db);
 
+  /** All waiting deliveries of a tenant's endpoints in this state, unordered; null if there are too many to sort. */
+  async function waitingIn(tenantId: string, state: EndpointState): Promise<WaitingDelivery[] | null> {
+    const nextTurn = createYielder(clock);
+    const rows: WaitingDelivery[] = [];
+    for (let after: string | null = ''; after !== null; ) {
+      const place: string = after;
+      const limit = MOST_SORTED + 1 - rows.length;
+      const part = await read(() => log.waitingAfter(place, { tenantId, state, limit }));
+      addAll(rows, part.rows);
+      if (rows.length > MOST_SORTED) return null;
+      after = part.next;
+      await nextTurn();
+    }
+    return rows;
+  }
+
   /** The keys of a page and one more, newest first; null if they require a scan. */
-  function sortedKeys(tenantId: string, query: DeliveryQuery): DeliveryKey[] | null {
+  async function sortedKeys(tenantId: string, query: DeliveryQuery): Promise<DeliveryKey[] | null> {
     const { endpointId, status, eventType } = query;
     const waiting = waitingTerms(status);
     if (waiting === null) return null;
-    const endpointIds = log.endpointsIn(tenantId, waiting.endpoint, endpointId);
-    const rows = log.waitingFor(endpointIds, MOST_SORTED);
-    if (rows === null) return null;
+    const rows =
+      endpointId === null
+        ? await waitingIn(tenantId, waiting.endpoint)
+        : await read(() => log.waitingOf(endpointId, waiting.endpoint, MOST_SORTED + 1));
+    if (rows === null || rows.length > MOST_SORTED) return null;
     return rows
       .filter((row) => waiting.stored.includes(row.status))
       .filter((row) => (eventType === null || row.eventType === eventType) && isInRange(row, query))
@@ -71,19 +92,19 @@ export function deliveryPageFace(
     return newest;
   }
 
-  function walkTerms(tenantId: string, query: DeliveryQuery): WalkTerms {
+  function walkTerms(tenantId: string, query: DeliveryQuery): LoggedTerms {
     const { endpointId, status, eventType, from, to } = query;
     const waiting = waitingTerms(status);
     return {
       ...{ tenantId, endpointId, eventType, from, to, direction: 'DESC' },
       statuses: waiting?.stored ?? (status === null ? null : [status]),
-      ofEndpoints: waiting === null ? null : log.endpointsIn(tenantId, waiting.endpoint, endpointId),
+      endpointState: waiting?.endpoint ?? null,
     };
   }
 
   async function walkedKeys(tenantId: string, query: DeliveryQuery): Promise<DeliveryKey[]> {
     const nextTurn = createYielder(clock);
-    const terms = await read(() => walkTerms(tenantId, query));
+    const terms = walkTerms(tenantId, query);
     const wanted = query.limit + 1;
     const keys: DeliveryKey[] = [];
     let after = toKey(query.after);
@@ -108,9 +129,7 @@ export function deliveryPageFace(
         return { rows: [], last: null };
       }
       const isOfFew = (query.eventId ?? query.subjectId ?? null) !== null;
-      const sorted = isOfFew
-        ? await keysOfFew(tenantId, query)
-        : await read(() => sortedKeys(tenantId, query));
+      const sorted = isOfFew ? await keysOfFew(tenantId, query) : await sortedKeys(tenantId, query);
       const keys = sorted ?? (await walkedKeys(tenantId, query));
       const { rows, last } = pageOf(keys, limit, {
         toRow: ({ id }) => id,
@@ -124,7 +143,7 @@ export function deliveryPageFace(
 /** The stored states behind a displayed state of waiting deliveries, and the state of their endpoint. */
 function waitingTerms(
   status: DeliveryStatus | null,
-): { stored: DeliveryStatus[]; endpoint: 'active' | 'paused' } | null {
+): { stored: DeliveryStatus[]; endpoint: EndpointState } | null {
   if (status === 'held') return { stored: ['pending', 'retrying'], endpoint: 'paused' };
   if (status === 'pending' || status === 'retrying') return { stored: [status], endpoint: 'active' };
   return null;
