@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { changePlan, endTrials } from '../../src/accounts/tenants.ts';
 import type { Plan } from '../../src/model/tenant.ts';
+import { anEndpoint } from '../support/store.ts';
 import { buildWebhookApp, TARGET, type WebhookApp } from '../support/webhooks.ts';
 
 let t: WebhookApp;
@@ -35,6 +36,22 @@ test('starter has only the standard payload and no list of source addresses', as
     expect(answer.json()).toMatchObject({ code: 'PLAN_REQUIRED', required_plan: 'pro' });
   }
   expect((await t.call('POST', '/v1/webhooks/preview', {})).statusCode).toBe(200);
+});
+
+test('even enterprise has at most ten thousand endpoints', async () => {
+  await open('enterprise');
+  for (let n = 1; n < 10_000; n++) {
+    await t.store.createEndpoint(anEndpoint(t.tenant.id, { id: `whk_${n}` }), null);
+  }
+  await t.addWebhook();
+  const refused = await t.call('POST', '/v1/webhooks', { url: TARGET });
+  expect(refused.statusCode).toBe(403);
+  expect(refused.json()).toMatchObject({
+    code: 'PLAN_REQUIRED',
+    detail: 'An account has at most 10000 webhook endpoints.',
+    hint: 'Remove what you no longer need.',
+    limit: 10_000,
+  });
 });
 
 test('after a downgrade the standard payload is sent, and other settings can still change', async () => {
