@@ -163,7 +163,7 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
       // Before the leases of a dead process end: until then, nobody sends in its place, and they show what
       // was in flight.
       if (await store.hasDeparted()) await seedThrottles();
-      takeUp(await store.recoverDeliveries({ own: false }));
+      await takeUp(await store.recoverDeliveries({ own: false }));
       pools.sweep();
       standstill.lookEnds();
     } catch (error) {
@@ -172,8 +172,13 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
     if (state === 'running') armSafetyNet();
   }
 
-  function takeUp(lanes: readonly DueLane[]): void {
-    for (const { endpointId, tenantId, nextDueAt } of lanes) agenda.due(endpointId, tenantId, nextDueAt);
+  async function takeUp(lanes: readonly DueLane[]): Promise<void> {
+    const nextTurn = createYielder(clock);
+    wakeUp.soon();
+    for (const { endpointId, tenantId, nextDueAt } of lanes) {
+      agenda.due(endpointId, tenantId, nextDueAt);
+      await nextTurn();
+    }
     wakeUp.soon();
   }
 
@@ -226,8 +231,8 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
       const lanes = await store.recoverDeliveries({ own: true });
       if (state === 'stopped') return 0;
       state = 'running';
-      takeUp(lanes);
       armSafetyNet();
+      await takeUp(lanes);
       return lanes.length;
     },
     nudge(lanes) {

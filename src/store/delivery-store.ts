@@ -74,7 +74,7 @@ export interface AttemptStart {
   startedAt: number;
 }
 
-/** An endpoint with waiting deliveries, as the dispatcher finds it at startup. */
+/** An endpoint with waiting deliveries, as the dispatcher finds it at startup and in its regular checks. */
 export interface DueLane {
   endpointId: string;
   tenantId: string;
@@ -90,7 +90,7 @@ export interface DeliveryLog extends DeliverySummary {
 /** Deliveries, from the claim to the outcome. */
 export interface DeliveryStore {
   /**
-   * Ends the leases of dead processes, and returns every endpoint with waiting deliveries. `own`: also ends leases in
+   * Ends the leases of dead processes, and returns every active endpoint with waiting deliveries, by ID. `own`: also ends leases in
    * the name of this process, which has just started. Leases of live processes stay.
    */
   recoverDeliveries(options: { own: boolean }): Promise<DueLane[]>;
@@ -98,7 +98,7 @@ export interface DeliveryStore {
    * Whether leases of a dead process remain: its attempts count towards the throttle of the process that takes over.
    */
   hasDeparted(): Promise<boolean>;
-  /** Every active endpoint with waiting deliveries, stored by this process or another. */
+  /** Every active endpoint with waiting deliveries, stored by this process or another, by ID. */
   listDueLanes(): Promise<DueLane[]>;
   claimDeliveries(request: ClaimRequest): Promise<LaneClaim[]>;
   /** Ends the leases of a process that is stopping. */

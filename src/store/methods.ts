@@ -11,6 +11,7 @@ import type { Recovery } from './changes/processes.ts';
 import { type AuditedActor, toldName } from './changes/requests.ts';
 import { type Changes, createChanges, type NamedChange, type StoreStatements } from './changes.ts';
 import type { DeliveryStore, HeldAttempt } from './delivery-store.ts';
+import { createDueLanes, type LaneReads } from './due-lanes.ts';
 import { KEPT_STEPS } from './kept-steps.ts';
 import { createMadeDueFeed, type MadeDueFeed } from './made-due.ts';
 import type { Presence } from './presence.ts';
@@ -47,7 +48,7 @@ export type StartsOf = (asked: {
 export interface MethodDeps {
   clock: Clock;
   writer: Writer;
-  reads: LifeReads & Pick<DeliveryStore, 'listDueLanes'> & { readProbe(): Promise<unknown> };
+  reads: LifeReads & LaneReads & { readProbe(): Promise<unknown> };
   presenceOf(changes: StoreChanges): Presence;
   /** Needed if several nodes share endpoints; omitted: each process has its own throttles. */
   startsOf?: StartsOf;
@@ -62,6 +63,7 @@ export interface MethodDeps {
 export function createMethods({ clock, writer, reads, presenceOf, startsOf, store }: MethodDeps) {
   const acting = new AsyncLocalStorage<AuditActor | null>();
   const madeDue = createMadeDueFeed();
+  const listDueLanes = createDueLanes(reads);
 
   /** The current actor, if changes with this name are recorded in the audit log; otherwise null. */
   function auditedActor(name: string): AuditedActor | null {
@@ -98,7 +100,8 @@ export function createMethods({ clock, writer, reads, presenceOf, startsOf, stor
     ...inHandMethods(changes, { presence, publish: madeDue.publish, ownOnly: startsOf !== undefined }),
     epoch: presence.epoch,
     storeRemainders,
-    ...recoveryMethods({ changes, reads, presence, clock }),
+    listDueLanes,
+    ...recoveryMethods({ changes, reads, listDueLanes, presence, clock }),
     ...outcomeMethods(changes),
     ...keyedRequestMethods(changes, presence),
     keeping: (held: HeldKey, item = '') => keepingStore(store(), changes, { held, item, auditedActor }),
@@ -242,7 +245,8 @@ type RecoveryMethods = Pick<DeliveryStore, 'recoverDeliveries' | 'hasDeparted'> 
 
 interface RecoveryDeps {
   changes: StoreChanges;
-  reads: LifeReads & Pick<DeliveryStore, 'listDueLanes'>;
+  reads: LifeReads;
+  listDueLanes: DeliveryStore['listDueLanes'];
   presence: Presence;
   clock: Clock;
 }
@@ -251,7 +255,7 @@ interface RecoveryDeps {
  * Recovers what dead processes held. Live processes keep their leases, so that two on one file never send the same
  * delivery.
  */
-function recoveryMethods({ changes, reads, presence, clock }: RecoveryDeps): RecoveryMethods {
+function recoveryMethods({ changes, reads, listDueLanes, presence, clock }: RecoveryDeps): RecoveryMethods {
   /** Null if there is nothing to end: a change would cost a commit. */
   async function recovery(own: boolean, now: number): Promise<Recovery | null> {
     const process = await presence.name();
@@ -264,7 +268,7 @@ function recoveryMethods({ changes, reads, presence, clock }: RecoveryDeps): Rec
     async recoverDeliveries({ own }) {
       const asked = await recovery(own, clock.now());
       if (asked !== null) await changes.endLaneLeases(asked);
-      return reads.listDueLanes();
+      return listDueLanes();
     },
     async recoverSources({ own, now }) {
       const asked = await recovery(own, now);

@@ -1,5 +1,6 @@
 import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
 import type { KeyProof } from '../../lib/secret-box.ts';
+import { standInLine } from '../../lib/yielding.ts';
 import { createCommitMeter } from '../commit-meter.ts';
 import { createDueSources } from '../due-sources.ts';
 import { StoreOpenError } from '../errors.ts';
@@ -51,6 +52,8 @@ const OLDEST_SERVER = 15;
 const READ_LIMIT_MS = 30_000;
 /** Longer, because changes of one tenant wait for each other. A migration has no limit. */
 const CHANGE_LIMIT_MS = 60_000;
+/** Endpoints whose work listeners are told about at once: about 3 ms. */
+const TOLD_AT_ONCE = 500;
 /** Retention works in parts: one call is enough for all of them. */
 const DAYS_KEPT_MS = 10 * MINUTE_MS;
 
@@ -170,7 +173,12 @@ function createPostgresStore(
       // If it fails, the next poll finds it.
       const lanes = await store.listDueLanes().catch(() => null);
       if (lanes === null) return;
-      tellAll({ due: lanes.filter(({ nextDueAt }) => nextDueAt <= now), endpoints: [], sources: true });
+      tellAll({ due: [], endpoints: [], sources: true });
+      for (let at = 0; at < lanes.length; at += TOLD_AT_ONCE) {
+        const part = lanes.slice(at, at + TOLD_AT_ONCE);
+        tellAll({ due: part.filter(({ nextDueAt }) => nextDueAt <= now), endpoints: [], sources: false });
+        await standInLine();
+      }
     }
   }
 

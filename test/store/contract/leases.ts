@@ -224,8 +224,8 @@ export function describeLeases(open: OpenStore): void {
       await addDeliveries(store, 'whk_a', ['dlv_1'], T0 + 500);
       await addDeliveries(store, 'whk_b', ['dlv_2'], T0 + 100);
       expect(await store.recoverDeliveries({ own: true })).toEqual([
-        { endpointId: 'whk_b', tenantId: 'ten_b', nextDueAt: T0 + 100 },
         { endpointId: 'whk_a', tenantId: 'ten_a', nextDueAt: T0 + 500 },
+        { endpointId: 'whk_b', tenantId: 'ten_b', nextDueAt: T0 + 100 },
       ]);
     });
 

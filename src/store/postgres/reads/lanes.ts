@@ -1,5 +1,6 @@
 import { idFloor } from '../../../lib/ids.ts';
-import type { AttemptStart, DeliveryStore, DueLane } from '../../delivery-store.ts';
+import type { AttemptStart, DeliveryStore } from '../../delivery-store.ts';
+import type { EndpointLane, LaneReads } from '../../due-lanes.ts';
 import type { StartsOf } from '../../methods.ts';
 import type { AttemptReads, StoredStart } from '../../recent-attempts.ts';
 import type { Connection } from '../connection.ts';
@@ -12,12 +13,15 @@ const REPEATED = '"repeated":true';
 /** Endpoints with waiting deliveries and their recent attempts: what the dispatcher starts with. */
 export function laneReads(db: Connection) {
   // One index seek per endpoint: the cost does not grow with the backlog.
-  const selectLanes = rows<[], DueLane>(
+  const selectLanes = rows<[string, number], EndpointLane>(
     db,
     `SELECT e.id AS "endpointId", e.tenant_id AS "tenantId", d.next_attempt_at AS "nextDueAt"
-     FROM webhook_endpoints e CROSS JOIN LATERAL (
-       SELECT next_attempt_at FROM deliveries WHERE endpoint_id = e.id AND ${WAITING} ORDER BY next_attempt_at LIMIT 1) d
-     WHERE e.status = 'active' AND e.deleted_at IS NULL ORDER BY d.next_attempt_at, e.id`,
+     FROM (SELECT id, tenant_id, status, deleted_at FROM webhook_endpoints WHERE id > ? ORDER BY id LIMIT ?) e
+       LEFT JOIN LATERAL (
+         SELECT next_attempt_at FROM deliveries
+         WHERE endpoint_id = e.id AND ${WAITING} AND e.status = 'active' AND e.deleted_at IS NULL
+         ORDER BY next_attempt_at LIMIT 1) d ON true
+     ORDER BY e.id`,
   );
   const selectProbes = rows<[number, number], { endpointId: string; tenantId: string }>(
     db,
@@ -89,12 +93,12 @@ export function laneReads(db: Connection) {
       const underWay = open.map(({ endpointId }) => ({ endpointId, startedAt: now }));
       return [...sent, ...tests, ...underWay].sort((a, b) => a.startedAt - b.startedAt);
     },
-    listDueLanes: selectLanes,
+    lanesAfter: selectLanes,
     listDueProbes: selectProbes,
     async otherStarts(since, now) {
       const [held, tests] = await Promise.all([selectHeld(since), selectTestSends(since)]);
       return [...tests, ...held.map(({ endpointId }) => ({ endpointId, startedAt: now }))];
     },
     attemptsAfter: (after, since, limit) => selectAttempts(REPEATED, after, since, limit),
-  } satisfies Partial<DeliveryStore> & AttemptReads & { startsOf: StartsOf };
+  } satisfies Partial<DeliveryStore> & AttemptReads & LaneReads & { startsOf: StartsOf };
 }

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { AttemptStart, DeliveryStore, DueLane } from '../../delivery-store.ts';
+import type { AttemptStart, DeliveryStore } from '../../delivery-store.ts';
+import type { EndpointLane, LaneReads } from '../../due-lanes.ts';
 import type { AttemptReads } from '../../recent-attempts.ts';
 import type { Part } from '../table.ts';
 import { WAITING } from './shown-state.ts';
@@ -10,6 +11,9 @@ interface HeldRow {
   attempt: number;
 }
 
+/** Of an endpoint `e`. */
+const ACTIVE = "e.status = 'active' AND e.deleted_at IS NULL";
+
 /** How `detail` states that the request was sent twice. */
 const REPEATED = '"repeated":true';
 
@@ -19,11 +23,12 @@ export function laneReads(db: Database) {
   const firstDue = (urgent: 0 | 1) =>
     `(SELECT d.next_attempt_at FROM deliveries d INDEXED BY deliveries_due
       WHERE d.endpoint_id = e.id AND d.urgent = ${urgent} AND d.${WAITING} ORDER BY d.next_attempt_at LIMIT 1)`;
-  const selectLanes = db.prepare<[], DueLane>(
-    `SELECT endpointId, tenantId, min(ifnull(urgent, other), ifnull(other, urgent)) AS nextDueAt FROM (
-       SELECT id AS endpointId, tenant_id AS tenantId, ${firstDue(1)} AS urgent, ${firstDue(0)} AS other
-       FROM webhook_endpoints e WHERE status = 'active' AND deleted_at IS NULL)
-     WHERE urgent IS NOT NULL OR other IS NOT NULL ORDER BY nextDueAt, endpointId`,
+  const selectLanes = db.prepare<[string, number], EndpointLane>(
+    `WITH lanes AS MATERIALIZED (
+       SELECT id AS endpointId, tenant_id AS tenantId, CASE WHEN ${ACTIVE} THEN ${firstDue(1)} END AS urgent,
+              CASE WHEN ${ACTIVE} THEN ${firstDue(0)} END AS other
+       FROM webhook_endpoints e WHERE id > ? ORDER BY id LIMIT ?)
+     SELECT endpointId, tenantId, min(ifnull(urgent, other), ifnull(other, urgent)) AS nextDueAt FROM lanes ORDER BY endpointId`,
   );
   const selectDue = db.prepare<[number, number], { endpointId: string; tenantId: string }>(
     `SELECT e.id AS endpointId, e.tenant_id AS tenantId FROM webhook_endpoints e
@@ -69,7 +74,7 @@ export function laneReads(db: Database) {
 
   return {
     tracesOf: (deliveryIds: readonly string[]) => selectTraces.all(JSON.stringify(deliveryIds)),
-    listDueLanes: () => selectLanes.all(),
+    lanesAfter: (after, limit) => selectLanes.all(after, limit),
     listDueProbes: (now, limit) => selectDue.all(now, limit),
     otherStarts(since, now) {
       const underWay = selectHeld
@@ -82,5 +87,5 @@ export function laneReads(db: Database) {
       selectAttempts
         .all(REPEATED, after, since, limit)
         .map((row) => ({ ...row, isRepeated: row.isRepeated === 1 })),
-  } satisfies Part<DeliveryStore & AttemptReads>;
+  } satisfies Part<DeliveryStore & AttemptReads & LaneReads>;
 }
