@@ -50,7 +50,7 @@ export interface DispatcherPulse {
   /** Number of outcomes waiting for their commit. */
   uncommitted: number;
   /** Number of endpoints whose work waits only for their rate limit. */
-  throttled: number;
+  throttled(): Promise<number>;
   /** Why due deliveries are not sent, in words for an operator; null if everything works. */
   stuck: string | null;
 }
@@ -250,7 +250,7 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
       tally,
       inFlight: slots.taken,
       uncommitted: recorder.waiting,
-      throttled: agenda.throttled(),
+      throttled: agenda.throttled,
       stuck: state === 'running' ? standstill.reason() : NOT_RUNNING[state],
     }),
     sendTest: (request) => (state === 'running' ? sendTest(request) : refuseTests(request)),

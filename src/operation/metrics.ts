@@ -42,6 +42,7 @@ interface MetricsSnapshot {
   counts: StoreCounts;
   pulse: StorePulse;
   dispatcher: DispatcherPulse | null;
+  throttled: number;
 }
 
 /**
@@ -69,7 +70,9 @@ export function createMetrics(deps: MetricsDeps): Metrics {
   async function read(): Promise<string> {
     const at = clock.now();
     const counts = await store.countAll(at - LATE_MS);
-    snapshot = { now: at, counts, pulse: store.pulse(), dispatcher: deps.dispatcher?.() ?? null };
+    const throttled = (await deps.dispatcher?.().throttled()) ?? 0;
+    const dispatcher = deps.dispatcher?.() ?? null;
+    snapshot = { now: at, counts, pulse: store.pulse(), dispatcher, throttled };
     return exposition.registry.metrics();
   }
 
@@ -202,7 +205,7 @@ function addDeliveries(to: Exposition, now: () => MetricsSnapshot, expired: () =
   one(
     'signalpost_endpoints_throttled',
     'Endpoints whose deliveries wait only for the rate limit.',
-    () => pulse()?.throttled ?? 0,
+    () => now().throttled,
   );
   one('signalpost_dispatcher_stuck', '1: deliveries are due, and none is sent.', () =>
     pulse()?.stuck == null ? 0 : 1,

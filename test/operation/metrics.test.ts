@@ -107,7 +107,7 @@ test('deliveries that end without an attempt are counted, too: too large, and ex
   const tally = createDispatcherTally();
   tally.countRejected();
   const busy = await buildTestApp({
-    dispatcherPulse: () => ({ tally, inFlight: 0, uncommitted: 0, throttled: 0, stuck: null }),
+    dispatcherPulse: () => ({ tally, inFlight: 0, uncommitted: 0, throttled: async () => 0, stuck: null }),
     expiredCount: () => 3,
   });
   onTestFinished(() => busy.app.close());
