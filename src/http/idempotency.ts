@@ -7,7 +7,13 @@ import type { Random } from '../lib/random.ts';
 import type { SeededRandom } from '../lib/secret-box.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
-import type { HeldKey, IdempotencyStore, KeyedRequest, StoredResponse } from '../store/request-store.ts';
+import type {
+  HeldKey,
+  IdempotencyStore,
+  KeptResponse,
+  KeyedRequest,
+  StoredResponse,
+} from '../store/request-store.ts';
 import type { Store } from '../store/store.ts';
 import { callerOf } from './auth.ts';
 import { JSON_TYPE, sendAsIs } from './problems.ts';
@@ -161,10 +167,10 @@ async function fingerprintOf({ params, query, body }: FastifyRequest, clock: Clo
   return hash.digest('hex');
 }
 
-function replay(reply: FastifyReply, { status, location, body }: StoredResponse): void {
+function replay(reply: FastifyReply, { status, location, body }: KeptResponse): void {
   reply.code(status).header('idempotent-replayed', 'true');
   if (location !== null) reply.header('location', location);
-  if (body === '') void reply.send();
+  if (body.length === 0) void reply.send();
   else sendAsIs(reply, JSON_TYPE, body);
 }
 

@@ -338,7 +338,7 @@ export async function observeOnce<T>(
   const now = clock.now();
   const terms = { token: deps.newId('req'), now, expiresAt: now + RESUMABLE_MS };
   const reserved = await store.reserveKey(request, terms);
-  if (reserved.state === 'answered') return JSON.parse(reserved.answer.body);
+  if (reserved.state === 'answered') return JSON.parse(reserved.answer.body.toString());
   if (reserved.state !== 'held') return null;
   const { held } = reserved;
   try {

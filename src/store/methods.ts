@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../lib/clock.ts';
+import { standInLine } from '../lib/yielding.ts';
 import type { AuditActor } from '../model/audit.ts';
 import type { AttemptRecord, ClaimedDelivery, SentEventType } from '../model/delivery.ts';
 import type { RoutedEvent } from '../model/event.ts';
@@ -15,7 +16,7 @@ import { createDueLanes, type LaneReads } from './due-lanes.ts';
 import { KEPT_STEPS } from './kept-steps.ts';
 import { createMadeDueFeed, type MadeDueFeed } from './made-due.ts';
 import type { Presence } from './presence.ts';
-import type { HeldKey, IdempotencyStore } from './request-store.ts';
+import type { HeldKey, IdempotencyStore, KeptBodyReads } from './request-store.ts';
 import type { AnyChange, Asks } from './script.ts';
 import type { CommittedSignal, SignalStore } from './signal-store.ts';
 import type { SourceStore } from './source-store.ts';
@@ -48,7 +49,7 @@ export type StartsOf = (asked: {
 export interface MethodDeps {
   clock: Clock;
   writer: Writer;
-  reads: LifeReads & LaneReads & { readProbe(): Promise<unknown> };
+  reads: LifeReads & LaneReads & KeptBodyReads & { readProbe(): Promise<unknown> };
   presenceOf(changes: StoreChanges): Presence;
   /** Needed if several nodes share endpoints; omitted: each process has its own throttles. */
   startsOf?: StartsOf;
@@ -103,7 +104,7 @@ export function createMethods({ clock, writer, reads, presenceOf, startsOf, stor
     listDueLanes,
     ...recoveryMethods({ changes, reads, listDueLanes, presence, clock }),
     ...outcomeMethods(changes),
-    ...keyedRequestMethods(changes, presence),
+    ...keyedRequestMethods(changes, reads, presence),
     keeping: (held: HeldKey, item = '') => keepingStore(store(), changes, { held, item, auditedActor }),
     onCommitted: madeDue.listen,
     as: <T>(actor: AuditActor | null, work: () => T) => acting.run(actor, work),
@@ -279,7 +280,11 @@ function recoveryMethods({ changes, reads, listDueLanes, presence, clock }: Reco
 }
 
 /** Keyed requests. */
-function keyedRequestMethods(changes: StoreChanges, presence: Presence): IdempotencyStore {
+function keyedRequestMethods(
+  changes: StoreChanges,
+  reads: KeptBodyReads,
+  presence: Presence,
+): IdempotencyStore {
   /**
    * Tokens of the requests that this process is running: others in its name were given up without informing the
    * storage.
@@ -295,8 +300,16 @@ function keyedRequestMethods(changes: StoreChanges, presence: Presence): Idempot
         const process = await presence.name();
         for (;;) {
           const found = await changes.bidForKey(request, { ...reservation, process, from });
-          if (found.state !== 'taken') {
-            if (found.state !== 'held') underWay.delete(token);
+          if (found.state === 'held') return found;
+          if (found.state === 'answered') {
+            await standInLine(); // results of one commit arrive together, also those of other tenants
+            const body = await reads.keptBody(request);
+            if (body === null) continue; // deleted meanwhile, for a person who was erased
+            underWay.delete(token);
+            return { state: 'answered', answer: { ...found.answer, body } };
+          }
+          if (found.state === 'mismatch') {
+            underWay.delete(token);
             return found;
           }
           if (!found.own || underWay.has(found.token)) {

@@ -45,6 +45,11 @@ export interface StoredResponse {
   body: string;
 }
 
+/** The same, read: its bytes, which are sent as they are. */
+export interface KeptResponse extends Omit<StoredResponse, 'body'> {
+  body: Buffer;
+}
+
 /**
  * States of a key: free → held → answered → free (expired), and held → free (released without changes). If the holder died, or
  * released the key after making changes, the next request holds it: it runs again, without repeating these changes
@@ -53,7 +58,7 @@ export interface StoredResponse {
 export type Reserved =
   | { state: 'running' | 'mismatch' }
   | { state: 'held'; held: HeldKey }
-  | { state: 'answered'; answer: StoredResponse };
+  | { state: 'answered'; answer: KeptResponse };
 
 /** Responses to keyed requests, so that a retry gets the first response instead of a second effect. */
 export interface IdempotencyStore {
@@ -63,6 +68,11 @@ export interface IdempotencyStore {
   answerKey(request: KeyedRequest, token: string, answer: StoredResponse): Promise<boolean>;
   /** Releases the key of a request that did not succeed. */
   releaseKey(request: KeyedRequest, token: string): Promise<void>;
+}
+
+/** The body of the stored response of a key; null if there is none. */
+export interface KeptBodyReads {
+  keptBody(request: KeyedRequest): Promise<Buffer | null>;
 }
 
 /** A step of a job; applied only if the job is still at `processed`. */

@@ -1,5 +1,5 @@
 import type { Backlog, FiguresStore } from '../figures.ts';
-import type { JobStore } from '../request-store.ts';
+import type { JobStore, KeptBodyReads, KeyedRequest } from '../request-store.ts';
 import type { Connection } from './connection.ts';
 import { auditReads, keyReads, sessionReads, teamReads, tenantReads } from './reads/accounts.ts';
 import { campaignEventReads, campaignReads } from './reads/campaigns.ts';
@@ -62,6 +62,7 @@ export function createReads(db: Connection, receivers = createReceiverCache()) {
     ...laneReads(db),
     ...countReads(db),
     ...jobReads(db),
+    ...keptBodyReads(db),
     ...mailReads(db),
     ...digestReads(db),
     ...sourceReads(db),
@@ -93,6 +94,16 @@ function jobReads(db: Connection) {
     listOpenJobs: selectOpen.all,
     readJobItems: async (id) => (await selectItems(id)) ?? null,
   } satisfies Partial<JobStore>;
+}
+
+function keptBodyReads(db: Connection) {
+  const select = value<[string, string, string], Buffer>(
+    db,
+    "SELECT convert_to(coalesce(body, ''), 'UTF8') FROM idempotency_keys WHERE tenant_id = ? AND route = ? AND key = ?",
+  );
+  return {
+    keptBody: async ({ tenantId, route, key }: KeyedRequest) => (await select(tenantId, route, key)) ?? null,
+  } satisfies KeptBodyReads;
 }
 
 interface CountsRow {

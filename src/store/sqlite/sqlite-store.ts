@@ -55,7 +55,7 @@ import { leadReads } from './reads/leads.ts';
 import { digestReads, mailReads } from './reads/mail.ts';
 import { profileReads } from './reads/profiles.ts';
 import { cachedTenantReads, createReadCache } from './reads/read-cache.ts';
-import { jobReads, signalReads } from './reads/signals.ts';
+import { jobReads, keptBodyReads, signalReads } from './reads/signals.ts';
 import { sourceReads } from './reads/sources.ts';
 import { createLongSearchTest, type SearchThreads } from './search-thread.ts';
 
@@ -211,6 +211,7 @@ export function createReads(db: Database) {
     ...deliveryReads(db),
     ...laneReads(db),
     ...jobReads(db),
+    ...keptBodyReads(db),
     ...mailReads(db),
     ...noticeReads(db),
     ...digestReads(db),

@@ -48,7 +48,8 @@ export function describeIdempotency(open: OpenStore): void {
       await hold(store);
       expect(await store.answerKey(aRequest(), 't1', ANSWER)).toBe(true);
       const again = (now: number) => store.reserveKey(aRequest(), terms({ token: 't2', now }));
-      expect(await again(T0 + 999)).toEqual({ state: 'answered', answer: ANSWER });
+      const kept = { ...ANSWER, body: Buffer.from(ANSWER.body) };
+      expect(await again(T0 + 999)).toEqual({ state: 'answered', answer: kept });
       expect((await again(T0 + 1_000)).state).toBe('held');
     });
 

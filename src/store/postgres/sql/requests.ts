@@ -9,7 +9,7 @@ export function requestsSql(db: Connection): Async<RequestStatements['requests']
   return {
     selectKey: row(
       db,
-      `SELECT fingerprint, token, process, seed, started_at, steps, expires_at, status, location, body
+      `SELECT fingerprint, token, process, seed, started_at, steps, expires_at, status, location
        FROM idempotency_keys WHERE tenant_id = ? AND route = ? AND key = ?`,
     ),
     // An existing row has expired.

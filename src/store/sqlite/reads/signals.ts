@@ -6,7 +6,7 @@ import { createKnownSignalSearch } from '../../changes/known-signals.ts';
 import type { DeliveryLogStore } from '../../delivery-log-store.ts';
 import type { LeadStore } from '../../lead-store.ts';
 import type { NamedParameters, PositionRange } from '../../pages.ts';
-import type { JobStore } from '../../request-store.ts';
+import type { JobStore, KeptBodyReads } from '../../request-store.ts';
 import type {
   Judgement,
   OutdatedSignal,
@@ -416,4 +416,15 @@ export function jobReads(db: Database) {
     listOpenJobs: (limit) => selectOpen.all(limit),
     readJobItems: (id) => selectItems.get(id) ?? null,
   } satisfies Part<JobStore>;
+}
+
+export function keptBodyReads(db: Database) {
+  const select = db
+    .prepare<[string, string, string], Buffer>(
+      "SELECT CAST(ifnull(body, '') AS BLOB) FROM idempotency_keys WHERE tenant_id = ? AND route = ? AND key = ?",
+    )
+    .pluck();
+  return {
+    keptBody: ({ tenantId, route, key }) => select.get(tenantId, route, key) ?? null,
+  } satisfies Part<KeptBodyReads>;
 }
