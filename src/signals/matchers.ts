@@ -8,14 +8,7 @@ import { fitAnswers } from './fit.ts';
 import { generalOdds, likenessOdds, offerBias } from './judge.ts';
 import type { Offer } from './offer.ts';
 import { isEvent, isKnownToFit, ownWayOf } from './own-ways.ts';
-import {
-  compilePart,
-  type Hit,
-  matcherOf,
-  type PhraseMatcher,
-  type PhrasePart,
-  type Symbols,
-} from './phrases.ts';
+import { compilePart, type Hit, matcherOf, type PhraseMatcher, type PhrasePart } from './phrases.ts';
 import {
   type CompiledProfile,
   compileProfile,
@@ -23,6 +16,7 @@ import {
   needsNoPhrase,
   type PostReading,
 } from './score.ts';
+import { createSymbols, type Symbols } from './symbols.ts';
 
 /** Profiles that are adjacent in the store, with one automaton of their phrases. */
 interface ProfileGroup {
@@ -56,7 +50,7 @@ interface Compiled {
   symbols: Symbols;
 }
 
-const NOTHING: Compiled = { parts: [], symbols: new Map() };
+const NOTHING: Compiled = { parts: [], symbols: createSymbols() };
 
 /** A cache of the matchers of tenants. */
 export interface Matchers {
@@ -185,7 +179,7 @@ export function* compileInSteps(
 ): Generator<void, TenantMatcher> {
   const isWorn = before.parts.length === 0 || before.symbols.size > MAX_SYMBOLS;
   const old = isWorn ? [] : before.parts;
-  const symbols: Symbols = isWorn ? new Map() : before.symbols;
+  const symbols = isWorn ? createSymbols() : before.symbols;
   const known = new Map(
     before.parts.flatMap((part) =>
       part.profiles.map((one) => [stampOf(one.profile, one.lessonVersion), one]),

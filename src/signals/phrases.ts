@@ -1,6 +1,7 @@
 import { readWordTable, wordsSchema } from '../lib/word-table.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import { type Automaton, buildAutomaton, compareSequences } from './automaton.ts';
+import { createSymbols, type Symbols } from './symbols.ts';
 import { type Tokens, tokenize } from './tokens.ts';
 
 /** Ordinary words that are names or acronyms in capitals: IT, SAP, ACT, LEAN. */
@@ -36,19 +37,13 @@ const MAX_REPEATS = 20_000;
 
 /** Compiles the phrases, competitors and exclusions of all `profiles`. Yields between chunks. */
 export function* compilePhrases(profiles: readonly PhraseLists[]): Generator<void, PhraseMatcher> {
-  const symbols: Symbols = new Map();
+  const symbols = createSymbols();
   const part = yield* compilePart(profiles, symbols);
   return matcherOf([{ first: 0, part }], symbols);
 }
 
 /** The phrases of a profile. */
 export type PhraseLists = Pick<IcpProfile, 'phrases' | 'competitors' | 'excludedPhrases'>;
-
-/**
- * The number of each word. Automata that read the same texts share it, so that the words of a text are looked
- * up once.
- */
-export type Symbols = Map<string, number>;
 
 /**
  * One automaton of the phrases of adjacent profiles. A spelling is what differs between phrases with the same words: the symbols around
@@ -123,7 +118,7 @@ export function matcherOf(
   return {
     match(tokens) {
       const found = createFindings();
-      const words = Int32Array.from(tokens.stems, (word) => symbols.get(word) ?? 0);
+      const words = Int32Array.from(tokens.stems, symbols.get);
       const text = { tokens, words, signs: null, gaps: createGaps(tokens), repeats: MAX_REPEATS };
       for (const { first, part } of parts)
         search(part, text, (phrase, place) => found.add(first, part, phrase, place));
@@ -173,13 +168,6 @@ function groupSpellings(sorted: readonly Phrase[]): Omit<PhrasePart, 'lists' | '
     places: Int32Array.from([...places, sorted.length]),
     targets: Int32Array.from(sorted, ({ number }) => number),
   };
-}
-
-function symbolOf(symbols: Symbols, word: string): number {
-  const known = symbols.get(word);
-  if (known !== undefined) return known;
-  symbols.set(word, symbols.size + 1);
-  return symbols.size;
 }
 
 interface SearchedText {
@@ -448,7 +436,7 @@ function readPhrase(phrase: string, number: number, symbols: Symbols): Phrase | 
   const shouted = isShouted ? phrase.slice(first - signCount(before), end + signCount(after)) : '';
   const gaps = isParted ? gapsOf(tokens, 0, last) : [];
   return {
-    words: tokens.stems.map((word) => symbolOf(symbols, word)),
+    words: tokens.stems.map((word) => symbols.add(word)),
     signs: signsKey(before, after),
     gaps: isParted ? gaps.reduce(nextHash, 0) || 1 : 0,
     exact: isParted ? gapsText(gaps) : shouted,
