@@ -16,6 +16,9 @@ interface OpenConnection {
   requests: number;
 }
 
+/** A client with fewer connections keeps them while others have more; a browser opens six. */
+const MANY = 32;
+
 /** How long a closing server waits for clients to read their responses. */
 const CLOSING_MS = 25_000;
 
@@ -26,8 +29,8 @@ const MOST_CLOSING = 64;
  * Limits the number of open connections and ends idle ones: those without a complete request, such as a browser's
  * preconnects, and those whose response has been sent.
  *
- * - At the limit, a new connection takes the place of the one that has been idle for the longest, of the client that has the most
- *   connections. If none of those with at least as many connections as its own client has an idle one, it is closed without a response. A client
+ * - At the limit, a new connection takes the place of one that has been idle for the longest: of the client with the most connections, or of all
+ *   if none has {@link MANY}. If there is none, or its own client has the most, without an idle one, it is closed without a response. A client
  *   that only keeps connections open thus locks nobody out.
  * - When the server closes, all idle ones end, and after {@link CLOSING_MS} all others, such as those of paused downloads.
  *   Node ends only those that are idle at that moment, stops its timeouts, and then waits for the others indefinitely.
@@ -39,17 +42,25 @@ export function superviseConnections(
 ): void {
   const connections = new Map<Socket, OpenConnection>();
   const clients = new Map<string, ClientConnections>();
+  const allIdle = new Set<Socket>();
   let closing = false;
+
+  function setIdle(socket: Socket, { idle }: ClientConnections, isIdle: boolean): void {
+    for (const sockets of [idle, allIdle]) {
+      if (isIdle) sockets.add(socket);
+      else sockets.delete(socket);
+    }
+  }
 
   function add(socket: Socket, name: string): void {
     const client = clients.get(name) ?? { open: 0, idle: new Set() };
     clients.set(name, client);
     client.open++;
-    client.idle.add(socket);
+    setIdle(socket, client, true);
     connections.set(socket, { client, requests: 0 });
     socket.once('close', () => {
       connections.delete(socket);
-      client.idle.delete(socket);
+      setIdle(socket, client, false);
       client.open--;
       if (client.open === 0) clients.delete(name);
     });
@@ -57,16 +68,17 @@ export function superviseConnections(
 
   /** Ends an idle connection for a client that has `own` connections. Returns false if there is none to end. */
   function makeRoom(own: number): boolean {
-    let most = Math.max(1, own);
-    let idle: Set<Socket> = new Set();
-    for (const client of clients.values()) {
-      if (client.open < most || client.idle.size === 0) continue;
-      most = client.open;
-      ({ idle } = client);
+    let most = Math.max(MANY, own);
+    let candidates = own < MANY ? allIdle : new Set<Socket>();
+    for (const { open, idle } of clients.values()) {
+      if (open < most || idle.size === 0) continue;
+      most = open;
+      candidates = idle;
     }
-    const [longest] = idle;
-    if (longest === undefined) return false;
-    idle.delete(longest);
+    const [longest] = candidates;
+    const connection = longest && connections.get(longest);
+    if (longest === undefined || connection === undefined) return false;
+    setIdle(longest, connection.client, false);
     longest.destroy();
     return true;
   }
@@ -76,10 +88,9 @@ export function superviseConnections(
     if (connection === undefined) return;
     connection.requests += change;
     const { client, requests } = connection;
-    if (requests > 0) client.idle.delete(socket);
-    else if (closing)
+    if (requests === 0 && closing)
       socket.destroySoon(); // after pending writes are flushed
-    else client.idle.add(socket);
+    else setIdle(socket, client, requests === 0);
   }
 
   app.server.maxConnections = most + MOST_CLOSING;
@@ -95,9 +106,7 @@ export function superviseConnections(
   });
   app.addHook('preClose', async () => {
     closing = true;
-    for (const { idle } of clients.values()) {
-      for (const socket of idle) socket.destroySoon();
-    }
+    for (const socket of allIdle) socket.destroySoon();
     const late = clock.after(CLOSING_MS, () => {
       for (const socket of connections.keys()) socket.destroy();
     });

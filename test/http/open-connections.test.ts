@@ -89,29 +89,39 @@ async function reading(app: FastifyInstance, localAddress?: string) {
   return { socket, closed: once(socket, 'close'), isOpen: () => !socket.closed };
 }
 
+/** As many connections as make a client one with many. */
+const many = (app: FastifyInstance) => Promise.all(Array.from({ length: 32 }, () => reading(app)));
+
 test('at the limit, the client with the most connections loses the one that has been idle for the longest', async () => {
-  const { app, begun, answer } = await heldServer(4);
+  const { app, begun, answer } = await heldServer(34);
   const other = await reading(app, '127.0.0.2');
   const busy = await reading(app);
   busy.socket.write(`${HEAD}\r\n`);
   await begun;
-  const first = await reading(app);
-  const second = await reading(app);
+  const idle = [await reading(app), ...(await many(app)).slice(1)];
   const third = await reading(app, '127.0.0.3');
-  await first.closed;
-  const fourth = await reading(app, '127.0.0.3');
-  await second.closed;
-  for (const { isOpen } of [other, busy, third, fourth]) expect(isOpen()).toBe(true);
+  await idle[0]?.closed;
+  for (const { isOpen } of [other, busy, third, ...idle.slice(1)]) expect(isOpen()).toBe(true);
   answer();
   await app.close();
 });
 
-test('at the limit, a client with more connections than those with idle ones gets no further one', async () => {
-  const { app, waiting, answer } = await heldServer(3);
+test('at the limit, without a client that has many, the connection ends that has been idle for the longest', async () => {
+  const { app } = await heldServer(3);
+  const first = await reading(app, '127.0.0.2');
+  const others = [await reading(app), await reading(app)];
+  const fourth = await reading(app);
+  await first.closed;
+  for (const { isOpen } of [fourth, ...others]) expect(isOpen()).toBe(true);
+  await app.close();
+});
+
+test('at the limit, a client with many connections and no idle one gets no further one', async () => {
+  const { app, waiting, answer } = await heldServer(33);
   const other = await reading(app, '127.0.0.2');
-  const busy = [await reading(app), await reading(app)];
+  const busy = await many(app);
   for (const { socket } of busy) socket.write(`${HEAD}\r\n`);
-  await expect.poll(waiting).toBe(2);
+  await expect.poll(waiting).toBe(32);
   const beyond = await reading(app);
   await beyond.closed;
   for (const { isOpen } of [other, ...busy]) expect(isOpen()).toBe(true);
