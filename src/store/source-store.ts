@@ -114,7 +114,7 @@ export interface SourceStore {
   pageSourceRuns(sourceId: string, page: PageRequest): Promise<Page<EndedRun>>;
   /** Stores a pause that a host requested; the longer of two applies. */
   holdHost(hold: HostHold): Promise<void>;
-  /** Pauses that are not over at `now`. */
+  /** Pauses that are not over at `now`: the ten thousand that end last. */
   hostHolds(now: number): Promise<HostHold[]>;
   /**
    * Ends the leases of dead processes, and returns the sources that they were reading. These rest from `now` on, and are paused

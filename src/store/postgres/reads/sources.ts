@@ -47,7 +47,10 @@ export function sourceReads(db: Connection) {
         position: ({ seq }) => [seq],
       });
     },
-    hostHolds: rows<[number], HostHold>(db, 'SELECT host, scope, until FROM host_holds WHERE until > ?'),
+    hostHolds: rows<[number], HostHold>(
+      db,
+      'SELECT host, scope, until FROM host_holds WHERE until > ? ORDER BY until DESC LIMIT 10000',
+    ),
     async getSource(tenantId, id) {
       const found = await selectOne.get(id, tenantId);
       return found === null ? null : wholeSource(found);

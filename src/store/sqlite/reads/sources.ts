@@ -66,7 +66,7 @@ export function sourceReads(db: Database) {
     'WHERE source_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
   );
   const selectHolds = db.prepare<[number], HostHold>(
-    'SELECT host, scope, until FROM host_holds WHERE until > ?',
+    'SELECT host, scope, until FROM host_holds WHERE until > ? ORDER BY until DESC LIMIT 10000',
   );
 
   return {
