@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { concatInTurns, createYielder, eachInTurns } from '../lib/yielding.ts';
+import { MOST_OUTCOMES } from '../model/constants.ts';
 import { deliveryDetailSchema, deliveryFilters, deliverySchema } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
 import { eventTypeSchema } from '../model/event.ts';
@@ -9,6 +10,7 @@ import type { DeliveryLog } from '../store/delivery-store.ts';
 import {
   deliveryDetail,
   deliveryResource,
+  endpointsOfEvents,
   eventResource,
   eventsAPage,
   replayAll,
@@ -201,20 +203,21 @@ export function addEvents(routesOf: RoutesOf): void {
     summary: 'List events',
     description:
       'Newest first. `deliveries` has the outcome for each endpoint: whether the event was delivered, or why it was not. ' +
-      'With more than 100 endpoints, a page may have fewer events than `limit`.',
+      'With more than 100 endpoints, a page may have fewer events than `limit`. ' +
+      `With more than ${MOST_OUTCOMES.toLocaleString('en')}, \`GET /v1/deliveries?event_id=\` lists all deliveries of an event.`,
     scope: 'webhooks:read',
     query: eventFilters.query.shape,
     item: eventResourceSchema,
     filters: ({ query }) => eventFilters.toFilters(query),
     async read({ deps: { store }, tenantId }, asked) {
-      const endpoints = await store.listEndpoints(tenantId);
+      const endpoints = await endpointsOfEvents({ store }, tenantId);
       const limit = eventsAPage(asked.limit, endpoints.length);
       return { ...(await store.listEvents(tenantId, { ...asked, limit })), endpoints };
     },
     stored: {
       kind: 'events',
       async read({ deps: { store }, tenantId }, asked) {
-        const endpoints = await store.listEndpoints(tenantId);
+        const endpoints = await endpointsOfEvents({ store }, tenantId);
         const limit = eventsAPage(asked.limit, endpoints.length);
         return { ...(await store.listStoredEvents(tenantId, { ...asked, limit })), endpoints };
       },

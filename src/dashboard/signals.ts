@@ -5,7 +5,7 @@ import { DAY_MS } from '../lib/clock.ts';
 import { cutText, markdownCuts } from '../lib/markdown-text.ts';
 import { excerpt } from '../lib/text.ts';
 import { createYielder, eachInTurns } from '../lib/yielding.ts';
-import { CLASSIFICATIONS } from '../model/constants.ts';
+import { CLASSIFICATIONS, MOST_OUTCOMES } from '../model/constants.ts';
 import { DomainError } from '../model/errors.ts';
 import type { EventResource } from '../model/event-resource.ts';
 import { leadInputSchema } from '../model/lead.ts';
@@ -33,7 +33,7 @@ import {
   snoozeSignals,
 } from '../signals/triage.ts';
 import { platformName } from '../signals/why.ts';
-import { eventResource } from '../webhooks/deliveries.ts';
+import { endpointsOfEvents, eventResource } from '../webhooks/deliveries.ts';
 import { endpointNames, REASON_WORDS } from './delivery-words.ts';
 import type { DashboardDeps } from './deps.ts';
 import {
@@ -370,7 +370,7 @@ async function showSignal(
   const [feedback, events, endpoints, company, [triage], members, template, profile] = await Promise.all([
     deps.store.getFeedback(tenant.id, id),
     deps.store.listEventsAbout(tenant.id, id, MOST_EVENTS),
-    deps.store.listEndpoints(tenant.id),
+    endpointsOfEvents(deps, tenant.id),
     domain === '' ? null : deps.store.findCompany(tenant.id, { domain: domain.toLowerCase() }),
     deps.store.listTriage(tenant.id, [id]),
     deps.store.listMembers(tenant.id),
@@ -412,6 +412,7 @@ async function showSignal(
     events: outcomes,
     nameOf: endpointNames(endpoints),
     reasonWords: REASON_WORDS,
+    mostOutcomes: MOST_OUTCOMES,
   });
 }
 

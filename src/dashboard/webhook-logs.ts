@@ -3,7 +3,7 @@ import { namesOf as leadNamesOf } from '../leads/lead-names.ts';
 import { largestOf } from '../lib/lists.ts';
 import { fold } from '../lib/text.ts';
 import { createYielder, eachInTurns } from '../lib/yielding.ts';
-import { MOST_ATTEMPTS } from '../model/constants.ts';
+import { MOST_ATTEMPTS, MOST_OUTCOMES } from '../model/constants.ts';
 import { DELIVERY_STATUSES } from '../model/delivery.ts';
 import { deliveryFilters } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
@@ -15,6 +15,7 @@ import type { Store } from '../store/store.ts';
 import {
   deliveryDetail,
   deliveryResource,
+  endpointsOfEvents,
   eventResource,
   eventsAPage,
   replayAll,
@@ -126,7 +127,7 @@ function addEvents(app: FastifyInstance, deps: DashboardDeps, show: Show): void 
     const { tenant } = memberOf(request);
     const query = queryOf(request);
     const { filters, filterFaults } = filtersOf(eventFilters, query);
-    const endpoints = await deps.store.listEndpoints(tenant.id);
+    const endpoints = await endpointsOfEvents(deps, tenant.id);
     const { page, ...pages } = await readScreenPage(deps, request, {
       name: 'events',
       filters,
@@ -153,6 +154,7 @@ function addEvents(app: FastifyInstance, deps: DashboardDeps, show: Show): void 
       nameOf: endpointNames(endpoints),
       events: EVENT_TYPES,
       reasonWords: REASON_WORDS,
+      mostOutcomes: MOST_OUTCOMES,
     });
   });
 }

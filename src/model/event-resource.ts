@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DAY_MS } from '../lib/clock.ts';
 import { campaignStatusSchema, replyClassSchema } from './campaign.ts';
+import { MOST_OUTCOMES } from './constants.ts';
 import { DELIVERY_STATUSES } from './delivery.ts';
 import { type EventType, eventTypeSchema } from './event.ts';
 import { listFilters, listOf, queryTime } from './filters.ts';
@@ -60,7 +61,11 @@ export const eventResourceSchema = z
     data: z
       .record(z.string(), z.unknown())
       .describe('Data of the event, as delivered in `data`. For `signal.detected` only the `signal_id`.'),
-    deliveries: z.array(outcomeSchema).describe('Outcome of the event for each endpoint.'),
+    deliveries: z
+      .array(outcomeSchema)
+      .describe(
+        `Outcome of the event for each endpoint, at most ${MOST_OUTCOMES.toLocaleString('en')}: if there are more, first those with a delivery.`,
+      ),
   })
   .meta({ id: 'Event', description: 'Something that happened, and its delivery to each endpoint.' });
 export type EventResource = z.output<typeof eventResourceSchema>;

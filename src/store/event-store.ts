@@ -17,7 +17,10 @@ export interface EventQuery extends PageRequest {
   to: number | null;
 }
 
-/** An event with its outcome for each endpoint of the tenant. */
+/**
+ * An event with its outcome for each endpoint of the tenant: at most `MOST_OUTCOMES` deliveries, and as many that it was sent
+ * with or is batched in. If all lists together have fewer, they are complete.
+ */
 export interface RecordedEvent extends EventRow {
   /** The displayed status: pending deliveries of a paused endpoint are `held`, those of a deleted one `discarded`. */
   deliveries: { id: string; endpointId: string; status: DeliveryStatus; endpointDeleted: boolean }[];

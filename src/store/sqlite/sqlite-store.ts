@@ -48,7 +48,7 @@ import {
   subscriptionReads,
 } from './reads/endpoints.ts';
 import { erasureReads } from './reads/erasure.ts';
-import { batchReads, createNewestStored, eventReads, feedReads } from './reads/events.ts';
+import { batchReads, createNewestStored, feedReads } from './reads/events.ts';
 import { laneReads } from './reads/lanes.ts';
 import { leadSignalReads } from './reads/lead-signals.ts';
 import { leadReads } from './reads/leads.ts';
@@ -206,7 +206,6 @@ export function createReads(db: Database) {
     ...companyReads(db),
     ...endpointReads(db),
     ...receiverReads(db),
-    ...eventReads(db),
     ...feedReads(db),
     ...deliveryReads(db),
     ...laneReads(db),

@@ -78,6 +78,23 @@ export function describeEvents(open: OpenStore): void {
       expect((await opened.store.listEvents('ten_b', ANY)).rows).toEqual([]);
     });
 
+    test('of an event with very many deliveries, a thousand are read', async () => {
+      const opened = await openWithTenants(open);
+      const deliveryIds = Array.from({ length: 1_005 }, (_, n) => `dlv_${1_000 + n}`);
+      const routed = aRoutedEvent(
+        'ten_a',
+        deliveryIds.map(() => 'whk_a'),
+        { id: 'evt_1', deliveryIds },
+      );
+      await store(opened.store, { ...routed, event: { ...routed.event, subjectId: 'sig_x' } });
+      const pages = await Promise.all([
+        opened.store.listEvents('ten_a', ANY).then(({ rows }) => rows),
+        opened.store.listStoredEvents('ten_a', ANY).then(({ rows }) => rows),
+        opened.store.listEventsAbout('ten_a', 'sig_x', 5),
+      ]);
+      for (const rows of pages) expect(rows.map(({ deliveries }) => deliveries.length)).toEqual([1_000]);
+    });
+
     test('filters apply alone and in combination', async () => {
       const opened = await openWithTenants(open);
       await store(

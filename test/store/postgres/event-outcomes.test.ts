@@ -11,7 +11,7 @@ function connectionTo(events: number, deliveriesOfEach: number) {
   };
   const ask: Connection['ask'] = async ({ text }, [first]) => {
     const answer = (columns: string[], rows: unknown[][]) => ({ columns, rows, count: rows.length });
-    if (text.includes('FROM deliveries d')) {
+    if (text.includes('together')) {
       const rows = [first].flat(2).flatMap((id) => {
         const ids = typeof id === 'string' ? [id] : (id as { ids: string[] }).ids;
         return ids.flatMap((eventId) =>

@@ -1,5 +1,5 @@
 import { addAll, largestOf } from '../../../lib/lists.ts';
-import { CLASSIFICATIONS } from '../../../model/constants.ts';
+import { CLASSIFICATIONS, MOST_OUTCOMES } from '../../../model/constants.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { EventRow, SkipReason } from '../../../model/event.ts';
@@ -65,22 +65,26 @@ const EVENTS_AT_ONCE = 50;
 
 /** The outcome of events per endpoint: three statements, sent at once, for one event, and then for as many as have few enough. */
 function createOutcomes(db: Connection): (events: readonly EventRow[]) => Promise<RecordedEvent[]> {
+  const batchedOf = (ids: string) => `unnest(${ids}::text[]) v (id) CROSS JOIN LATERAL (
+    SELECT * FROM batched_events WHERE event_id = v.id COLLATE "C" ORDER BY endpoint_id LIMIT ${MOST_OUTCOMES}) b`;
   // A batched message is the delivery of its last event, where it is found.
   const selectDeliveries = rows<[{ ids: string[] }], DeliveredRow>(
     db,
     `SELECT * FROM (
        SELECT d.event_id AS "eventId", false AS together, ${DELIVERED}
-       FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id WHERE d.event_id = ANY (:ids)
+       FROM unnest(:ids::text[]) v (id) CROSS JOIN LATERAL (
+           SELECT * FROM deliveries WHERE event_id = v.id COLLATE "C" LIMIT ${MOST_OUTCOMES}) d
+         JOIN webhook_endpoints e ON e.id = d.endpoint_id
        UNION ALL
        SELECT b.event_id AS "eventId", true AS together, ${DELIVERED}
-       FROM batched_events b JOIN deliveries d ON d.id = b.delivery_id AND d.event_id <> b.event_id
-         JOIN webhook_endpoints e ON e.id = d.endpoint_id WHERE b.event_id = ANY (:ids)) told
+       FROM ${batchedOf(':ids')} JOIN deliveries d ON d.id = b.delivery_id AND d.event_id <> b.event_id
+         JOIN webhook_endpoints e ON e.id = d.endpoint_id) told
      ORDER BY together, "endpointId", id`,
   );
   const selectBatched = rows<[string[]], { eventId: string; endpointId: string }>(
     db,
-    `SELECT event_id AS "eventId", endpoint_id AS "endpointId" FROM batched_events
-     WHERE event_id = ANY (?) AND delivery_id IS NULL ORDER BY event_id, endpoint_id`,
+    `SELECT b.event_id AS "eventId", b.endpoint_id AS "endpointId" FROM ${batchedOf('?')}
+     WHERE b.delivery_id IS NULL ORDER BY b.event_id, b.endpoint_id`,
   );
   const selectSkips = rows<[string[]], { eventId: string; endpointId: string; reason: SkipReason }>(
     db,

@@ -1,9 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../lib/clock.ts';
-import { addAll, largestOf } from '../../../lib/lists.ts';
-import { createYielder } from '../../../lib/yielding.ts';
+import { addAll } from '../../../lib/lists.ts';
+import { createYielder, eachInTurns } from '../../../lib/yielding.ts';
 import type { Company, CompanyQuery } from '../../../model/company.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
+import type { EventRow } from '../../../model/event.ts';
 import type { Position } from '../../../model/filters.ts';
 import type { LeadQuery } from '../../../model/lead.ts';
 import type { DeliveryKey } from '../../changes/deliveries.ts';
@@ -179,10 +180,6 @@ export async function readInParts<K, T>(
   return rows;
 }
 
-/** Outcomes read at once, about 10 ms, and events whose outcomes are read at once. */
-const OUTCOMES_AT_ONCE = 4_000;
-const EVENTS_AT_ONCE = 4;
-
 /**
  * Pages of events: each event has an outcome per endpoint, so a page is read in pieces, between which other requests
  * run.
@@ -191,25 +188,16 @@ export function eventPageFace(
   db: Database,
   clock: Clock,
   read: Read,
-): Pick<EventStore, 'listEvents' | 'listStoredEvents'> {
+): Pick<EventStore, 'listEvents' | 'listStoredEvents' | 'listEventsAbout'> {
   const pages = createEventPages(db);
+
+  /** Reads the outcomes of one event after the other, about 2 ms each. */
+  const withOutcomes = (rows: readonly EventRow[]) =>
+    eachInTurns(rows, (row) => read(() => pages.withOutcomes(row)));
 
   async function wholeEvents(keys: readonly EventKey[]): Promise<RecordedEvent[]> {
     const one = pages.withData;
-    const rows = await readInParts(keys, { clock, read, one, length: ({ data }) => data.length });
-    const nextTurn = createYielder(clock);
-    const events: RecordedEvent[] = [];
-    let size = 1;
-    while (events.length < rows.length) {
-      const from = events.length;
-      const part = await read(() => pages.withOutcomes(rows.slice(from, from + size)));
-      addAll(events, part);
-      // The next ones have about as many.
-      const most = largestOf(part.map(outcomesOf), 1);
-      size = Math.max(1, Math.min(EVENTS_AT_ONCE, Math.floor(OUTCOMES_AT_ONCE / most)));
-      await nextTurn();
-    }
-    return events;
+    return withOutcomes(await readInParts(keys, { clock, read, one, length: ({ data }) => data.length }));
   }
 
   return {
@@ -225,11 +213,9 @@ export function eventPageFace(
       const { rows, ...end } = await read(() => pages.findStored(tenantId, query));
       return { count: rows.length, rows: await wholeEvents(rows), ...end };
     },
+    listEventsAbout: async (tenantId, subjectId, limit) =>
+      withOutcomes(await read(() => pages.about(tenantId, subjectId, limit))),
   };
-}
-
-function outcomesOf({ deliveries, batched, skips }: RecordedEvent): number {
-  return deliveries.length + batched.length + skips.length;
 }
 
 /** Leads scanned at a time, if a single condition is checked for each: about 1 ms. */

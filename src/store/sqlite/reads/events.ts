@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { CLASSIFICATIONS } from '../../../model/constants.ts';
+import { CLASSIFICATIONS, MOST_OUTCOMES } from '../../../model/constants.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { EventRow, SkipReason } from '../../../model/event.ts';
@@ -9,7 +9,6 @@ import type {
   BatchedSignals,
   BatchStore,
   EventQuery,
-  EventStore,
   FeedRow,
   FeedStore,
   RecordedEvent,
@@ -21,7 +20,6 @@ import type { Part } from '../table.ts';
 import { BODY_JOINS, SHOWN_STATUS, WHOLE_BODY } from './shown-state.ts';
 
 interface DeliveredRow {
-  eventId: string;
   id: string;
   endpointId: string;
   status: DeliveryStatus;
@@ -54,25 +52,28 @@ export function createEventPages(db: Database) {
     .prepare<[string, string], string>('SELECT data FROM events WHERE id = ? AND tenant_id = ?')
     .pluck();
   const selectDeliveries = db.prepare<[string], DeliveredRow>(
-    `SELECT d.event_id AS eventId, ${DELIVERED}
-     FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
-     WHERE d.event_id IN (SELECT value FROM json_each(?)) ORDER BY d.endpoint_id, d.id`,
+    `SELECT ${DELIVERED}
+     FROM (SELECT id, endpoint_id, status FROM deliveries INDEXED BY deliveries_by_event
+           WHERE event_id = ? ORDER BY id LIMIT ${MOST_OUTCOMES}) d
+       JOIN webhook_endpoints e ON e.id = d.endpoint_id ORDER BY d.endpoint_id, d.id`,
   );
+  const batchedOf = `(SELECT * FROM batched_events WHERE event_id = ? ORDER BY endpoint_id LIMIT ${MOST_OUTCOMES}) b`;
   // A batched message is the delivery of its last event, which is found above.
   const selectSentTogether = db.prepare<[string], DeliveredRow>(
-    `SELECT b.event_id AS eventId, ${DELIVERED}
-     FROM batched_events b JOIN deliveries d ON d.id = b.delivery_id AND d.event_id <> b.event_id
-       JOIN webhook_endpoints e ON e.id = d.endpoint_id
-     WHERE b.event_id IN (SELECT value FROM json_each(?)) ORDER BY d.endpoint_id, d.id`,
+    `SELECT ${DELIVERED}
+     FROM ${batchedOf} JOIN deliveries d ON d.id = b.delivery_id AND d.event_id <> b.event_id
+       JOIN webhook_endpoints e ON e.id = d.endpoint_id ORDER BY d.endpoint_id, d.id`,
   );
-  const selectBatched = db.prepare<[string], { eventId: string; endpointId: string }>(
-    `SELECT event_id AS eventId, endpoint_id AS endpointId FROM batched_events
-     WHERE event_id IN (SELECT value FROM json_each(?)) AND delivery_id IS NULL`,
+  const selectBatched = db
+    .prepare<[string], string>(`SELECT b.endpoint_id FROM ${batchedOf} WHERE b.delivery_id IS NULL`)
+    .pluck();
+  const selectSkips = db.prepare<[string], { endpointId: string; reason: SkipReason }>(
+    `SELECT e.value AS endpointId, s.reason FROM event_skips s, json_each(s.endpoint_ids) e
+     WHERE s.event_id = ? ORDER BY e.value`,
   );
-  const selectSkips = db.prepare<[string], { eventId: string; endpointId: string; reason: SkipReason }>(
-    `SELECT s.event_id AS eventId, e.value AS endpointId, s.reason
-     FROM event_skips s, json_each(s.endpoint_ids) e
-     WHERE s.event_id IN (SELECT value FROM json_each(?)) ORDER BY e.value`,
+  const selectAbout = db.prepare<[string, string, number], EventRow>(
+    `SELECT ${EVENT_COLUMNS}, data FROM events INDEXED BY events_by_subject
+     WHERE subject_id = ? AND tenant_id = ? ORDER BY created_at DESC, id DESC LIMIT ?`,
   );
 
   function find(tenantId: string, { types, from, to, after }: EventQuery, limit: number): EventKey[] {
@@ -105,23 +106,14 @@ export function createEventPages(db: Database) {
     return { rows, ...order.end(tenantId, range, last) };
   }
 
-  function withOutcomes(rows: readonly EventRow[]): RecordedEvent[] {
-    const ids = JSON.stringify(rows.map((row) => row.id));
-    const deliveries = Map.groupBy(
-      [...selectDeliveries.all(ids), ...selectSentTogether.all(ids)],
-      (row) => row.eventId,
-    );
-    const batched = Map.groupBy(selectBatched.all(ids), (row) => row.eventId);
-    const skips = Map.groupBy(selectSkips.all(ids), (row) => row.eventId);
-    return rows.map((row) => ({
-      ...row,
-      deliveries: (deliveries.get(row.id) ?? []).map(({ eventId: _, endpointDeleted, ...delivery }) => ({
-        ...delivery,
-        endpointDeleted: endpointDeleted === 1,
-      })),
-      batched: (batched.get(row.id) ?? []).map(({ endpointId }) => endpointId),
-      skips: (skips.get(row.id) ?? []).map(({ endpointId, reason }) => ({ endpointId, reason })),
-    }));
+  function withOutcomes(event: EventRow): RecordedEvent {
+    const deliveries = [...selectDeliveries.all(event.id), ...selectSentTogether.all(event.id)];
+    return {
+      ...event,
+      deliveries: deliveries.map((row) => ({ ...row, endpointDeleted: row.endpointDeleted === 1 })),
+      batched: selectBatched.all(event.id),
+      skips: selectSkips.all(event.id),
+    };
   }
 
   /** Null if the event has been removed since. */
@@ -130,22 +122,11 @@ export function createEventPages(db: Database) {
     return data === undefined ? null : { ...key, data };
   }
 
-  return { find, findStored, withData, withOutcomes };
-}
+  /** The newest events about a subject. */
+  const about = (tenantId: string, subjectId: string, limit: number) =>
+    selectAbout.all(subjectId, tenantId, limit);
 
-/** Events about one subject, with their outcome per endpoint. */
-export function eventReads(db: Database) {
-  const selectAbout = db.prepare<[string, string, number], EventRow>(
-    `SELECT ${EVENT_COLUMNS}, data FROM events INDEXED BY events_by_subject
-     WHERE subject_id = ? AND tenant_id = ? ORDER BY created_at DESC, id DESC LIMIT ?`,
-  );
-
-  const { withOutcomes } = createEventPages(db);
-
-  return {
-    listEventsAbout: (tenantId, subjectId, limit) =>
-      withOutcomes(selectAbout.all(subjectId, tenantId, limit)),
-  } satisfies Part<EventStore>;
+  return { find, findStored, about, withData, withOutcomes };
 }
 
 function newestFirst(a: EventKey, b: EventKey): number {
