@@ -28,6 +28,7 @@ import {
   boardFace,
   companySignalFace,
   digestFace,
+  endpointCountFace,
   flowFace,
   personSignalFace,
   postFace,
@@ -149,6 +150,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     ...digestFace(db, clock, read),
     ...personSignalFace(db, clock, read),
     ...companySignalFace(db, clock, read),
+    ...endpointCountFace(db, clock, read),
     untilStored,
     async countAll(lateBefore) {
       if (countsThread === null) return read(() => countAll(lateBefore));

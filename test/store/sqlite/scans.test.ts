@@ -5,11 +5,13 @@ import { parseBytes } from '../../../src/lib/json.ts';
 import type { Company, CompanyQuery } from '../../../src/model/company.ts';
 import { STAGES } from '../../../src/model/constants.ts';
 import type { Page } from '../../../src/model/filters.ts';
+import type { StoredDeliveryPage } from '../../../src/store/delivery-log-store.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { companyPageFace, deliveryPageFace } from '../../../src/store/sqlite/face/pages.ts';
 import {
   boardFace,
   companySignalFace,
+  endpointCountFace,
   flowFace,
   personSignalFace,
   postFace,
@@ -326,7 +328,7 @@ test('waiting deliveries to thousands of endpoints are found in parts', async ()
   const some = [first ?? '', ...rest].filter((_, n) => n % 300 === 0);
   send(some, 'a');
   db.exec("UPDATE webhook_endpoints SET status = 'paused' WHERE id = 'whk_10600'");
-  const { listDeliveries } = deliveryPageFace(db, clock, read);
+  const { listDeliveries, listStoredDeliveries } = deliveryPageFace(db, clock, read);
   const any = { endpointId: null, status: null, eventType: null, eventId: null, from: null, to: null };
   const all = async (query: Partial<Parameters<typeof listDeliveries>[1]>) => {
     parts.count = 0;
@@ -344,6 +346,33 @@ test('waiting deliveries to thousands of endpoints are found in parts', async ()
   expect(await all({ status: 'held' })).toEqual(['600', '600', '600', '600']);
   expect(await all({ status: 'pending' })).toEqual(['099', '098', '097', '096', '095', '…']);
   expect(await all({ status: 'pending', endpointId: 'whk_10600' })).toEqual([]);
+  const stored: string[] = [];
+  for (let after: CompanyQuery['after'] = null, hasMore = true; hasMore; ) {
+    const page: StoredDeliveryPage = await listStoredDeliveries('ten_a', { ...any, limit: 900, after });
+    stored.push(...page.rows.map(({ id }) => id));
+    ({ next: after, hasMore } = page);
+  }
+  expect(stored).toHaveLength(some.length + 3 * 2_100);
+  expect(new Set(stored).size).toBe(stored.length);
+  expect(stored.slice(some.length)).toEqual([...stored.slice(some.length)].sort());
+});
+
+test('thousands of endpoints are counted in parts, without subscriptions and deleted ones', async () => {
+  const { parts, clock, read } = inParts();
+  const { db, runner } = openWithTenant();
+  runner.createEndpoint(anEndpoint('ten_a', { id: 'whk_1' }), null);
+  const columns = db
+    .prepare<[], string>("SELECT name FROM pragma_table_info('webhook_endpoints') WHERE name <> 'id'")
+    .pluck()
+    .all()
+    .join(', ');
+  db.exec(`WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 25000)
+    INSERT INTO webhook_endpoints (id, ${columns}) SELECT 'whk_' || i, ${columns} FROM n, webhook_endpoints WHERE id = 'whk_1';
+    UPDATE webhook_endpoints SET deleted_at = 1 WHERE id = 'whk_7'; UPDATE webhook_endpoints SET mode = 'mcp' WHERE id = 'whk_8'`);
+  const { countEndpoints } = endpointCountFace(db, clock, read);
+  expect(await countEndpoints('ten_a')).toBe(24_998);
+  expect(parts.count).toBeGreaterThan(2);
+  expect(await countEndpoints('ten_none')).toBe(0);
 });
 
 test('the moves of leads are read in parts, also those of one lead', async () => {

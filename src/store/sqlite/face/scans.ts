@@ -8,10 +8,12 @@ import type { Stage } from '../../../model/pipeline.ts';
 import type { Signal } from '../../../model/signal.ts';
 import { contactsOf } from '../../../rules/signals.ts';
 import type { CompanyStore } from '../../company-store.ts';
+import type { EndpointStore } from '../../endpoint-store.ts';
 import type { BoardColumn, LeadSignal, LeadStore, StageFlow } from '../../lead-store.ts';
 import type { DigestStore } from '../../mail-store.ts';
 import type { SignalDay, SignalStore, StoredPost } from '../../signal-store.ts';
 import { type CompanySpan, createCompanyScans } from '../reads/companies.ts';
+import { createEndpointCount } from '../reads/endpoints.ts';
 import { bestFirst, createPersonSignalScans, type RankedSignal } from '../reads/lead-signals.ts';
 import { createBoardScans, createFlowScans, type DealSum, type WorthPlace } from '../reads/leads.ts';
 import { createDigestScans, type DigestSignal } from '../reads/mail.ts';
@@ -19,6 +21,32 @@ import { createDayScans, createPostReads, type DayPlace } from '../reads/signals
 import { readInParts } from './pages.ts';
 
 type Read = <T>(query: () => T) => Promise<T>;
+
+/** Endpoints counted at a time: about 3 ms. */
+const ENDPOINTS = 10_000;
+
+/** Endpoints of a tenant are counted in parts: 96,000 at once took 35 ms. */
+export function endpointCountFace(
+  db: Database,
+  clock: Clock,
+  read: Read,
+): Pick<EndpointStore, 'countEndpoints'> {
+  const countAfter = createEndpointCount(db);
+  return {
+    async countEndpoints(tenantId) {
+      const nextTurn = createYielder(clock);
+      let total = 0;
+      for (let after: string | null = ''; after !== null; ) {
+        const place: string = after;
+        const { count, last } = await read(() => countAfter(tenantId, place, ENDPOINTS));
+        total += count;
+        after = last;
+        await nextTurn();
+      }
+      return total;
+    },
+  };
+}
 
 /** Signals scanned at a time: about 3 ms. */
 const OF_PERSON = 2_000;

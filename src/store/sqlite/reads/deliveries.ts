@@ -224,7 +224,7 @@ function storedPlaceOf(after: DeliveryQuery['after']): [position: number, id: st
 
 interface StoredPlace {
   position: number;
-  /** Ordered by ID. */
+  /** Ordered by ID; if there are more than are scanned, only some. */
   deliveryIds: Iterable<string>;
 }
 
@@ -246,7 +246,7 @@ function createStoredPlaces(db: Database) {
   const selectOfEvent = db
     .prepare<[string, string], string>(
       `SELECT d.id FROM deliveries d INDEXED BY deliveries_by_event WHERE d.event_id = ? AND d.id > ?
-         AND NOT EXISTS (SELECT 1 FROM late_deliveries l WHERE l.delivery_id = d.id) ORDER BY d.id`,
+         AND NOT EXISTS (SELECT 1 FROM late_deliveries l WHERE l.delivery_id = d.id) ORDER BY d.id LIMIT ${LOOKED_AT + 1}`,
     )
     .pluck();
 

@@ -40,12 +40,18 @@ export const ENDPOINTS = LISTED.with<Omit<Endpoint, keyof ListedEndpoint>>({
   headersBox: 'bytes',
 });
 
+/** Counts up to `limit` endpoints of a tenant with an ID after `after`; `last` is the last ID, null if there are none. */
+export function createEndpointCount(db: Database) {
+  const select = db.prepare<[string, string, number], { count: number; last: string | null }>(
+    `SELECT count(*) FILTER (WHERE mode <> 'mcp') AS count, max(id) AS last FROM (
+       SELECT id, mode FROM webhook_endpoints INDEXED BY webhook_endpoints_live
+       WHERE tenant_id = +? AND id > ? AND deleted_at IS NULL ORDER BY id LIMIT ?)`,
+  );
+  return (tenantId: string, after: string, limit: number) =>
+    select.get(tenantId, after, limit) ?? { count: 0, last: null };
+}
+
 export function endpointReads(db: Database) {
-  const count = db
-    .prepare<[string], number>(
-      "SELECT count(*) FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL AND mode <> 'mcp'",
-    )
-    .pluck();
   // IDs increase, so that one that replaces another is noticed.
   const selectStamp = db
     .prepare<[string], string>(
@@ -68,7 +74,6 @@ export function endpointReads(db: Database) {
   );
 
   return {
-    countEndpoints: (tenantId) => count.get(tenantId) ?? 0,
     endpointStamp: (tenantId) => selectStamp.get(tenantId) ?? '',
     /** A part of the page: as many as are read at once. */
     pageEndpoints(tenantId, page) {
