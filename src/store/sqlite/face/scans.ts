@@ -10,13 +10,13 @@ import { contactsOf } from '../../../rules/signals.ts';
 import type { CompanyStore } from '../../company-store.ts';
 import type { EndpointStore } from '../../endpoint-store.ts';
 import type { BoardColumn, LeadSignal, LeadStore, StageFlow } from '../../lead-store.ts';
-import type { DigestStore } from '../../mail-store.ts';
+import type { DigestStore, MailStore } from '../../mail-store.ts';
 import type { SignalDay, SignalStore, StoredPost } from '../../signal-store.ts';
 import { type CompanySpan, createCompanyScans } from '../reads/companies.ts';
 import { createEndpointCount } from '../reads/endpoints.ts';
 import { bestFirst, createPersonSignalScans, type RankedSignal } from '../reads/lead-signals.ts';
 import { createBoardScans, createFlowScans, type DealSum, type WorthPlace } from '../reads/leads.ts';
-import { createDigestScans, type DigestSignal } from '../reads/mail.ts';
+import { createDigestScans, createDueMail, type DigestSignal, type DueMailKey } from '../reads/mail.ts';
 import { createDayScans, createPostReads, type DayPlace } from '../reads/signals.ts';
 import { readInParts } from './pages.ts';
 
@@ -391,4 +391,41 @@ function bestOfDigestFirst(a: DigestSignal, b: DigestSignal): number {
 
 function bestOf(signals: RankedSignal[], limit: number): RankedSignal[] {
   return signals.sort(bestFirst).slice(0, limit);
+}
+
+/** Tenants whose first due mail is looked up at a time: about 3 ms. */
+const MAIL_TENANTS = 500;
+
+/** Due mail, in which tenants take turns: of 96,000, sorted at once, 0.22 s with every look at the outbox. */
+export function dueMailFace(db: Database, clock: Clock, read: Read): Pick<MailStore, 'dueMail'> {
+  const due = createDueMail(db);
+
+  async function inTurns(isUrgent: boolean, of: { now: number; limit: number }): Promise<DueMailKey[]> {
+    if (of.limit === 0) return [];
+    const nextTurn = createYielder(clock);
+    let heads: DueMailKey[] = [];
+    for (let place: string | null = ''; place !== null; ) {
+      const after: string = place;
+      const part = await read(() => due.next(after, isUrgent, { now: of.now, scan: MAIL_TENANTS }));
+      heads = [...heads, ...part.heads].sort(longestDueFirst).slice(0, of.limit);
+      place = part.next;
+      await nextTurn();
+    }
+    if (heads.length === of.limit) return heads;
+    const own = await read(() => heads.map(({ tenantId }) => due.firstOf(tenantId, isUrgent, of)));
+    const turns = Array.from({ length: of.limit }, (_, turn) => own.flatMap((mails) => mails[turn] ?? []));
+    return turns.flatMap((mails) => mails.sort(longestDueFirst)).slice(0, of.limit);
+  }
+
+  return {
+    async dueMail(now, limit) {
+      const urgent = await inTurns(true, { now, limit });
+      const others = await inTurns(false, { now, limit: limit - urgent.length });
+      return read(() => [...urgent, ...others].flatMap(({ id }) => due.get(id, now) ?? []));
+    },
+  };
+}
+
+function longestDueFirst(a: DueMailKey, b: DueMailKey): number {
+  return a.nextTryAt - b.nextTryAt || (a.id < b.id ? -1 : 1);
 }

@@ -24,19 +24,6 @@ function toMail<K extends MailRow>({ kind, facts, ...mail }: K) {
 
 /** The outbox. */
 export function mailReads(db: Database) {
-  const selectDue = OUTBOX.rows<[number, number], { to: string | null }>(
-    db,
-    `SELECT ${OUTBOX.list}, CASE WHEN m.facts ->> 'userId' IS NULL
-              THEN (SELECT o.email FROM owners o WHERE o.tenant_id = m.tenant_id AND o.role = 'owner'
-                    ORDER BY o.created_at, o.id LIMIT 1)
-              ELSE (SELECT o.email FROM owners o WHERE o.id = m.facts ->> 'userId') END AS "to"
-     FROM mail_outbox m JOIN (
-       SELECT id AS due_id, urgent, row_number() OVER (PARTITION BY urgent, tenant_id ORDER BY next_try_at, id) AS turn
-       FROM (SELECT *, kind IN ('password_reset', 'credentials_changed') AS urgent FROM mail_outbox
-             WHERE next_try_at IS NOT NULL AND next_try_at <= ?)
-     ) ON due_id = m.id
-     ORDER BY urgent DESC, turn, m.next_try_at, m.id LIMIT ?`,
-  );
   const selectOfTenant = OUTBOX.select<[string, number]>(
     db,
     'WHERE tenant_id = ? ORDER BY created_at DESC, id DESC LIMIT ?',
@@ -47,10 +34,65 @@ export function mailReads(db: Database) {
   );
 
   return {
-    dueMail: (now, limit) => selectDue.all(now, limit).map(toMail),
     listMail: (tenantId, limit) => selectOfTenant.all(tenantId, limit).map(toMail),
     unannouncedMail: (limit) => selectUnannounced.all(limit).map(toMail),
   } satisfies Part<MailStore>;
+}
+
+/** A due mail in its tenant's order. */
+export interface DueMailKey {
+  id: string;
+  tenantId: string;
+  nextTryAt: number;
+}
+
+/** As in the index `mail_outbox_turns`. */
+const URGENT = "kind IN ('password_reset', 'credentials_changed')";
+const IN_TURNS = `FROM mail_outbox INDEXED BY mail_outbox_turns
+  WHERE (${URGENT}) = :urgent AND next_try_at IS NOT NULL`;
+const FIRST_OF_TENANT = 'AND tenant_id = :tenantId AND next_try_at <= :now ORDER BY next_try_at, id LIMIT';
+
+/** Due mail by tenant: seeks in an index, whose cost grows with the tenants that have mail, not with the mail. */
+export function createDueMail(db: Database) {
+  const selectTenants = db
+    .prepare<Record<string, unknown>[], string>(
+      `WITH RECURSIVE waiting (tenant, place) AS (
+         SELECT (SELECT min(tenant_id) ${IN_TURNS} AND tenant_id > :after), 1
+         UNION ALL
+         SELECT (SELECT min(tenant_id) ${IN_TURNS} AND tenant_id > tenant), place + 1
+         FROM waiting WHERE tenant IS NOT NULL AND place < :scan)
+       SELECT tenant FROM waiting WHERE tenant IS NOT NULL`,
+    )
+    .pluck();
+  const selectFirst = db.prepare<Record<string, unknown>[], DueMailKey>(
+    `SELECT id, tenant_id AS tenantId, next_try_at AS nextTryAt ${IN_TURNS} ${FIRST_OF_TENANT} :limit`,
+  );
+  const selectOne = OUTBOX.rows<[string, number], { to: string | null }>(
+    db,
+    `SELECT ${OUTBOX.list}, CASE WHEN m.facts ->> 'userId' IS NULL
+              THEN (SELECT o.email FROM owners o WHERE o.tenant_id = m.tenant_id AND o.role = 'owner'
+                    ORDER BY o.created_at, o.id LIMIT 1)
+              ELSE (SELECT o.email FROM owners o WHERE o.id = m.facts ->> 'userId') END AS "to"
+     FROM mail_outbox m WHERE m.id = ? AND m.next_try_at <= ?`,
+  );
+  const firstOf = (tenantId: string, isUrgent: boolean, of: { now: number; limit: number }) =>
+    selectFirst.all({ tenantId, urgent: Number(isUrgent), ...of });
+
+  return {
+    /** The first due mail of each of the next `scan` tenants, and the last of these; null: there are no more. */
+    next(after: string, isUrgent: boolean, { now, scan }: { now: number; scan: number }) {
+      const tenants = selectTenants.all({ after, urgent: Number(isUrgent), scan });
+      const heads = tenants.flatMap((tenantId) => firstOf(tenantId, isUrgent, { now, limit: 1 }));
+      return { heads, next: tenants.length < scan ? null : (tenants.at(-1) ?? null) };
+    },
+    /** The first due mails of a tenant. */
+    firstOf,
+    /** Null if it is no longer due. */
+    get(id: string, now: number) {
+      const [row] = selectOne.all(id, now);
+      return row === undefined ? null : toMail(row);
+    },
+  };
 }
 
 const SETTINGS = new Table<SettingsRow>('tenant_settings', {
