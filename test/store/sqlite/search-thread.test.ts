@@ -213,6 +213,9 @@ test('uses another thread for a search whose terms in all signals take long to r
   expect(stored(500_000, filters)).toEqual(filters.map(() => false));
   expect(stored(700_000, filters)).toEqual(filters.map(() => true));
   expect(stored(2_000_000, [{}, { sort: '-icp_score' }])).toEqual([false, false]);
+  expect(stored(2_000_000, [{ minScore: 5 }, { minScore: 5, sort: '-icp_score' }])).toEqual([true, false]);
+  const ofPost = { externalId: 'a' };
+  expect(stored(1_000, [ofPost, { ...ofPost, sort: '-icp_score' }])).toEqual([false, true]);
 
   // Terms add up, and a word that is only begun stands for many.
   const tenWords: Partial<SignalQuery> = { q: words(7), platforms: ['x'], classifications: ['hot', 'warm'] };
