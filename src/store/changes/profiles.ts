@@ -7,6 +7,7 @@ export interface ProfileStatements {
   profiles: {
     updateProfile(profile: IcpProfile): boolean;
     markDeleted(now: number, id: string, tenantId: string): void;
+    deleteLesson(profileId: string): void;
     selectNamed(tenantId: string, nameKey: string): string | undefined;
     countProfile(tenantId: string): number | undefined;
     countPhrases(tenantId: string, id: string): number | undefined;
@@ -73,6 +74,7 @@ export function profileChanges(ask: Asks<ProfileStatements>) {
       if (profile === null || (version ?? profile.version) !== profile.version) return 'missing';
       if ((yield* ask.profiles.countProfile(tenantId)) === 1) return 'last';
       yield* ask.profiles.markDeleted(now, id, tenantId);
+      yield* ask.profiles.deleteLesson(id);
       return 'deleted';
     },
   } satisfies Scripts<ProfileStore>;

@@ -127,6 +127,18 @@ export function describeProfiles(open: OpenStore): void {
       expect(await store.getFeedback('ten_b', 'sig_1')).toBeNull();
     });
 
+    test('the lesson of a deleted profile is removed', async () => {
+      const { store } = await openWithTenants(open);
+      await store.createProfile(aProfile('icp_1'), 10);
+      await store.commitSignals([aSignal('ten_a', { id: 'sig_1', profileId: 'icp_1' })]);
+      await store.saveFeedback(said);
+      expect(await store.listDueLessons(9)).toHaveLength(1);
+      const before = await store.profileStamp('ten_a');
+      expect(await store.deleteProfile('ten_a', 'icp_1', T0)).toBe('deleted');
+      expect(await store.listDueLessons(9)).toEqual([]);
+      expect(await store.profileStamp('ten_a')).not.toBe(before);
+    });
+
     test('lists one due lesson of each tenant before further ones', async () => {
       const { store } = await openWithTenants(open);
       for (const id of ['icp_0', 'icp_1']) await store.createProfile(aProfile(id), 10);

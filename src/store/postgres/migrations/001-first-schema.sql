@@ -494,6 +494,7 @@ CREATE TABLE stage_moves (
   stayed_ms bigint,
   PRIMARY KEY (lead_id, position)
 );
+CREATE INDEX stage_moves_with_reason ON stage_moves (lead_id) WHERE reason <> '';
 
 -- An erasure in progress: the lead is deleted, and the other data is erased step by step, also after a crash.
 CREATE TABLE erasures (

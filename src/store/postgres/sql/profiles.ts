@@ -34,6 +34,7 @@ export function profilesSql(db: Connection): Async<ProfileStatements['profiles']
       db,
       `UPDATE icp_profiles SET deleted_at = ?, settings = '{}' WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL`,
     ),
+    deleteLesson: run(db, 'DELETE FROM profile_lessons WHERE profile_id = ?'),
     selectNamed: value(
       db,
       'SELECT id FROM icp_profiles WHERE tenant_id = ? AND name_key = ? AND deleted_at IS NULL',
