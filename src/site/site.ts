@@ -8,7 +8,7 @@ import type { Problems } from '../http/problems.ts';
 import { sendRepresentation } from '../http/representation.ts';
 import { handleTogether } from '../http/turns.ts';
 import type { Clock } from '../lib/clock.ts';
-import { shared } from '../lib/yielding.ts';
+import { sharedOnce } from '../lib/yielding.ts';
 import type { SiteContent } from './content/site-content.ts';
 import { once } from './documents/document.ts';
 import { createDocuments } from './documents/documents.ts';
@@ -65,14 +65,13 @@ export async function pages(app: FastifyInstance, deps: PagesDeps): Promise<void
     content.pages.map((page) => page.complete?.(signalApi.description()) ?? page),
   );
   // What late responses need, each part in a turn of its own: together they take 0.3 s.
-  const prepared = once(async () => {
+  const prepare = sharedOnce(async () => {
     await signalApi.prepare();
     await publicApi.prepare();
     await setImmediate();
     completePages();
     await setImmediate();
   });
-  const prepare = () => shared(prepared());
   const made = {
     ...deps,
     publicApi: publicApi.document,

@@ -9,6 +9,7 @@ import {
   onBehalfOf,
   runInTurn,
   shared,
+  sharedOnce,
   standInLine,
   wasAccepted,
 } from '../../src/lib/yielding.ts';
@@ -202,6 +203,24 @@ async function turnsUntilWork(count: number, turnMs: number): Promise<number> {
   inLaterTurn(() => end.resolve(turns));
   return end.promise;
 }
+
+test('once shared work is done, callers do not wait for those that share other work', async () => {
+  let calls = 0;
+  const once = sharedOnce(async () => ++calls);
+  expect(await Promise.all([once(), once()])).toEqual([1, 1]);
+  const line = Array.from({ length: 20 }, async () => {
+    await shared(Promise.resolve());
+    work(6);
+  });
+  await Promise.resolve();
+  let isOver = false;
+  void Promise.all(line).then(() => {
+    isOver = true;
+  });
+  expect(await once()).toBe(1);
+  expect(isOver).toBe(false);
+  await Promise.all(line);
+});
 
 test('while connections are accepted, work waits for them, for at most 5 ms', async () => {
   expect(await turnsUntilWork(0, 0)).toBe(1);

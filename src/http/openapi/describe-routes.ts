@@ -3,7 +3,7 @@ import swagger from '@fastify/swagger';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { z } from 'zod';
 import { systemClock, toHttpDate } from '../../lib/clock.ts';
-import { createYielder, shared, standInLine } from '../../lib/yielding.ts';
+import { createYielder, sharedOnce, standInLine } from '../../lib/yielding.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import type { Deprecation } from '../deprecations.ts';
 import { problemStatus } from '../problems.ts';
@@ -89,7 +89,6 @@ export async function describeRoutes(app: FastifyInstance, face: FaceDescription
   });
 
   let document: Document | null = null;
-  let preparing: Promise<void> | null = null;
 
   async function generate(): Promise<void> {
     const nextTurn = createYielder(systemClock);
@@ -108,10 +107,7 @@ export async function describeRoutes(app: FastifyInstance, face: FaceDescription
   }
 
   return {
-    prepare() {
-      preparing ??= generate();
-      return shared(preparing);
-    },
+    prepare: sharedOnce(generate),
     document() {
       document ??= complete(app.swagger() as unknown as Document, face, routes);
       return document;
