@@ -357,6 +357,31 @@ test('waiting deliveries to thousands of endpoints are found in parts', async ()
   expect(stored.slice(some.length)).toEqual([...stored.slice(some.length)].sort());
 });
 
+test('deliveries stored after their event are passed over in parts, and found at their own places', async () => {
+  const { parts, clock, read } = inParts();
+  const { db, runner } = openWithTenant();
+  runner.createEndpoint(anEndpoint('ten_a', { id: 'whk_a' }), null);
+  const routed = aRoutedEvent('ten_a', ['whk_a'], { id: 'evt_1', deliveryIds: ['dlv_1'] });
+  runner.commitSignals([aSignal('ten_a', { events: [routed] })]);
+  const columns = db
+    .prepare<[], string>("SELECT name FROM pragma_table_info('deliveries') WHERE name <> 'id'")
+    .pluck()
+    .all()
+    .join(', ');
+  db.exec(`WITH RECURSIVE n (i) AS (SELECT 100000 UNION ALL SELECT i + 1 FROM n WHERE i < 125000)
+    INSERT INTO deliveries (id, ${columns}) SELECT 'dlv_' || i, ${columns} FROM n, deliveries WHERE id = 'dlv_1';
+    INSERT INTO late_deliveries (tenant_id, position, delivery_id)
+    SELECT 'ten_a', (SELECT max(position) FROM event_positions) + row_number() OVER (ORDER BY id), id FROM deliveries WHERE id > 'dlv_1'`);
+  const { listStoredDeliveries } = deliveryPageFace(db, clock, read);
+  const any = { endpointId: null, status: null, eventType: null, eventId: null, from: null, to: null };
+  const first = await listStoredDeliveries('ten_a', { ...any, limit: 1, after: null });
+  expect(first.rows.map(({ id }) => id)).toEqual(['dlv_1']);
+  parts.count = 0;
+  const second = await listStoredDeliveries('ten_a', { ...any, limit: 2, after: first.next });
+  expect(second.rows.map(({ id }) => id)).toEqual(['dlv_100000', 'dlv_100001']);
+  expect(parts.count).toBeGreaterThan(3);
+});
+
 test('thousands of endpoints are counted in parts, without subscriptions and deleted ones', async () => {
   const { parts, clock, read } = inParts();
   const { db, runner } = openWithTenant();

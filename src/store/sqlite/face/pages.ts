@@ -37,6 +37,8 @@ const MOST_SORTED = 5_000;
 /** Deliveries scanned at a time: few at first, because the first page is usually near. */
 const FIRST_SCAN = 500;
 const LARGEST_SCAN = 4_000;
+/** Maximum number of empty stretches in commit order before an empty page is returned. */
+const MOST_STRETCHES = 20;
 
 /** Pages of deliveries: some are read at once, others by a scan that yields between its parts. */
 export function deliveryPageFace(
@@ -120,7 +122,14 @@ export function deliveryPageFace(
 
   return {
     async listStoredDeliveries(tenantId, query) {
-      const { ids, next, hasMore } = await read(() => log.findStored(tenantId, query));
+      const nextTurn = createYielder(clock);
+      let part = await read(() => log.findStored(tenantId, query));
+      for (let stretch = 1; stretch < MOST_STRETCHES && part.ids.length === 0 && part.hasMore; stretch++) {
+        await nextTurn();
+        const after = part.next;
+        part = await read(() => log.findStored(tenantId, { ...query, after }));
+      }
+      const { ids, next, hasMore } = part;
       const rows = await read(() => ids.flatMap(log.listed));
       return { count: rows.length, rows, next, hasMore };
     },

@@ -221,6 +221,8 @@ export function positionOf({ after }: Pick<PageRequest, 'after'>): number {
  */
 const MOST_PLACES = 2_000;
 const MOST_DELIVERIES = 40_000;
+/** With this many, the delivery of an event to an endpoint is searched among those to the endpoint, of which few are of the same millisecond. */
+const MANY_ENDPOINTS = 2_000;
 /** Bodies per page, in bytes: a hundred could be 25 MB. */
 const MOST_BYTES = 1_048_576;
 /** A position is at least the time of its commit, shifted by this many (migration 032). */
@@ -244,7 +246,9 @@ export function feedReads(db: Database) {
          ORDER BY position LIMIT :scan)`,
     )
     .pluck();
-  const selectFound = db.prepare<Record<string, unknown>[], FoundRow>(FEED_SQL);
+  const prepare = (endpoints: 'few' | 'many') =>
+    db.prepare<Record<string, unknown>[], FoundRow>(feedSql(endpoints));
+  const selectFound = { few: prepare('few'), many: prepare('many') };
   const selectBody = db
     .prepare<[string], string | null>(`SELECT ${WHOLE_BODY} FROM deliveries d ${BODY_JOINS} WHERE d.id = ?`)
     .pluck();
@@ -258,11 +262,11 @@ export function feedReads(db: Database) {
 
   const countEndpoints = db
     .prepare<[string], number>(
-      `SELECT count(*) FROM (SELECT 1 FROM webhook_endpoints WHERE tenant_id = ? LIMIT ${MOST_DELIVERIES / 20})`,
+      `SELECT count(*) FROM (SELECT 1 FROM webhook_endpoints WHERE tenant_id = ? LIMIT ${MANY_ENDPOINTS})`,
     )
     .pluck();
-  const placesFor = (tenantId: string) =>
-    Math.min(MOST_PLACES, Math.floor(MOST_DELIVERIES / Math.max(1, countEndpoints.get(tenantId) ?? 1)));
+  const placesFor = (endpoints: number) =>
+    Math.min(MOST_PLACES, Math.floor(MOST_DELIVERIES / Math.max(1, endpoints)));
 
   const isAny = (tenantId: string, after: number, until: number) =>
     selectAny.get({ tenantId, after, until }) !== undefined;
@@ -273,10 +277,12 @@ export function feedReads(db: Database) {
       const asked = positionOf({ after: cursor });
       const truncated = cursor !== null && asked < floor && isAny(tenantId, asked, floor);
       const after = Math.max(asked, floor);
-      const until = selectUntil.get({ tenantId, after, scan: placesFor(tenantId) }) ?? null;
+      const endpoints = countEndpoints.get(tenantId) ?? 0;
+      const until = selectUntil.get({ tenantId, after, scan: placesFor(endpoints) }) ?? null;
       if (until === null) return { rows: [], count: 0, next: [after], hasMore: false, truncated };
 
-      const found = selectFound.all({ tenantId, endpointId, after, until, limit });
+      const shape = endpoints === MANY_ENDPOINTS ? 'many' : 'few';
+      const found = selectFound[shape].all({ tenantId, endpointId, after, until, limit });
       const rows: FeedRow[] = [];
       let bytes = 0;
       // A full page ends at its last row, any other at the end of the range.
@@ -303,10 +309,18 @@ export function feedReads(db: Database) {
 const SHOWN = 'd.id, d.event_type AS eventType, v.created_at AS happenedAt';
 const FITS = "d.endpoint_id = +:endpointId AND d.status <> 'rejected' AND d.body_id IS NOT NULL";
 
-/** The statement of a range of a feed. A late delivery is not repeated at the position of its event. */
-export const FEED_SQL = `SELECT p.position, ${SHOWN}
+/**
+ * The statement of a range of a feed. A late delivery is not repeated at the position of its event. A delivery stored with its event
+ * has the event's time: to search all deliveries of one event for that to an endpoint took 45 ms for 96,000.
+ */
+export function feedSql(endpoints: 'few' | 'many'): string {
+  const ofEvent =
+    endpoints === 'few'
+      ? 'INDEXED BY deliveries_by_event ON d.event_id = p.event_id'
+      : 'INDEXED BY deliveries_of_endpoint ON d.endpoint_id = :endpointId AND d.created_at = v.created_at AND +d.event_id = p.event_id';
+  return `SELECT p.position, ${SHOWN}
   FROM event_positions p CROSS JOIN events v ON v.id = p.event_id
-    CROSS JOIN deliveries d INDEXED BY deliveries_by_event ON d.event_id = p.event_id
+    CROSS JOIN deliveries d ${ofEvent}
   WHERE p.tenant_id = :tenantId AND p.position > :after AND p.position <= :until AND ${FITS}
     AND NOT EXISTS (SELECT 1 FROM late_deliveries l WHERE l.delivery_id = d.id)
   UNION ALL
@@ -314,6 +328,7 @@ export const FEED_SQL = `SELECT p.position, ${SHOWN}
   FROM late_deliveries l CROSS JOIN deliveries d ON d.id = l.delivery_id CROSS JOIN events v ON v.id = d.event_id
   WHERE l.tenant_id = :tenantId AND l.position > :after AND l.position <= :until AND ${FITS}
   ORDER BY 1 LIMIT :limit`;
+}
 
 /** The oldest batched events of an endpoint. */
 const OLDEST = `SELECT event_id FROM batched_events INDEXED BY batched_events_waiting
