@@ -226,7 +226,7 @@ test('while connections are accepted, work waits for them, for at most 5 ms', as
   expect(await turnsUntilWork(0, 0)).toBe(1);
   expect(await turnsUntilWork(3, 0)).toBe(4);
   const turns = await turnsUntilWork(100, 1);
-  expect(turns).toBeGreaterThan(3);
+  expect(turns).toBeGreaterThan(1); // four or five, if nothing else uses the processor
   expect(turns).toBeLessThan(10);
 });
 
