@@ -12,35 +12,44 @@ export interface Symbols {
   readonly size: number;
 }
 
+/** Words in the first map, which is looked up without a hash of our own, as every word of every text is: few tenants have more. */
+const FIRST_WORDS = 50_000;
 const SHARDS = 64;
 
 /**
  * A map that is full is copied in one piece: a single one, of the million words that the profiles of a tenant can have, paused the process
- * for 0.18 s. Small tenants have few maps. With a seed, so that nobody can choose words that are all in one.
+ * for 0.18 s. With a seed, so that nobody can choose words that are all in one of the further maps.
  */
 export function createSymbols(): Symbols {
-  const shards: (Map<string, number> | undefined)[] = Array.from({ length: SHARDS });
+  const first = new Map<string, number>();
+  const shards: Map<string, number>[] = [];
   const seed = Math.floor(systemRandom.fraction() * 2 ** 32);
   let size = 0;
 
-  function shardOf(word: string): number {
+  function shardOf(word: string): Map<string, number> {
     let bits = seed;
     for (let i = 0; i < word.length; i++) {
       bits = Math.imul(bits ^ word.charCodeAt(i), 0x85ebca6b);
       bits ^= bits >>> 13;
     }
-    return bits & (SHARDS - 1);
+    return shards[bits & (SHARDS - 1)] as Map<string, number>;
+  }
+
+  function get(word: string): number {
+    return first.get(word) ?? (shards.length === 0 ? 0 : (shardOf(word).get(word) ?? 0));
   }
 
   return {
-    get: (word) => shards[shardOf(word)]?.get(word) ?? 0,
+    get,
     add(word) {
-      const shard = shardOf(word);
-      const words = shards[shard] ?? new Map<string, number>();
-      shards[shard] = words;
-      const known = words.get(word);
-      if (known !== undefined) return known;
-      words.set(word, ++size);
+      const known = get(word);
+      if (known !== 0) return known;
+      size++;
+      if (size <= FIRST_WORDS) first.set(word, size);
+      else {
+        while (shards.length < SHARDS) shards.push(new Map());
+        shardOf(word).set(word, size);
+      }
       return size;
     },
     get size() {

@@ -141,13 +141,13 @@ export function eventResource(
   endpoints: readonly Pick<Endpoint, 'id' | 'createdAt'>[],
   now: number,
 ): EventResource {
-  const told = [
+  const recorded = [
     ...event.deliveries.map(deliveryOutcome),
     ...event.batched.map(batchedOutcome),
     ...event.skips.filter(({ endpointId }) => endpointId !== ALL_OTHERS).map(skipOutcome),
   ];
-  const outcomes = told.slice(0, MOST_OUTCOMES);
-  const known = new Set(told.map((outcome) => outcome.endpoint_id));
+  const outcomes = recorded.slice(0, MOST_OUTCOMES);
+  const known = new Set(recorded.map((outcome) => outcome.endpoint_id));
   const rest = event.skips.find(({ endpointId }) => endpointId === ALL_OTHERS)?.reason;
   const reasonFor = (createdAt: number): OutcomeReason => {
     if (event.createdAt < now - LOG_KEPT_MS) return 'log_removed';
