@@ -201,10 +201,10 @@ function addLinkScreen(
 
 /**
  * An address within this dashboard, or its start page: a link's target must not lead to another site (`//evil`,
- * `/\evil`).
+ * `/\evil`), and only a URL's characters can be sent in `Location`.
  */
 function ownPath(next: string): string {
-  return /^\/dashboard(?:[/?][^\\\s]*)?$/.test(next) && !next.startsWith('/dashboard/log')
+  return /^\/dashboard(?:[/?][!-[\]-~]*)?$/.test(next) && !next.startsWith('/dashboard/log')
     ? next
     : '/dashboard';
 }

@@ -142,6 +142,9 @@ test('log-in redirects to the requested page, and never to another site', async 
     ['//evil.example', '/dashboard'],
     ['/dashboard\\@evil', '/dashboard'],
     ['https://evil.example/dashboard', '/dashboard'],
+    ['/dashboard?a=€', '/dashboard'],
+    ['/dashboard?a=\u0001', '/dashboard'],
+    ['/dashboard/find?q=%E2%82%AC[1]', '/dashboard/find?q=%E2%82%AC[1]'],
   ];
   for (const [next = '', leads] of cases) {
     const browser = new TestBrowser(made.app);

@@ -204,12 +204,17 @@ export function createNodes({ config, clock, db, onDue, onLook }: NodesDeps): No
   };
 }
 
-/** Null if it was not sent by a node: any client of the database may notify. */
+function areLists(value: unknown): boolean {
+  return Array.isArray(value) && value.every(Array.isArray);
+}
+
+/** Null if it was not sent by a node: any client of the database may notify, and must not end the process. */
 function readMessage(payload: string): NodeMessage | null {
   try {
     const message = JSON.parse(payload) as Partial<NodeMessage> | null;
-    const lists = [message?.due, message?.endpoints, message?.counts];
-    return lists.every(Array.isArray) ? (message as NodeMessage) : null;
+    const { due, endpoints, counts } = message ?? {};
+    const isReadable = Array.isArray(endpoints) && areLists(due) && areLists(counts);
+    return isReadable ? (message as NodeMessage) : null;
   } catch {
     return null;
   }

@@ -58,7 +58,12 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
     // Earlier messages arrive together with this one, or are still in transit.
     await new Promise((resolve) => setTimeout(resolve, 100));
     heard.length = 0;
-    for (const other of ['hello', 'null', '{}', '[1]']) await notify(`NOTIFY signalpost, '${other}'`);
+    const unreadable = [
+      '{"due":[null],"endpoints":[],"counts":[]}',
+      '{"due":[],"endpoints":[],"counts":[1]}',
+    ];
+    for (const other of ['hello', 'null', '{}', '[1]', ...unreadable])
+      await notify(`NOTIFY signalpost, '${other}'`);
     await addDelivery(first, 'dlv_1');
     const due = [{ endpointId: 'whk_a', tenantId: 'ten_a' }];
     const made = { due, endpoints: [], sources: false };
