@@ -77,6 +77,15 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
     return started;
   }
 
+  /** If the system allows no further thread, the others wait. In a timer, the error would end the process. */
+  function startAnother(): void {
+    try {
+      start();
+    } catch {
+      // The next document that finds no thread reports it.
+    }
+  }
+
   /** Handles the end of a thread, which loses the document that it was parsing. */
   function drop(gone: ParserThread, error: Error): void {
     if (threads.delete(gone)) end(gone, (job) => job.reject(error));
@@ -131,7 +140,7 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
     sent.limit = systemClock.after(LONG_MS, () => {
       if (thread.current !== sent) return;
       // The others need not wait for a thread to start.
-      if (threads.size < MOST_THREADS) start();
+      if (threads.size < MOST_THREADS) startAnother();
       // If the main thread was blocked, the result may have arrived already; `setImmediate` handles it first.
       sent.limit = systemClock.after(deadlineMs - LONG_MS, () => setImmediate(giveUp, sent, thread));
     });

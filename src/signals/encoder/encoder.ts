@@ -282,21 +282,48 @@ export function createEncoder({
     return thread;
   }
 
-  /** The thread with the fewest texts; starts another one if all are busy. */
+  /**
+   * The thread with the fewest texts; starts another one if all are busy. Null if none has room. @throws Error if there is
+   * none, and the system allows no further one
+   */
   function idlest(): EncoderThread | null {
     const [first] = [...threads].sort((a, b) => a.pending.size - b.pending.size);
     const isFull = threads.size === most || givenUp.size >= MOST_GIVEN_UP;
-    if (first !== undefined && (first.pending.size === 0 || isFull))
-      return first.pending.size < IN_THREAD ? first : null;
-    return start();
+    if (first === undefined) return start();
+    if (first.pending.size > 0 && !isFull) {
+      try {
+        return start();
+      } catch {
+        // The system allows no further thread.
+      }
+    }
+    return first.pending.size < IN_THREAD ? first : null;
   }
 
+  /** Called in events of threads, where an error would end the process. */
   function fill(): void {
+    try {
+      fillThreads();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      for (let text = take(); text !== undefined; text = take()) {
+        queue.discard();
+        text.reject(broken(reason));
+      }
+    }
+  }
+
+  function take(): PendingText | undefined {
+    const text = queue.take();
+    if (text !== undefined) waiting.delete(text.key);
+    return text;
+  }
+
+  function fillThreads(): void {
     while (queue.figures.waiting > 0) {
       const thread = idlest();
-      const text = thread === null ? undefined : queue.take();
+      const text = thread === null ? undefined : take();
       if (thread === null || text === undefined) return;
-      waiting.delete(text.key);
       // Each would take as long as loading does, and everybody would wait for hundreds of them.
       const failure = unloaded.get(text.model);
       if (failure !== undefined && clock.monotonic() < failure.until) {

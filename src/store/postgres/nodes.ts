@@ -204,7 +204,7 @@ export function createNodes({ config, clock, db, onDue, onLook }: NodesDeps): No
   };
 }
 
-function areLists(value: unknown): boolean {
+function areLists(value: unknown): value is unknown[][] {
   return Array.isArray(value) && value.every(Array.isArray);
 }
 
@@ -213,8 +213,8 @@ function readMessage(payload: string): NodeMessage | null {
   try {
     const message = JSON.parse(payload) as Partial<NodeMessage> | null;
     const { due, endpoints, counts } = message ?? {};
-    const isReadable = Array.isArray(endpoints) && areLists(due) && areLists(counts);
-    return isReadable ? (message as NodeMessage) : null;
+    if (!Array.isArray(endpoints) || !areLists(due) || !areLists(counts)) return null;
+    return counts.every(([, , count]) => Number.isFinite(count)) ? (message as NodeMessage) : null;
   } catch {
     return null;
   }

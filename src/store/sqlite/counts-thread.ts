@@ -46,8 +46,8 @@ export function createCountsThread(file: string): CountsThread {
   return {
     countAll(lateBefore) {
       if (pending !== null) return pending.promise;
+      worker ??= start(); // first: if the system allows no thread, nothing is pending
       pending = Promise.withResolvers();
-      worker ??= start();
       worker.ref();
       worker.postMessage(lateBefore);
       return pending.promise;
