@@ -9,11 +9,13 @@ export interface LeadErasure {
   keys: string[];
   /** How many signals were found with the keys, counted once for each of their keys. */
   authorships: number;
-  /** Ids of their signals. Other signals attached to the lead are detached. */
+  /** The last ID among these signals, which are erased by their keys; '' if there are none. Later ones stay. */
+  lastSignal: string;
+  /** Ids of their signals without a key. Other signals attached to the lead are detached. */
   signals: string[];
   /** Events that name the person, other than those about the lead and the signals. */
   eventIds: string[];
-  /** Addresses and profiles that no stored response may contain, besides the ids of the lead and of the signals. */
+  /** Addresses and profiles that no stored response may contain, besides the ids of the lead and of erased signals. */
   texts: string[];
   /** Texts to redact where others mention them. */
   mentions: Mentions;
@@ -64,7 +66,7 @@ export interface FoundLeads extends FoundMentions {
 /** Like {@link MentionScan}, of a tenant's events. */
 export interface EventScan {
   tenantId: string;
-  mentions: Mentions & { signalIds: string[] };
+  mentions: Mentions & { signalIds: Pick<ReadonlySet<string>, 'has'> };
   after: Position | null;
   limit: number;
 }

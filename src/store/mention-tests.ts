@@ -10,7 +10,7 @@ interface MentionTests {
 }
 
 /** The mentions of a person, and the IDs of their signals. */
-type Sought = Mentions & { signalIds?: readonly string[] };
+type Sought = Mentions & { signalIds?: Pick<ReadonlySet<string>, 'has'> };
 
 /** Compiles the tests of each scan once, which takes milliseconds: a scan may have thousands of ranges. */
 export function createMentionTests(): (sought: Sought) => MentionTests {
@@ -22,13 +22,12 @@ export function createMentionTests(): (sought: Sought) => MentionTests {
   };
 }
 
-function testsOf({ texts, names, signalIds = [] }: Sought): MentionTests {
+function testsOf({ texts, names, signalIds = new Set() }: Sought): MentionTests {
   const hasText = testOf(texts, []);
-  const ids = new Set(signalIds);
   return {
     named: testOf(texts, names),
     identified: (json) =>
-      Array.from(json.matchAll(/sig_[0-9a-z]+/g)).some(([id]) => ids.has(id)) || hasText(json),
+      Array.from(json.matchAll(/sig_[0-9a-z]+/g)).some(([id]) => signalIds.has(id)) || hasText(json),
   };
 }
 

@@ -41,6 +41,8 @@ export interface MentionStatements extends SignalStatements {
       after: AnswerPlace,
       most: { rows: number; characters: number },
     ): { answers: AnswerRow[]; isLast: boolean };
+    /** 1 if one of the signals is erased: has no text. */
+    hasErased(ids: string, tenantId: string): number | undefined;
     forgetAnswer(tenantId: string, route: string, key: string): void;
     updateAnswer(body: string, tenantId: string, route: string, key: string): void;
   };
@@ -246,11 +248,16 @@ const MOST_REDACTED = 50_000;
 const WIDE_STRETCH = { rows: 1_000, characters: 2_000_000 };
 
 /**
- * Scans the next of a tenant's stored responses: deletes those that contain one of `texts`, and redacts mentions in the others, or
- * deletes these if they are long.
+ * Scans the next of a tenant's stored responses: deletes those that contain one of `texts` or the ID of an erased signal, and redacts
+ * mentions in the others, or deletes these if they are long. Signals are looked up: to read a list of 300,000 for each range took 0.3 s.
  * Returns the position of the next range; null: there is none.
  */
 export function createAnswerEraser(ask: Asks<MentionStatements>) {
+  function* hasErased(tenantId: string, text: string): Script<boolean> {
+    const ids = new Set(Array.from(text.matchAll(/sig_[0-9a-z]+/g), ([id]) => id));
+    return ids.size > 0 && (yield* ask.mentions.hasErased(JSON.stringify([...ids]), tenantId)) !== undefined;
+  }
+
   return function* (
     tenantId: string,
     { texts, mentions, after }: { texts: readonly string[]; mentions: Mentions; after: AnswerPlace },
@@ -263,7 +270,8 @@ export function createAnswerEraser(ask: Asks<MentionStatements>) {
     const { answers, isLast } = yield* ask.mentions.selectAnswers(tenantId, after, stretch);
     for (const { route, key, body, steps } of answers) {
       const mayName = pattern !== null && (hint === null || hint.test(body));
-      if (holds(body) || holds(steps) || (mayName && body.length > MOST_REDACTED))
+      const isLong = mayName && body.length > MOST_REDACTED;
+      if (holds(body) || holds(steps) || isLong || (yield* hasErased(tenantId, body + steps)))
         yield* ask.mentions.forgetAnswer(tenantId, route, key);
       else if (pattern !== null && mayName && body !== '' && mentionsInJson(body, pattern))
         yield* ask.mentions.updateAnswer(maskJson(body, pattern), tenantId, route, key);

@@ -2,24 +2,26 @@ import type { ErasureStatements } from '../../changes/erasure.ts';
 import type { AnswerRow, MentionStatements } from '../../changes/mentions.ts';
 import type { Connection } from '../connection.ts';
 import { WAITING, WHOLE_BODY } from './claims.ts';
-import { type Async, count, row, rows, run, value, values } from './prepared.ts';
+import { type Async, row, rows, run, value, values } from './prepared.ts';
 
 export function erasureSql(db: Connection): Async<ErasureStatements['erasure']> {
-  const selectSignalIds = values<[string, string[]], string>(
+  const countAuthorships = value<[string, string[], number], number>(
     db,
-    'SELECT signal_id FROM signal_people WHERE tenant_id = ? AND key = ANY (?)',
+    `SELECT count(*) FROM (
+       SELECT 1 FROM signal_people WHERE tenant_id = ? AND key = ANY (?) LIMIT ?::bigint + 1) AS counted`,
   );
-  const countSignalIds = value<[string, string[]], number>(
+  const hasLater = value<[string, string[], string], number>(
     db,
-    'SELECT count(*) FROM signal_people WHERE tenant_id = ? AND key = ANY (?)',
+    'SELECT 1 FROM signal_people WHERE tenant_id = ? AND key = ANY (?) AND signal_id > ? LIMIT 1',
   );
   return {
-    selectSignalIds: (tenantId, keys) => selectSignalIds(tenantId, JSON.parse(keys)),
-    countSignalIds: (tenantId, keys) => countSignalIds(tenantId, JSON.parse(keys)),
-    forgetAuthor: count(
+    countAuthorships: (tenantId, keys, most) => countAuthorships(tenantId, JSON.parse(keys), most),
+    hasLater: (tenantId, keys, last) => hasLater(tenantId, JSON.parse(keys), last),
+    forgetAuthor: values(
       db,
       `DELETE FROM signal_people WHERE (tenant_id, key, signal_id) IN (
-         SELECT tenant_id, key, signal_id FROM signal_people WHERE tenant_id = ? AND key = ? AND signal_id <= ? LIMIT ?)`,
+         SELECT tenant_id, key, signal_id FROM signal_people WHERE tenant_id = ? AND key = ? AND signal_id <= ? LIMIT ?)
+       RETURNING signal_id`,
     ),
     begin: run(db, 'INSERT INTO erasures (lead_id, tenant_id, texts, mentions) VALUES (?, ?, ?, ?)'),
     selectMentions: value(db, 'SELECT mentions FROM erasures WHERE lead_id = ? AND tenant_id = ?'),
@@ -54,7 +56,12 @@ export function mentionsSql(db: Connection): Async<MentionStatements['mentions']
          FROM idempotency_keys WHERE tenant_id = ? AND (route, key) > (?, ?) ORDER BY route, key LIMIT ?) stretch) counted
      WHERE bytes - own < ? ORDER BY route, key`,
   );
+  const hasErased = value<[string[], string], number>(
+    db,
+    "SELECT 1 FROM signals WHERE id = ANY (?) AND tenant_id = ? AND text = '' LIMIT 1",
+  );
   return {
+    hasErased: (ids, tenantId) => hasErased(JSON.parse(ids), tenantId),
     selectAbout: values(db, 'SELECT id FROM events WHERE subject_id = ?'),
     selectSignal: row(
       db,

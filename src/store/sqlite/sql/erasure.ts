@@ -3,24 +3,25 @@ import type { ErasureStatements } from '../../changes/erasure.ts';
 import type { AnswerRow, MentionStatements } from '../../changes/mentions.ts';
 import { WAITING, WHOLE_BODY } from '../reads/shown-state.ts';
 import type { WriteAheadLog } from '../transaction.ts';
-import { count, row, rows, run, value, values } from './prepared.ts';
+import { row, rows, run, value, values } from './prepared.ts';
 
 export function erasureSql(db: Database, log: WriteAheadLog): ErasureStatements['erasure'] {
   return {
-    selectSignalIds: values(
+    countAuthorships: value(
       db,
-      `SELECT signal_id FROM signal_people
-       WHERE tenant_id = ? AND key IN (SELECT value FROM json_each(?))`,
+      `SELECT count(*) FROM (SELECT 1 FROM signal_people
+       WHERE tenant_id = ? AND key IN (SELECT value FROM json_each(?)) LIMIT ? + 1)`,
     ),
-    countSignalIds: value(
+    hasLater: value(
       db,
-      `SELECT count(*) FROM signal_people
-       WHERE tenant_id = ? AND key IN (SELECT value FROM json_each(?))`,
+      `SELECT 1 FROM signal_people
+       WHERE tenant_id = ? AND key IN (SELECT value FROM json_each(?)) AND signal_id > ? LIMIT 1`,
     ),
-    forgetAuthor: count(
+    forgetAuthor: values(
       db,
       `DELETE FROM signal_people WHERE (tenant_id, key, signal_id) IN (
-       SELECT tenant_id, key, signal_id FROM signal_people WHERE tenant_id = ? AND key = ? AND signal_id <= ? LIMIT ?)`,
+       SELECT tenant_id, key, signal_id FROM signal_people WHERE tenant_id = ? AND key = ? AND signal_id <= ? LIMIT ?)
+       RETURNING signal_id`,
     ),
     begin: run(db, 'INSERT INTO erasures (lead_id, tenant_id, texts, mentions) VALUES (?, ?, ?, ?)'),
     selectMentions: value(db, 'SELECT mentions FROM erasures WHERE lead_id = ? AND tenant_id = ?'),
@@ -100,6 +101,12 @@ export function mentionsSql(db: Database): MentionStatements['mentions'] {
       }
       return { answers, isLast: true };
     },
+    // CROSS: from the IDs to their rows.
+    hasErased: value(
+      db,
+      `SELECT 1 FROM json_each(?) j CROSS JOIN signals s ON s.id = j.value
+       WHERE s.tenant_id = +? AND octet_length(s.text) = 0 LIMIT 1`,
+    ),
     forgetAnswer: run(db, 'DELETE FROM idempotency_keys WHERE tenant_id = ? AND route = ? AND key = ?'),
     updateAnswer: run(
       db,
