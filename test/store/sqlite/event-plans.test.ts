@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { eventPageFace } from '../../../src/store/sqlite/face/pages.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { eventPageSql, type TypeShape } from '../../../src/store/sqlite/reads/events.ts';
+import { EVENTS_ABOUT_SQL, eventPageSql, type TypeShape } from '../../../src/store/sqlite/reads/events.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { aRoutedEvent, aSignal, aTenant } from '../../support/store.ts';
 
@@ -21,6 +21,17 @@ test.each<[TypeShape, string]>([
   db.close();
   expect(steps[0]).toContain(`SEARCH events USING INDEX ${index}`);
   expect(steps.join('; ')).not.toContain('TEMP B-TREE');
+});
+
+test('the events about a subject are read in the order of their index', () => {
+  const db = openDatabase(':memory:');
+  migrate(db);
+  const steps = db
+    .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${EVENTS_ABOUT_SQL}`)
+    .all('sig_1', 'ten_a', 10)
+    .map((step) => step.detail);
+  db.close();
+  expect(steps).toEqual(['SEARCH events USING INDEX events_by_subject (subject_id=?)']);
 });
 
 test('events with long data are read a few at a time, without those removed meanwhile', async () => {
