@@ -1,4 +1,5 @@
 import { addAll } from '../lib/lists.ts';
+import { createSymbols } from '../lib/symbols.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Page, PageRequest, Position } from '../model/filters.ts';
@@ -6,7 +7,6 @@ import type { Lead } from '../model/lead.ts';
 import { isFullName, mentionPattern } from '../model/mentions.ts';
 import { linkedinProfile, personKeys } from '../model/person-keys.ts';
 import type { Signal } from '../model/signal.ts';
-import { createSymbols } from '../signals/symbols.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type {
   EventScan,

@@ -1,5 +1,6 @@
 import { addAll } from '../lib/lists.ts';
 import { createSharedLimit } from '../lib/queues.ts';
+import { createSymbols, type Symbols } from '../lib/symbols.ts';
 import { inTurns, shared } from '../lib/yielding.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import { phraseCount } from '../rules/words.ts';
@@ -16,7 +17,6 @@ import {
   needsNoPhrase,
   type PostReading,
 } from './score.ts';
-import { createSymbols, type Symbols } from './symbols.ts';
 
 /** Profiles that are adjacent in the store, with one automaton of their phrases. */
 interface ProfileGroup {

@@ -1,7 +1,7 @@
+import { createSymbols, type Symbols } from '../lib/symbols.ts';
 import { readWordTable, wordsSchema } from '../lib/word-table.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import { type Automaton, buildAutomaton, compareSequences } from './automaton.ts';
-import { createSymbols, type Symbols } from './symbols.ts';
 import { type Tokens, tokenize } from './tokens.ts';
 
 /** Ordinary words that are names or acronyms in capitals: IT, SAP, ACT, LEAN. */

@@ -1,7 +1,7 @@
-import { systemRandom } from '../lib/random.ts';
+import { systemRandom } from './random.ts';
 
 /**
- * The number of each word. Automata that read the same texts share it, so that the words of a text are looked
+ * The numbers of words or IDs. Automata that read the same texts share them, so that the words of a text are looked
  * up once.
  */
 export interface Symbols {

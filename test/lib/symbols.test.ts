@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createSymbols } from '../../src/signals/symbols.ts';
+import { createSymbols } from '../../src/lib/symbols.ts';
 
 test('words are numbered from 1, in the order in which they are added', () => {
   const symbols = createSymbols();
