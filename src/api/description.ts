@@ -105,13 +105,11 @@ function addOpenApi(account: Routes, { prepare, document }: Description): void {
   const served = new LRUCache<string, Representation>({ max: KEPT_PARTS });
   const partOf = ({ tag, operation }: PartFilter) => {
     const key = `${tag ?? ''} ${operation ?? ''}`;
-    const representation =
-      served.get(key) ??
-      toRepresentation(
-        operation === undefined
-          ? partOfDocument(document(), { tag })
-          : partOfOperation(document(), operation, tag),
-      );
+    const make = () =>
+      operation === undefined
+        ? toRepresentation(partOfDocument(document(), { tag }), 'kept')
+        : toRepresentation(partOfOperation(document(), operation, tag), 'once'); // more than are kept
+    const representation = served.get(key) ?? make();
     served.set(key, representation);
     return representation;
   };
@@ -152,13 +150,14 @@ function partOfOperation(document: Document, operation: string, tag: TagName | u
   });
 }
 
-function toRepresentation(document: Document): Representation {
+function toRepresentation(document: Document, use: 'once' | 'kept'): Representation {
   return represent({
     body: JSON.stringify(document),
     contentType: JSON_TYPE,
     cacheControl: CACHE_BRIEFLY,
     lastModified: null,
     headers: { 'access-control-allow-origin': '*' },
+    use,
   });
 }
 

@@ -40,6 +40,8 @@ export interface RepresentationInput {
   /** Unix milliseconds; null for no Last-Modified. */
   lastModified: number | null;
   headers?: Record<string, string>;
+  /** How long it is used: `once` if it is kept only briefly. Compressing one of 30 KB to be kept takes 8 ms instead of 0.4. */
+  use?: 'once' | 'kept';
 }
 
 /**
@@ -67,7 +69,7 @@ export function represent(input: RepresentationInput): Representation {
 
   async function encode(coding: Coding): Promise<Finished> {
     try {
-      const bytes = await encodeBody(body, coding, 'kept');
+      const bytes = await encodeBody(body, coding, input.use ?? 'kept');
       const made = finish(input, { body: bytes, etag: `"${tag}-${coding}"`, coding });
       coded.set(coding, made);
       return made;
