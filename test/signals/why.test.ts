@@ -270,7 +270,8 @@ test.each([
 ])('a post of nothing but %s is explained fast', (_, text, most) => {
   const explain = () => whyOf({ text, type: 'intent_post', explanation: explained(50, []) });
   explain();
-  expect(Math.min(cpuMsOf(explain), cpuMsOf(explain), cpuMsOf(explain))).toBeLessThan(most);
+  // The least of ten: until it is compiled by V8, and beside other work, it takes up to three times as long.
+  expect(Math.min(...Array.from({ length: 10 }, () => cpuMsOf(explain)))).toBeLessThan(most);
 });
 
 test('a name has at most three words', () => {
