@@ -36,7 +36,7 @@ export const MAX_PAUSE_MS = DAY_MS;
 const MAX_WAIT_MS = 60_000;
 /** Maximum number of hosts whose hold or pace is remembered. */
 const MAX_KNOWN = 10_000;
-/** Looking through all for each further one blocked a restart with 15,000 holds for 0.5 s. */
+/** Holds beyond the maximum are removed in bulk: scanning all of them for each new one blocked a restart with 15,000 holds for 0.5 s. */
 const FORGOTTEN_AT_ONCE = 1_000;
 
 export function createHostGate(clock: Clock): HostGate {

@@ -126,7 +126,7 @@ export function clientOf(request: FastifyRequest): string {
   return clientAt(isIP(address) === 0 ? request.socket.remoteAddress : address);
 }
 
-/** The client at an address of a socket; undefined: it has disconnected. */
+/** The client at the remote address of a socket, which is undefined once it has disconnected. */
 export function clientAt(address = ''): string {
   return isIPv4(address) ? address : normalizeIP(address.replace(/%.*$/, ''), IPV6_PREFIX);
 }

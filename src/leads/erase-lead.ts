@@ -109,7 +109,7 @@ async function finish(store: Store, erasure: PendingErasure, isStopping: () => b
   while (!isStopping() && !(await store.continueErasure(erasure)).isDone);
 }
 
-/** A set of IDs without pauses as it grows: a single one of 300,000 took 79 ms. */
+/** A set of IDs that grows without pauses: adding 300,000 to a single Set took 79 ms. */
 interface Ids {
   has(id: string): boolean;
   /** Returns whether it is new. */
@@ -141,7 +141,7 @@ interface Person {
   /** The IDs of all their signals, and of those without a key. */
   signals: Ids;
   keyless: string[];
-  /** Of the authors, as far as they are searched for in the data of others. */
+  /** Profile URLs and names of the authors that are searched for in the data of others. */
   urls: ReadonlySet<string>;
   names: ReadonlySet<string>;
 }
@@ -239,7 +239,7 @@ function mentionsOf(lead: Lead, { keys, urls, names }: Person): Mentions {
   };
 }
 
-/** The full name that an author's name is, if any. */
+/** The author's name if it is a full name, and not that of the company. */
 function namesIn(name: string, { company }: Lead): string[] {
   const trimmed = name.trim();
   const isCompany = trimmed.toLowerCase() === company.name.trim().toLowerCase();

@@ -329,8 +329,8 @@ export async function shared<T>(work: Promise<T>): Promise<T> {
 }
 
 /**
- * Like {@link shared}, for work that is done on the first call. Once it is done, callers do not stand in line: behind 2,000 requests for parts of the API's
- * description, others waited for up to 7 s.
+ * Like {@link shared}, for work that runs once, on the first call. After that, the result is returned without waiting for a turn: with 2,000 concurrent requests
+ * for parts of the API's description, other requests waited up to 7 s.
  */
 export function sharedOnce<T>(work: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | null = null;

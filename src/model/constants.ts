@@ -82,7 +82,7 @@ export const MCP_EVENT_SCOPES = {
 /** The attempts of a delivery that are shown. It can be replayed any number of times, and each attempt may have 20 KB of headers and response. */
 export const MOST_ATTEMPTS = 50;
 
-/** The outcomes of an event that are listed, 100 KB: one with 96,000 took 0.4 s, and had 12 MB. */
+/** Maximum number of outcomes listed for an event, about 100 KB. An event with 96,000 took 0.4 s and 12 MB. */
 export const MOST_OUTCOMES = 1_000;
 
 /** Maximum number of decided suggestions that a profile lists: the newest ones. Forty thousand took 0.4 s. */

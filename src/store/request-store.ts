@@ -45,7 +45,7 @@ export interface StoredResponse {
   body: string;
 }
 
-/** The same, read: its bytes, which are sent as they are. */
+/** A stored response as read, with the bytes of its body, which are sent unchanged. */
 export interface KeptResponse extends Omit<StoredResponse, 'body'> {
   body: Buffer;
 }

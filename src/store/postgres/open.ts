@@ -52,7 +52,7 @@ const OLDEST_SERVER = 15;
 const READ_LIMIT_MS = 30_000;
 /** Longer, because changes of one tenant wait for each other. A migration has no limit. */
 const CHANGE_LIMIT_MS = 60_000;
-/** Endpoints whose work listeners are told about at once: about 3 ms. */
+/** Endpoints with due work that are reported to listeners at a time: about 3 ms. */
 const TOLD_AT_ONCE = 500;
 /** Retention works in parts: one call is enough for all of them. */
 const DAYS_KEPT_MS = 10 * MINUTE_MS;
