@@ -8,6 +8,7 @@ import { openRuntime } from '../../src/runtime.ts';
 import { observePosts } from '../../src/signals/intake.ts';
 import { createEndpoint } from '../../src/webhooks/endpoints.ts';
 import { temporaryFolder } from '../cli/process.ts';
+import { slownessOfMachine } from '../support/cpu-time.ts';
 import { freePort, serverEnv, startServerProcess } from '../support/server-process.ts';
 
 const DELIVERIES = 100_000;
@@ -46,7 +47,7 @@ test('a server that starts with 100,000 deliveries due keeps its memory and its 
   }
   times.sort((a, b) => a - b);
   expect(mostBytes - atStart).toBeLessThan(MOST_GROWTH);
-  expect(times[Math.floor(times.length * 0.99) - 1]).toBeLessThan(MOST_P99_MS);
+  expect(times[Math.floor(times.length * 0.99) - 1]).toBeLessThan(MOST_P99_MS * slownessOfMachine());
   expect(await server.terminate()).toBe(0);
   expect(receiver.received()).toBe(DELIVERIES); // no duplicates, because nothing was interrupted
 }, 180_000);

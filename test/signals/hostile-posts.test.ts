@@ -9,6 +9,7 @@ import { observePosts } from '../../src/signals/intake.ts';
 import { planPosts } from '../../src/signals/plan-posts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { compileTenant } from '../support/compile.ts';
+import { cpuOf } from '../support/cpu-time.ts';
 import { aTenant, openTestStore } from '../support/store.ts';
 
 const { store, clock } = await openTestStore();
@@ -49,10 +50,8 @@ async function cpuMsOf(text: string): Promise<number> {
     platform: { name: 'reddit' },
     prospect: { name: 'Jo', title: 'Head of long word' },
   };
-  const before = process.threadCpuUsage();
-  await planPosts(deps, 'ten_1', [post]);
-  const { user, system } = process.threadCpuUsage(before);
-  return (user + system) / 1_000;
+  const { allMs } = await cpuOf(() => planPosts(deps, 'ten_1', [post]));
+  return allMs;
 }
 
 const PIECES: Record<string, string> = {

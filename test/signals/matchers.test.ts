@@ -7,6 +7,7 @@ import { compileProfile } from '../../src/signals/score.ts';
 import { tokenize } from '../../src/signals/tokens.ts';
 import type { Store } from '../../src/store/store.ts';
 import { compileLists, compileTenant } from '../support/compile.ts';
+import { cpuOf } from '../support/cpu-time.ts';
 import { aTenant, openTestStore } from '../support/store.ts';
 
 let store: Store;
@@ -201,28 +202,6 @@ test('concurrent callers share a compilation in progress', async () => {
   const [one, other] = await Promise.all([matchers.of('ten_a'), matchers.of('ten_a')]);
   expect([other, listed]).toEqual([one, 1]);
 });
-
-/** CPU time of `work`, and of its longest chunk between two turns of the event loop. */
-async function cpuOf(work: () => Promise<unknown>): Promise<{ allMs: number; longestMs: number }> {
-  const now = () => {
-    const { user, system } = process.threadCpuUsage();
-    return (user + system) / 1_000;
-  };
-  const began = now();
-  let longestMs = 0;
-  let last = began;
-  let over = false;
-  const look = () => {
-    longestMs = Math.max(longestMs, now() - last);
-    last = now();
-    if (!over) setImmediate(look);
-  };
-  setImmediate(look);
-  await work();
-  const allMs = now() - began;
-  over = true;
-  return { allMs, longestMs: Math.max(longestMs, now() - last) };
-}
 
 test('profiles with many criteria are compiled in chunks, even without phrases', () => {
   const locations = Array.from({ length: 100 }, (_, i) => `Place ${i}`);

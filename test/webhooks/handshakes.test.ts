@@ -15,6 +15,7 @@ import {
   costlyParameters,
   ownCurveCertificates,
 } from '../support/costly-certificates.ts';
+import { cpuOf } from '../support/cpu-time.ts';
 import type { FloodOptions } from '../support/ticket-flood.ts';
 
 const closers: (() => void)[] = [];
@@ -61,24 +62,6 @@ function dial(connect: ReturnType<typeof connector>, port: string): Promise<stri
   });
 }
 
-/** The longest CPU time of this thread in one turn of its event loop, in milliseconds, while `work` runs. */
-async function longestTurnOf(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0;
-  let before = process.threadCpuUsage();
-  let isOver = false;
-  const look = () => {
-    const { user } = process.threadCpuUsage(before);
-    longest = Math.max(longest, user / 1_000);
-    before = process.threadCpuUsage();
-    if (!isOver) setImmediate(look);
-  };
-  setImmediate(look);
-  await work();
-  isOver = true;
-  look();
-  return longest;
-}
-
 describe('a TLS handshake', () => {
   it('ends when its certificates are longer than usual ones by far, before they are checked', async () => {
     const port = await serve(costlyCertificates(9));
@@ -89,12 +72,12 @@ describe('a TLS handshake', () => {
     const port = await serveApart(costlyCertificates(6));
     const connect = connector();
     let outcomes: string[] = [];
-    const longest = await longestTurnOf(async () => {
+    const { longestMs } = await cpuOf(async () => {
       outcomes = await Promise.all(Array.from({ length: 12 }, () => dial(connect, port)));
     });
     expect(new Set(outcomes).size).toBe(1);
     expect(outcomes[0]).toContain('CERT');
-    expect(longest).toBeLessThan(250);
+    expect(longestMs).toBeLessThan(250);
   });
 
   it('of many costly servers leaves half of the time to others', async () => {
@@ -341,11 +324,11 @@ describe('session tickets of many receivers at once', () => {
       });
     const sockets = await Promise.all(Array.from({ length: options.connections }, dialled));
     let bytes: number[] = [];
-    const longest = await longestTurnOf(async () => {
+    const { longestMs } = await cpuOf(async () => {
       bytes = await Promise.all(sockets.map(received));
     });
     expect(bytes).toEqual(sockets.map(() => 0));
-    expect(longest).toBeLessThan(250);
+    expect(longestMs).toBeLessThan(250);
   }, 30_000);
 });
 
