@@ -41,6 +41,8 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   const { store, clock, wakeUp, agenda, slots, recorder, claimer, flights } = deps;
   let epoch = store.epoch();
   let isLookPlanned = false;
+  /** How often everything is being given back; nothing is sent meanwhile. */
+  let givingBack = 0;
   let drained: (() => void) | null = null;
 
   function answer(): void {
@@ -56,8 +58,9 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
    */
   function mayHold(): boolean {
     const current = store.epoch();
-    if (current !== epoch) agenda.giveBackAll();
+    if (current !== epoch) void giveBackAll();
     epoch = current;
+    if (givingBack > 0) return false;
     if (current !== null) return true;
     if (isLookPlanned) return false;
     isLookPlanned = true;
@@ -66,6 +69,13 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       wakeUp.soon();
     });
     return false;
+  }
+
+  async function giveBackAll(): Promise<void> {
+    givingBack++;
+    await agenda.giveBackAll();
+    givingBack--;
+    wakeUp.soon();
   }
 
   function sendAll(): void {

@@ -3,18 +3,21 @@ import { createAgenda } from '../../src/dispatcher/agenda.ts';
 import { createSlots } from '../../src/dispatcher/slots.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 
-test('throttled endpoints are counted in turns of the event loop', async () => {
-  let readings = 0;
-  // Each reading takes a millisecond, as if the machine were slow.
-  const clock = { ...systemClock, monotonic: () => readings++ };
-  const wakeUp = { soon() {}, atOnce() {}, listen() {} };
-  const agenda = createAgenda({ clock, slots: createSlots(systemClock, () => {}), wakeUp });
-  for (let n = 0; n < 100; n++) agenda.due(`whk_${n}`, 'ten_a', systemClock.now());
-  agenda.stop();
-  let isLater = false;
-  setImmediate(() => {
-    isLater = true;
-  });
-  await agenda.throttled();
-  expect(isLater).toBe(true);
-});
+test.each(['throttled', 'giveBackAll'] as const)(
+  '%s goes through all endpoints in turns of the event loop',
+  async (work) => {
+    let readings = 0;
+    // Each reading takes a millisecond, as if the machine were slow.
+    const clock = { ...systemClock, monotonic: () => readings++ };
+    const wakeUp = { soon() {}, atOnce() {}, listen() {} };
+    const agenda = createAgenda({ clock, slots: createSlots(systemClock, () => {}), wakeUp });
+    for (let n = 0; n < 100; n++) agenda.due(`whk_${n}`, 'ten_a', systemClock.now());
+    agenda.stop();
+    let isLater = false;
+    setImmediate(() => {
+      isLater = true;
+    });
+    await agenda[work]();
+    expect(isLater).toBe(true);
+  },
+);

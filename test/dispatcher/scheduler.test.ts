@@ -33,3 +33,35 @@ it('lets a tenant wait that has as many requests in flight as there are free slo
   wake();
   expect(considered).toEqual(['other', 'stalled']);
 });
+
+it('sends nothing while everything is being given back', async () => {
+  const clock = createManualClock();
+  const first = createFairQueue<Lane>();
+  const toSend = { proven: createFairQueue<Lane>(), first, further: createFairQueue<Lane>() };
+  const given = Promise.withResolvers<void>();
+  const considered: string[] = [];
+  let epoch = 1;
+  let wake = () => {};
+  createScheduler({
+    ...{
+      clock,
+      slots: createSlots(clock, () => {}),
+      store: { epoch: () => epoch },
+      flights: {} as FlightDeps,
+    },
+    wakeUp: { listen: (answer: () => void) => (wake = answer), soon: () => wake() } as unknown as WakeUp,
+    agenda: {
+      ...{ toSend, consider: (lane: Lane) => considered.push(lane.tenantId) },
+      giveBackAll: () => given.promise,
+    } as unknown as Agenda,
+    recorder: { waiting: 0 } as OutcomeRecorder,
+    claimer: { run: () => {} } satisfies Claimer,
+  });
+  first.add(new Lane('whk_a', 'ten_a', null));
+  epoch++;
+  wake();
+  wake();
+  expect(considered).toEqual([]);
+  given.resolve();
+  await expect.poll(() => considered).toEqual(['ten_a']);
+});
