@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
+import { eachInTurns } from '../lib/yielding.ts';
 import { clientAt } from './limits.ts';
 
 /** The connections of one client. */
@@ -32,7 +33,7 @@ const MOST_CLOSING = 64;
  * - At the limit, a new connection takes the place of one that has been idle for the longest: of the client with the most connections, or of all
  *   if none has {@link MANY}. If there is none, or its own client has the most, without an idle one, it is closed without a response. A client
  *   that only keeps connections open thus locks nobody out.
- * - When the server closes, all idle ones end, and after {@link CLOSING_MS} all others, such as those of paused downloads.
+ * - When the server closes, all idle ones end in turns, and after {@link CLOSING_MS} all others, such as those of paused downloads.
  *   Node ends only those that are idle at that moment, stops its timeouts, and then waits for the others indefinitely.
  */
 export function superviseConnections(
@@ -106,7 +107,7 @@ export function superviseConnections(
   });
   app.addHook('preClose', async () => {
     closing = true;
-    for (const socket of allIdle) socket.destroySoon();
+    await eachInTurns(allIdle, async (socket) => socket.destroySoon());
     const late = clock.after(CLOSING_MS, () => {
       for (const socket of connections.keys()) socket.destroy();
     });

@@ -4,6 +4,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import { superviseConnections } from '../../src/http/open-connections.ts';
 import { createManualClock } from '../support/manual-clock.ts';
+import { workForATurn } from '../support/turn.ts';
 
 const HEAD = 'GET /held HTTP/1.1\r\nHost: localhost\r\n';
 
@@ -140,4 +141,24 @@ test('a connection whose response has been sent counts as idle from then on', as
   await unused.closed;
   for (const { isOpen } of [used, newcomer]) expect(isOpen()).toBe(true);
   await app.close();
+});
+
+test('a closing server ends its idle connections in turns', async () => {
+  const { app } = await heldServer(40);
+  const turns: number[] = [];
+  let accepted = 0;
+  app.server.on('connection', (socket) => {
+    accepted++;
+    const end = socket.destroySoon.bind(socket);
+    socket.destroySoon = () => {
+      turns.push(workForATurn());
+      end();
+    };
+  });
+  const open = await many(app);
+  await expect.poll(() => accepted).toBe(open.length);
+  await app.close();
+  await Promise.all(open.map(({ closed }) => closed));
+  expect(turns).toHaveLength(open.length);
+  expect(new Set(turns).size).toBe(open.length);
 });
