@@ -1,4 +1,5 @@
 import { idFloor } from '../lib/ids.ts';
+import { standInLine } from '../lib/yielding.ts';
 import type { AttemptStart, DeliveryStore } from './delivery-store.ts';
 
 /** A stored attempt. */
@@ -10,19 +11,27 @@ export interface StoredStart extends AttemptStart {
 
 /** The reads of a driver. */
 export interface AttemptReads {
+  /** Test deliveries after `since`. */
+  testStarts(since: number): Promise<AttemptStart[]>;
   /**
-   * Test deliveries after `since`, and attempts in progress when their process died, as sent at `now`: they may have
-   * just reached the receiver.
+   * The endpoints of attempts in progress when their process died, one for each attempt: those of the next `limit` leases with an endpoint after
+   * `after`, by endpoint. `last`: the last one's endpoint; null if there are no more.
    */
-  otherStarts(since: number, now: number): Promise<AttemptStart[]>;
+  heldAfter(
+    after: string,
+    since: number,
+    limit: number,
+  ): Promise<{ endpointIds: string[]; last: string | null }>;
   /** Stored attempts with an ID after `after` that started after `since`, by ID. */
   attemptsAfter(after: string, since: number, limit: number): Promise<StoredStart[]>;
 }
 
 /** About 10 ms. */
 const ATTEMPTS_AT_ONCE = 3_000;
+/** About 5 ms. */
+const LEASES_AT_ONCE = 1_000;
 
-/** Reads recent attempts in parts: 180,000 at once took 0.4 s. */
+/** Reads recent attempts in parts: 180,000 at once took 0.4 s, and 50,000 leases 0.17 s. */
 export function createRecentAttempts(reads: AttemptReads): DeliveryStore['recentAttempts'] {
   return async (since, now) => {
     const starts = new Map<string, number[]>();
@@ -33,7 +42,14 @@ export function createRecentAttempts(reads: AttemptReads): DeliveryStore['recent
     };
 
     // First, because an attempt whose outcome is stored meanwhile would be in neither list otherwise.
-    for (const start of await reads.otherStarts(since, now)) add(start);
+    for (const start of await reads.testStarts(since)) add(start);
+    for (let place: string | null = ''; place !== null; ) {
+      const { endpointIds, last } = await reads.heldAfter(place, since, LEASES_AT_ONCE);
+      // As sent now: they may have just reached the receiver.
+      for (const endpointId of endpointIds) add({ endpointId, startedAt: now });
+      place = last;
+      await standInLine();
+    }
     let after = idFloor('att', since);
     for (;;) {
       const part = await reads.attemptsAfter(after, since, ATTEMPTS_AT_ONCE);
@@ -44,6 +60,7 @@ export function createRecentAttempts(reads: AttemptReads): DeliveryStore['recent
       const last = part.at(-1);
       if (last === undefined || part.length < ATTEMPTS_AT_ONCE) return starts;
       after = last.id;
+      await standInLine();
     }
   };
 }

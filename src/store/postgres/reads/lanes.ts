@@ -5,7 +5,7 @@ import type { StartsOf } from '../../methods.ts';
 import type { AttemptReads, StoredStart } from '../../recent-attempts.ts';
 import type { Connection } from '../connection.ts';
 import { WAITING } from '../sql/claims.ts';
-import { rows } from '../sql/prepared.ts';
+import { rows, value } from '../sql/prepared.ts';
 
 /** How `detail` states that the request was sent twice. */
 const REPEATED = '"repeated":true';
@@ -41,16 +41,21 @@ export function laneReads(db: Connection) {
     'SELECT endpoint_id AS "endpointId", started_at AS "startedAt" FROM test_sends WHERE started_at > ?',
   );
   // Deliveries that a process reserved when it stored them are in no lease. Released ones are counted as well.
-  const selectHeld = rows<[number], { endpointId: string }>(
+  const selectHeld = rows<[string, number, number], { endpointId: string }>(
     db,
-    `SELECT h."endpointId" FROM (
+    `WITH leases AS MATERIALIZED (SELECT endpoint_id, held FROM lane_leases WHERE endpoint_id > ? ORDER BY endpoint_id LIMIT ?)
+     SELECT h."endpointId" FROM (
        SELECT l.endpoint_id AS "endpointId", j.key AS id, j.value::bigint AS attempt
-       FROM lane_leases l, json_each_text(l.held::json) j
+       FROM leases l, json_each_text(l.held::json) j
        UNION
-       SELECT d.endpoint_id, d.id, 1 FROM lane_leases l
+       SELECT d.endpoint_id, d.id, 1 FROM leases l
          JOIN deliveries d ON d.endpoint_id = l.endpoint_id AND d.${WAITING} AND d.next_attempt_at > ?
        WHERE d.in_hand AND d.attempt_count = 0) h
      WHERE EXISTS (SELECT 1 FROM deliveries d WHERE d.id = h.id AND d.attempt_count = h.attempt - 1 AND d.${WAITING})`,
+  );
+  const selectLastLease = value<[string, number], string>(
+    db,
+    'SELECT endpoint_id FROM lane_leases WHERE endpoint_id > ? ORDER BY endpoint_id LIMIT 1 OFFSET ?::bigint - 1',
   );
   const selectSentTo = rows<[string, string, number, string[]], AttemptStart>(
     db,
@@ -95,9 +100,13 @@ export function laneReads(db: Connection) {
     },
     lanesAfter: selectLanes,
     listDueProbes: selectProbes,
-    async otherStarts(since, now) {
-      const [held, tests] = await Promise.all([selectHeld(since), selectTestSends(since)]);
-      return [...tests, ...held.map(({ endpointId }) => ({ endpointId, startedAt: now }))];
+    testStarts: selectTestSends,
+    async heldAfter(after, since, limit) {
+      const [held, last = null] = await Promise.all([
+        selectHeld(after, limit, since),
+        selectLastLease(after, limit),
+      ]);
+      return { endpointIds: held.map(({ endpointId }) => endpointId), last };
     },
     attemptsAfter: (after, since, limit) => selectAttempts(REPEATED, after, since, limit),
   } satisfies Partial<DeliveryStore> & AttemptReads & LaneReads & { startsOf: StartsOf };

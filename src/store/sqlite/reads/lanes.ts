@@ -52,13 +52,19 @@ export function laneReads(db: Database) {
   );
   // Deliveries that a process reserved when it stored them are in no lease. Released ones are counted as well. CROSS:
   // starts from the few leased endpoints, instead of scanning all waiting deliveries.
-  const selectHeld = db.prepare<[number], HeldRow>(
-    `SELECT l.endpoint_id AS endpointId, h.key AS id, h.value AS attempt FROM lane_leases l, json_each(l.held) h
+  const selectHeld = db.prepare<[string, number, number], HeldRow>(
+    `WITH leases AS MATERIALIZED (SELECT endpoint_id, held FROM lane_leases WHERE endpoint_id > ? ORDER BY endpoint_id LIMIT ?)
+     SELECT l.endpoint_id AS endpointId, h.key AS id, h.value AS attempt FROM leases l, json_each(l.held) h
      UNION
-     SELECT d.endpoint_id, d.id, 1 FROM lane_leases l CROSS JOIN deliveries d INDEXED BY deliveries_due
+     SELECT d.endpoint_id, d.id, 1 FROM leases l CROSS JOIN deliveries d INDEXED BY deliveries_due
        ON d.endpoint_id = l.endpoint_id AND d.urgent IN (0, 1) AND d.${WAITING} AND d.next_attempt_at > ?
      WHERE d.in_hand AND d.attempt_count = 0`,
   );
+  const selectLastLease = db
+    .prepare<[string, number], string>(
+      'SELECT endpoint_id FROM lane_leases WHERE endpoint_id > ? ORDER BY endpoint_id LIMIT 1 OFFSET ? - 1',
+    )
+    .pluck();
   const selectWaiting = db
     .prepare<[string, number], number>(
       `SELECT 1 FROM deliveries WHERE id = ? AND attempt_count = ? AND ${WAITING}`,
@@ -76,12 +82,14 @@ export function laneReads(db: Database) {
     tracesOf: (deliveryIds: readonly string[]) => selectTraces.all(JSON.stringify(deliveryIds)),
     lanesAfter: (after, limit) => selectLanes.all(after, limit),
     listDueProbes: (now, limit) => selectDue.all(now, limit),
-    otherStarts(since, now) {
-      const underWay = selectHeld
-        .all(since)
-        .filter(({ id, attempt }) => selectWaiting.get(id, attempt - 1) === 1)
-        .map(({ endpointId }) => ({ endpointId, startedAt: now }));
-      return [...selectTestSends.all(since), ...underWay];
+    testStarts: (since) => selectTestSends.all(since),
+    heldAfter(after, since, limit) {
+      const held = selectHeld.all(after, limit, since);
+      const underWay = held.filter(({ id, attempt }) => selectWaiting.get(id, attempt - 1) === 1);
+      return {
+        endpointIds: underWay.map(({ endpointId }) => endpointId),
+        last: selectLastLease.get(after, limit) ?? null,
+      };
     },
     attemptsAfter: (after, since, limit) =>
       selectAttempts
