@@ -74,9 +74,9 @@ export interface FoundingInput extends Trying {
   password: string;
 }
 
-/** Whether there is no account yet. The route is public, so tenants are only listed while nobody has a password. */
-export async function isUnfounded(store: Pick<Store, 'anyPassword' | 'listTenants'>): Promise<boolean> {
-  return !(await store.anyPassword()) && (await store.listTenants()).length === 0;
+/** Whether there is no account yet. The route is public. */
+export async function isUnfounded(store: Pick<Store, 'anyPassword' | 'tenantIdsAfter'>): Promise<boolean> {
+  return !(await store.anyPassword()) && (await store.tenantIdsAfter('', 1)).length === 0;
 }
 
 /**

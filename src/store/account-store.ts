@@ -29,7 +29,10 @@ export interface AccountStore {
     passwordHash: string;
     session: Omit<Session, 'userId'>;
   }): Promise<boolean>;
+  /** All tenants, for commands. */
   listTenants(): Promise<(Tenant & { ownerEmail: string })[]>;
+  /** The next `limit` IDs of tenants after `after`, by ID. */
+  tenantIdsAfter(after: string, limit: number): Promise<string[]>;
   getTenant(id: string): Promise<Tenant | null>;
   /** Exact, and reads only one row. */
   countStored(tenantId: string): Promise<StoredRows>;

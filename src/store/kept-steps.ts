@@ -66,6 +66,7 @@ export const KEPT_STEPS = [
   'pruneBodyTails',
   'pruneDeliveries',
   'pruneEndpoints',
+  'pruneHolds',
   'pruneJobs',
   'pruneKeys',
   'pruneMail',

@@ -116,6 +116,8 @@ export interface SourceStore {
   holdHost(hold: HostHold): Promise<void>;
   /** Pauses that are not over at `now`: the ten thousand that end last. */
   hostHolds(now: number): Promise<HostHold[]>;
+  /** Deletes up to `limit` pauses that are over at `before`; returns their number. */
+  pruneHolds(before: number, limit: number): Promise<number>;
   /**
    * Ends the leases of dead processes, and returns the sources that they were reading. These rest from `now` on, and are paused
    * after the third time in a row. `own`: also ends leases in the name of this process, which has just started.

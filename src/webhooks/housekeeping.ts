@@ -127,8 +127,12 @@ export async function forgetOld(
   for (let after: string | null = ''; after !== null && !isStopping(); )
     after = await store.tidyAttemptHours({ now, after, limit: ENDPOINTS_AT_ONCE });
   while (!isStopping() && (await store.pruneSources(LINKS_AT_ONCE)));
+  await inChunks(isStopping, () => store.pruneHolds(now, AT_ONCE));
   await inChunks(isStopping, () => store.pruneAttempts(now - LOG_MS, AT_ONCE));
-  for (const { id } of await store.listTenants()) await forgetDeliveries(store, id, now - LOG_MS, isStopping);
+  for (let ids = await store.tenantIdsAfter('', AT_ONCE); ids.length > 0 && !isStopping(); ) {
+    for (const id of ids) await forgetDeliveries(store, id, now - LOG_MS, isStopping);
+    ids = await store.tenantIdsAfter(ids.at(-1) ?? '', AT_ONCE);
+  }
   await inSteps(isStopping, () => store.pruneEndpoints(now - LOG_MS, AT_ONCE));
   await inSteps(isStopping, () => store.pruneJobs(now - JOB_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneMail(now - MAIL_MS, AT_ONCE));

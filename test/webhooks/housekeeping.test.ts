@@ -115,6 +115,15 @@ test('what is left of deleted sources is removed', async () => {
   expect(await store.pruneSources(1)).toBe(false);
 });
 
+test('pauses of hosts are deleted once they are over', async () => {
+  for (let n = 0; n < 501; n++) await store.holdHost({ host: `${n}.example`, scope: '', until: T0 + 1 });
+  const longer = { host: 'longer.example', scope: '/search', until: T0 + 2 };
+  await store.holdHost(longer);
+  clock.advance(1);
+  await forgetOld({ store, clock });
+  expect(await store.hostHolds(0)).toEqual([longer]);
+});
+
 test('deliveries of an event that an ended process left are stored', async () => {
   const event = aRoutedEvent('ten_a', [], { id: 'evt_1' });
   const bundle = { body: '{}', status: 'pending' as const, deliveries: '["dlv_1","whk_a"]' };

@@ -37,6 +37,7 @@ export interface SourceStatements extends MailStatements {
     pruneRuns(row: Record<string, unknown>): void;
     linkSignal(id: string, sourceId: string): void;
     holdHost(row: Record<string, unknown>): void;
+    pruneHolds(before: number, limit: number): number;
     selectById(id: string): SourceWithPosition | null;
   };
 }
@@ -124,6 +125,7 @@ export function sourceRunChanges(
       return committed;
     },
     holdHost: (held) => ask.sources.holdHost({ ...held }),
+    pruneHolds: (before, limit) => ask.sources.pruneHolds(before, limit),
     putOffSource: ({ sourceId, token, claimedPollAt }, until) =>
       ask.sources.putOff({ sourceId, token, claimedPollAt, until }),
     *addRunSignals({ sourceId, token }, signals) {

@@ -231,6 +231,7 @@ const DECIDED_BY_ROWS = new Set([
     'pruneKeys',
     'pruneMail',
     'pruneJobs',
+    'pruneHolds',
     'pruneAudit',
     'pruneAttempts',
     'pruneTestSends',

@@ -44,6 +44,8 @@ export function describeAccounts(open: OpenStore): void {
       expect(await store.userOfLink(change.owner.setupTokenHash, T0)).toBeNull();
       expect(await store.foundTenant({ ...founding, ...aTenant('ten_b') })).toBe(false);
       expect(await store.listTenants()).toHaveLength(1);
+      const [id = ''] = await store.tenantIdsAfter('', 2);
+      expect(await store.tenantIdsAfter(id, 2)).toEqual([]);
     });
 
     test('changes the plan of a tenant, but not that of an unknown tenant', async () => {

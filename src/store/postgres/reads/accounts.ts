@@ -33,6 +33,7 @@ export function tenantReads(db: Connection) {
 
   return {
     listTenants: selectAll.all,
+    tenantIdsAfter: values(db, 'SELECT id FROM tenants WHERE id > ? ORDER BY id LIMIT ?'),
     getTenant: selectOne.get,
     countStored: async (tenantId) =>
       (await selectStored(tenantId)) ?? { signals: 0, leads: 0, campaignEvents: 0 },

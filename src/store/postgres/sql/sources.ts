@@ -130,6 +130,10 @@ export function sourcesSql(db: Connection): Async<SourceStatements['sources']> {
       `INSERT INTO host_holds (host, scope, until) VALUES (:host, :scope, :until)
        ON CONFLICT (host, scope) DO UPDATE SET until = greatest(host_holds.until, excluded.until)`,
     ),
+    pruneHolds: count(
+      db,
+      `DELETE FROM host_holds WHERE ctid = ANY (ARRAY(SELECT ctid FROM host_holds WHERE until <= ? LIMIT ? FOR UPDATE SKIP LOCKED))`,
+    ),
     async selectById(id) {
       const source = await byId.get(id);
       return source && wholeSource(source);

@@ -34,6 +34,9 @@ export function tenantReads(db: Database) {
      FROM tenants t ORDER BY t.created_at, t.id`,
   );
   const selectOne = TENANTS.select<[string]>(db, 'WHERE id = ?');
+  const selectIds = db
+    .prepare<[string, number], string>('SELECT id FROM tenants WHERE id > ? ORDER BY id LIMIT ?')
+    .pluck();
   const selectStored = db.prepare<[string], StoredRows>(
     'SELECT signals, leads, campaign_events AS campaignEvents FROM stored_rows WHERE tenant_id = ?',
   );
@@ -45,6 +48,7 @@ export function tenantReads(db: Database) {
 
   return {
     listTenants: () => selectAll.all(),
+    tenantIdsAfter: (after, limit) => selectIds.all(after, limit),
     getTenant: (id) => selectOne.get(id),
     countStored: (tenantId) => selectStored.get(tenantId) ?? { signals: 0, leads: 0, campaignEvents: 0 },
     listEndedTrials: (now, limit) => selectEndedTrials.all(now, limit),

@@ -121,6 +121,10 @@ export function sourcesSql(db: Database): SourceStatements['sources'] {
       `INSERT INTO host_holds (host, scope, until) VALUES (:host, :scope, :until)
      ON CONFLICT (host, scope) DO UPDATE SET until = max(until, excluded.until)`,
     ),
+    pruneHolds: count(
+      db,
+      'DELETE FROM host_holds WHERE (host, scope) IN (SELECT host, scope FROM host_holds WHERE until <= ? LIMIT ?)',
+    ),
     selectById: wholeById,
   };
 }
