@@ -6,6 +6,7 @@ import { openPostgresStore } from '../../../src/store/postgres/open.ts';
 import type { MadeDue, OpenedStore } from '../../../src/store/store.ts';
 import { mayLackPostgres, type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { anEndpoint, aRoutedEvent, aSignal, aTenant } from '../../support/store.ts';
+import { workForATurn } from '../../support/turn.ts';
 
 describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
   let server: PostgresServer;
@@ -89,6 +90,24 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
     await expect.poll(() => polls).toBeGreaterThan(1);
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(polls).toBeLessThan(20);
+  });
+
+  test('read messages that arrive together in several turns of the event loop', async () => {
+    const [, second, execute] = await twoNodes();
+    const turns: number[] = [];
+    let isListening = false;
+    second.onCommitted(({ due, sources }) => {
+      isListening ||= sources;
+      if (due.some(({ endpointId }) => endpointId === 'whk_b')) turns.push(workForATurn());
+    });
+    await expect.poll(() => isListening).toBe(true);
+    const due = [['whk_b', 'ten_a']];
+    const message = { from: 'another', due, endpoints: [], sources: false, counts: [], more: false };
+    await execute(
+      `SELECT pg_notify('signalpost', '${JSON.stringify(message)}' || repeat(' ', n)) FROM generate_series(1, 20) n`,
+    );
+    await expect.poll(() => turns.length).toBe(20);
+    expect(new Set(turns).size).toBeGreaterThan(10);
   });
 
   test('share their counts, and only one of them has the duty', async () => {
