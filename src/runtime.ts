@@ -27,7 +27,7 @@ import { beginWork } from './operation/begin-work.ts';
 import { openWhenReachable } from './operation/standby.ts';
 import type { Tracing } from './operation/tracing.ts';
 import { type Encoder, openEncoder } from './signals/encoder/encoder.ts';
-import { runJobs } from './signals/intake.ts';
+import { runJobs } from './signals/jobs.ts';
 import { createLearner, type Learner } from './signals/learner.ts';
 import { createMatchers, type Matchers } from './signals/matchers.ts';
 import { prepareKnownOffers } from './signals/offer.ts';

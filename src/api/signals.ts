@@ -15,7 +15,8 @@ import {
   signalSchema,
 } from '../model/signal.ts';
 import { giveFeedback } from '../signals/feedback.ts';
-import { createBatchJob, type ObservedResult, observePosts } from '../signals/intake.ts';
+import { type ObservedResult, observePosts } from '../signals/intake.ts';
+import { createBatchJob } from '../signals/jobs.ts';
 import type { JobStore } from '../store/request-store.ts';
 import { addBatch, type ItemOutcome } from './batch.ts';
 import { addList } from './list.ts';

@@ -84,17 +84,23 @@ export interface JobStep {
   end: { status: 'done' | 'failed'; error: Job['error']; at: number } | null;
 }
 
-/** Work that continues after its request was answered. `items` are JSON, defined by the handler of the job. */
+/** The items of a step of a job, from item `from` on: JSON texts in UTF-8, one per line, defined by the handler of the job. */
+export interface StepItems {
+  from: number;
+  items: Uint8Array;
+}
+
+/** Work that continues after its request was answered. */
 export interface JobStore {
   /** False if the tenant already has `mostOpen` unfinished jobs. */
-  createJob(job: Job, items: string, mostOpen: number): Promise<boolean>;
+  createJob(job: Job, steps: readonly StepItems[], mostOpen: number): Promise<boolean>;
   getJob(tenantId: string, id: string): Promise<Job | null>;
   /** The results of the step that began with item `from`, as a JSON array; null if there is none. */
   readJobResults(id: string, from: number): Promise<string | null>;
   /** The oldest unfinished job of each tenant, longest waiting first. */
   listOpenJobs(limit: number): Promise<JobProgress[]>;
-  /** The items of a job; null once it is finished. */
-  readJobItems(id: string): Promise<string | null>;
+  /** The items of the step that begins with item `from`; null once it is done, or the job has failed. */
+  readJobItems(id: string, from: number): Promise<Buffer | null>;
   /** False if another process has already advanced it. */
   advanceJob(step: JobStep): Promise<boolean>;
   /** Deletes up to `limit` finished jobs created before; returns their number. */

@@ -4,10 +4,13 @@ import { systemRandom } from '../../src/lib/random.ts';
 import { createSeededRandom } from '../../src/lib/secret-box.ts';
 import { DomainError } from '../../src/model/errors.ts';
 import { JOB_MS } from '../../src/model/job.ts';
-import { type ResumableIntakeDeps, runJobs } from '../../src/signals/intake.ts';
+import type { ResumableIntakeDeps } from '../../src/signals/intake.ts';
+import { createBatchJob, type JobItem, runJobs } from '../../src/signals/jobs.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
+import type { StepItems } from '../../src/store/request-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { BASE_URL } from '../support/app.ts';
+import { cpuOf } from '../support/cpu-time.ts';
 import { anotherPost, buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
 
 let t: WebhookApp;
@@ -201,4 +204,28 @@ test('a finished job is removed after 7 days, a pending one is not', async () =>
   expect(await t.store.pruneJobs(before - JOB_MS, 10)).toBe(0);
   expect(await t.store.pruneJobs(before, 10)).toBe(1);
   expect((await t.call('GET', `/v1/jobs/${id}`)).statusCode).toBe(404);
+});
+
+test('the items of a job are written in turns, and each step has its own', async () => {
+  const errors = Array.from({ length: 20 }, (_, i) => ({
+    pointer: `/signals/0/${'~0'.repeat(500)}${i}`,
+    detail: `"${'~'.repeat(64)}…" is not a known member.`,
+  }));
+  const items = Array.from({ length: 500 }, (): JobItem => ({ rejected: { errors } }));
+  let stored: readonly StepItems[] = [];
+  const store = {
+    ...t.store,
+    createJob: async (_job: unknown, steps: readonly StepItems[]) => {
+      stored = steps;
+      return true;
+    },
+  };
+  const { longestMs } = await cpuOf(() => createBatchJob(partsWith(store), t.tenant.id, items));
+  expect(longestMs).toBeLessThan(60);
+  expect(stored.map(({ from }) => from)).toEqual(Array.from({ length: 20 }, (_, step) => step * 25));
+  const lines = Buffer.from(stored[19]?.items ?? [])
+    .toString('utf8')
+    .trimEnd()
+    .split('\n');
+  expect(lines.map((line) => JSON.parse(line))).toEqual(items.slice(475));
 });

@@ -200,7 +200,10 @@ export interface JobStatements {
     advance(row: { id: string; processed: number; status: string; count: number }): boolean;
     insertResults(id: string, processed: number, results: string): void;
     finish(at: number, error: string | null, id: string): void;
-    insert(job: Job & { results: string; items: string }): boolean;
+    insert(job: Job & { results: string }): boolean;
+    insertItems(id: string, processed: number, items: Uint8Array): void;
+    /** Of the steps up to that which began at `processed`. */
+    deleteItems(id: string, processed: number): void;
     /** Fewer than `limit` if their results are long. */
     prune(before: number, limit: number): number;
   };
@@ -208,14 +211,16 @@ export interface JobStatements {
 
 export function jobChanges(ask: Asks<JobStatements>) {
   return {
-    *createJob(job, items, mostOpen) {
+    *createJob(job, steps, mostOpen) {
       if (((yield* ask.jobs.countOpen(job.tenantId)) ?? 0) >= mostOpen) return false;
-      yield* ask.jobs.insert({ ...job, results: '[]', items });
+      yield* ask.jobs.insert({ ...job, results: '[]' });
+      for (const { from, items } of steps) yield* ask.jobs.insertItems(job.id, from, items);
       return true;
     },
     *advanceJob({ id, processed, results, end }) {
       const step = { id, processed, status: end?.status ?? 'running', count: results.length };
       if (!(yield* ask.jobs.advance(step))) return false;
+      yield* ask.jobs.deleteItems(id, end === null ? processed : Number.MAX_SAFE_INTEGER);
       if (results.length > 0) yield* ask.jobs.insertResults(id, processed, JSON.stringify(results));
       if (end !== null)
         yield* ask.jobs.finish(end.at, end.error === null ? null : JSON.stringify(end.error), id);

@@ -81,7 +81,10 @@ function jobReads(db: Connection) {
        ORDER BY created_at LIMIT ?)
      ORDER BY created_at, id`,
   );
-  const selectItems = value<[string], string | null>(db, 'SELECT items FROM jobs WHERE id = ?');
+  const selectItems = value<[string, number], Buffer>(
+    db,
+    'SELECT items FROM job_items WHERE job_id = ? AND processed = ?',
+  );
   const selectResults = value<Record<string, unknown>[], string>(
     db,
     `SELECT results::text FROM job_results WHERE job_id = :id AND processed = :from::bigint
@@ -93,7 +96,7 @@ function jobReads(db: Connection) {
     getJob: (tenantId, id) => selectOne.get(id, tenantId),
     readJobResults: async (id, from) => (await selectResults({ id, from })) ?? null,
     listOpenJobs: selectOpen.all,
-    readJobItems: async (id) => (await selectItems(id)) ?? null,
+    readJobItems: async (id, from) => (await selectItems(id, from)) ?? null,
   } satisfies Partial<JobStore>;
 }
 

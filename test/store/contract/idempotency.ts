@@ -141,10 +141,17 @@ export function describeIdempotency(open: OpenStore): void {
         });
       const advance = (processed: number, count: number, end: JobStep['end'] = null) =>
         store.advanceJob({ id: 'job_1', processed, results: results(processed, count), end });
-      expect(await store.createJob(job, '[1]', 1)).toBe(true);
-      expect(await store.createJob({ ...job, id: 'job_2' }, '[]', 1)).toBe(false);
+      const itemsOf = (starts: number[]) =>
+        starts.map((from) => ({ from, items: Buffer.from(`{"n":${from}}\n`) }));
+      const readItems = async () => {
+        const read = await Promise.all([0, 2, 4].map((from) => store.readJobItems('job_1', from)));
+        return read.map((items) => items?.toString('utf8') ?? null);
+      };
+      expect(await store.createJob(job, itemsOf([0, 2, 4]), 1)).toBe(true);
+      expect(await store.createJob({ ...job, id: 'job_2' }, [], 1)).toBe(false);
       expect(await advance(0, 2)).toBe(true);
       expect(await advance(0, 2)).toBe(false);
+      expect(await readItems()).toEqual([null, '{"n":2}\n', '{"n":4}\n']);
       expect(await advance(2, 2)).toBe(true);
       const running = { ...job, status: 'running', processed: 4 };
       expect(await store.getJob('ten_a', 'job_1')).toEqual(running);
@@ -156,6 +163,7 @@ export function describeIdempotency(open: OpenStore): void {
       const error = { code: 'NOT_FOUND', detail: 'Gone.' };
       expect(await advance(4, 0, { status: 'failed', error, at: T0 + 1 })).toBe(true);
       expect(await advance(4, 1)).toBe(false);
+      expect(await readItems()).toEqual([null, null, null]);
       const failed = { ...running, status: 'failed', error, finishedAt: T0 + 1 };
       expect(await store.getJob('ten_a', 'job_1')).toEqual(failed);
       expect(await store.listOpenJobs(9)).toEqual([]);

@@ -181,7 +181,7 @@ test('a commit deletes long responses and results a few at a time', () => {
       error: null,
       ...state,
     } as const;
-    keys.createJob(job, '[]', 10);
+    keys.createJob(job, [], 10);
     keys.advanceJob({ id: job.id, processed: 0, results, end: { status: 'done', error: null, at: T0 } });
   }
   expect([1, 2, 3].map(() => keys.pruneJobs(T0 + 100, 500))).toEqual([3, 2, 0]);

@@ -282,3 +282,27 @@ test('signals of leads, erasures and jobs in progress continue with the tables o
   ]);
   await store.close();
 });
+
+test('jobs in progress continue with items that are stored by step', async () => {
+  const { file, before } = atVersion(72);
+  const items = Array.from({ length: 60 }, (_, i) => ({ post: { text: `Umlaut ü, number ${i}` } }));
+  const insert = before.prepare(
+    `INSERT INTO jobs (id, tenant_id, kind, status, total, processed, created_at, finished_at, results, items)
+     VALUES (?, 'ten_a', 'signals.batch', ?, 60, ?, 1, ?, '[]', ?)`,
+  );
+  before.exec("INSERT INTO tenants (id, name, plan, created_at) VALUES ('ten_a', 'A', 'pro', 1)");
+  insert.run('job_1', 'running', 25, null, JSON.stringify(items));
+  insert.run('job_2', 'done', 60, 2, null);
+  before.close();
+  const store = await openSqliteStore({ file, clock: createManualClock(T0) });
+  const read = await Promise.all([0, 25, 50, 75].map((from) => store.readJobItems('job_1', from)));
+  const parsed = read.map((stored) =>
+    stored
+      ?.toString('utf8')
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  );
+  expect(parsed).toEqual([items.slice(0, 25), items.slice(25, 50), items.slice(50), undefined]);
+  expect(await store.readJobItems('job_2', 0)).toBeNull();
+  await store.close();
+});

@@ -164,9 +164,7 @@ CREATE TABLE jobs (
   -- JSON {code, detail}; null: no error.
   error json,
   -- JSON: an array of the results so far.
-  results json NOT NULL,
-  -- JSON: the remaining input; null once it is done.
-  items text COLLATE "C"
+  results json NOT NULL
 );
 -- The results of a job's steps, in order: those of all steps may have 16 MB, which each step would write again. `jobs` has those of
 -- earlier releases, copied from SQLite.
@@ -175,6 +173,14 @@ CREATE TABLE job_results (
   -- The number of items processed before.
   processed bigint NOT NULL,
   results json NOT NULL,
+  PRIMARY KEY (job_id, processed)
+);
+-- The remaining input of a job, by step: JSON texts in UTF-8, one per line.
+CREATE TABLE job_items (
+  job_id text COLLATE "C" NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+  -- The number of items before.
+  processed bigint NOT NULL,
+  items bytea NOT NULL,
   PRIMARY KEY (job_id, processed)
 );
 CREATE INDEX jobs_open ON jobs (created_at, id) WHERE finished_at IS NULL;

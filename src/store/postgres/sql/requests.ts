@@ -71,12 +71,14 @@ export function jobsSql(db: Connection): Async<JobStatements['jobs']> {
        WHERE id = :id AND processed = :processed::bigint AND finished_at IS NULL`,
     ),
     insertResults: run(db, 'INSERT INTO job_results (job_id, processed, results) VALUES (?, ?, ?)'),
-    finish: run(db, 'UPDATE jobs SET finished_at = ?, error = ?, items = NULL WHERE id = ?'),
+    finish: run(db, 'UPDATE jobs SET finished_at = ?, error = ? WHERE id = ?'),
     prune: count(
       db,
       `DELETE FROM jobs WHERE id = ANY (ARRAY(
          SELECT id FROM jobs WHERE finished_at IS NOT NULL AND created_at < ? ORDER BY created_at LIMIT ?))`,
     ),
-    insert: JOBS.with<{ results: string; items: string }>({ results: 'plain', items: 'plain' }).insert(db),
+    insert: JOBS.with<{ results: string }>({ results: 'plain' }).insert(db),
+    insertItems: run(db, 'INSERT INTO job_items (job_id, processed, items) VALUES (?, ?, ?)'),
+    deleteItems: run(db, 'DELETE FROM job_items WHERE job_id = ? AND processed <= ?'),
   };
 }

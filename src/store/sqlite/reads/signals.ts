@@ -400,7 +400,9 @@ export function jobReads(db: Database) {
        ORDER BY since LIMIT ?)
      ORDER BY created_at, id`,
   );
-  const selectItems = db.prepare<[string], string | null>('SELECT items FROM jobs WHERE id = ?').pluck();
+  const selectItems = db
+    .prepare<[string, number], Buffer>('SELECT items FROM job_items WHERE job_id = ? AND processed = ?')
+    .pluck();
   // Earlier releases stored the first results in `jobs`.
   const selectResults = db
     .prepare<Record<string, unknown>[], string>(
@@ -414,7 +416,7 @@ export function jobReads(db: Database) {
     getJob: (tenantId, id) => selectOne.get(id, tenantId),
     readJobResults: (id, from) => selectResults.get({ id, from }) ?? null,
     listOpenJobs: (limit) => selectOpen.all(limit),
-    readJobItems: (id) => selectItems.get(id) ?? null,
+    readJobItems: (id, from) => selectItems.get(id, from) ?? null,
   } satisfies Part<JobStore>;
 }
 

@@ -66,7 +66,7 @@ export function jobsSql(db: Database): JobStatements['jobs'] {
        WHERE id = :id AND processed = :processed AND finished_at IS NULL`,
     ),
     insertResults: run(db, 'INSERT INTO job_results (job_id, processed, results) VALUES (?, ?, ?)'),
-    finish: run(db, 'UPDATE jobs SET finished_at = ?, error = ?, items = NULL WHERE id = ?'),
+    finish: run(db, 'UPDATE jobs SET finished_at = ?, error = ? WHERE id = ?'),
     prune: count(
       db,
       `DELETE FROM jobs WHERE id IN (
@@ -74,6 +74,8 @@ export function jobsSql(db: Database): JobStatements['jobs'] {
            + (SELECT total(octet_length(r.results)) FROM job_results r WHERE r.job_id = jobs.id) AS bytes
          FROM jobs WHERE finished_at IS NOT NULL AND created_at < ? ORDER BY created_at LIMIT ?`)})`,
     ),
-    insert: JOBS.with<{ results: string; items: string }>({ results: 'plain', items: 'plain' }).insert(db),
+    insert: JOBS.with<{ results: string }>({ results: 'plain' }).insert(db),
+    insertItems: run(db, 'INSERT INTO job_items (job_id, processed, items) VALUES (?, ?, ?)'),
+    deleteItems: run(db, 'DELETE FROM job_items WHERE job_id = ? AND processed <= ?'),
   };
 }
