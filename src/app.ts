@@ -26,7 +26,7 @@ import {
   createErrorHandler,
 } from './http/errors.ts';
 import { addJsonBody, validatorCompiler } from './http/json-body.ts';
-import { addRateLimits } from './http/limits.ts';
+import { addRateLimits, trustIn } from './http/limits.ts';
 import { createLoadGate, LOAD_LIMITS, type LoadLimits } from './http/load.ts';
 import { superviseConnections } from './http/open-connections.ts';
 import type { Description } from './http/openapi/describe-routes.ts';
@@ -103,7 +103,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (parent) => parent,
     genReqId: createRequestIds(deps.newId),
-    trustProxy: config.trustProxy.length === 0 ? false : config.trustProxy.map((range) => range.text),
+    trustProxy: config.trustProxy.length === 0 ? false : trustIn(config.trustProxy),
     bodyLimit: BODY_BYTES,
     ...connectionOptions(connections),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },

@@ -6,6 +6,7 @@ import rateLimit, {
 } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
+import { type Cidr, createAddressSet } from '../lib/network.ts';
 import { createWindows } from '../lib/windows.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
@@ -116,6 +117,18 @@ export function setLimitHeaders(reply: FastifyReply, taken: WindowState): void {
   reply.header('ratelimit', `"default";r=${taken.remaining};t=${Math.ceil(taken.ttlMs / 1000)}`);
 }
 
+/** The maximum number of proxies between a client and this server. */
+const MOST_PROXIES = 16;
+
+/**
+ * Whether an address may name the one before it in `X-Forwarded-For`, as Fastify asks at every access to `request.ip`, from the last address on:
+ * 3,900 addresses of proxies in one header took up to 19 ms each time.
+ */
+export function trustIn(ranges: readonly Cidr[]): (address: string | undefined, hop: number) => boolean {
+  const proxies = createAddressSet(ranges);
+  return (address = '', hop) => hop < MOST_PROXIES && proxies.has(withoutZone(address));
+}
+
 /**
  * The client that a request without a key counts for: its IPv4 address, or its IPv6 /64 network, which one user
  * controls.
@@ -128,7 +141,11 @@ export function clientOf(request: FastifyRequest): string {
 
 /** The client at the remote address of a socket, which is undefined once it has disconnected. */
 export function clientAt(address = ''): string {
-  return isIPv4(address) ? address : normalizeIP(address.replace(/%.*$/, ''), IPV6_PREFIX);
+  return isIPv4(address) ? address : normalizeIP(withoutZone(address), IPV6_PREFIX);
+}
+
+function withoutZone(address: string): string {
+  return address.replace(/%.*$/, '');
 }
 
 /** What to do about an exceeded limit. `whose` defaults to "The limit". */

@@ -100,6 +100,18 @@ test('behind a trusted proxy each client is counted separately, for malformed UR
   expect((await call('GET /api/health', { ip, forwarded: forged })).statusCode).toBe(429);
 });
 
+test('at most 16 trusted proxies in a row are passed on the way to the client', async () => {
+  await start({ PUBLIC_RATE_LIMIT: '1', TRUST_PROXY: '10.0.0.0/8' });
+  const via = (client: string, proxies: number) => ({
+    ip: '10.1.2.3',
+    forwarded: [client, ...Array(proxies - 1).fill('10.0.0.1')].join(', '),
+  });
+  expect((await call('GET /api/health', via('198.51.100.1', 16))).statusCode).toBe(200);
+  expect((await call('GET /api/health', via('198.51.100.2', 16))).statusCode).toBe(200);
+  expect((await call('GET /api/health', via('198.51.100.3', 17))).statusCode).toBe(200);
+  expect((await call('GET /api/health', via('198.51.100.4', 3_000))).statusCode).toBe(429); // both count as 10.0.0.1
+});
+
 test('an X-Forwarded-For that is not an address counts toward the proxy', async () => {
   await start({ PUBLIC_RATE_LIMIT: '1', TRUST_PROXY: '10.0.0.0/8' });
   expect((await call('GET /api/health', { ip: '10.1.2.3', forwarded: 'unknown' })).statusCode).toBe(200);
