@@ -37,14 +37,14 @@ export interface LifeReads {
   countHeard(process: string, now: number): Promise<number>;
 }
 
-/** The times of attempts to endpoints that were taken over. */
+/** The times of attempts to endpoints that were taken over, by endpoint, in ascending order. */
 export type StartsOf = (asked: {
   endpointIds: string[];
   /** Attempt numbers by delivery ID, as stored in a lease. */
   held: Record<string, number>;
   since: number;
   now: number;
-}) => Promise<{ endpointId: string; startedAt: number }[]>;
+}) => Promise<Map<string, number[]>>;
 
 export interface MethodDeps {
   clock: Clock;
@@ -132,12 +132,9 @@ function claimMethods(
     { since, now }: { since: number; now: number },
   ): Promise<Map<string, number[]>> {
     const taken = claims.filter(({ takenFrom }) => takenFrom !== undefined);
-    const recent = new Map(taken.map(({ endpointId }): [string, number[]] => [endpointId, []]));
-    if (startsOf === null || taken.length === 0) return recent;
+    if (startsOf === null || taken.length === 0) return new Map();
     const held = Object.assign({}, ...taken.map(({ takenFrom = '{}' }) => JSON.parse(takenFrom)));
-    const starts = await startsOf({ endpointIds: [...recent.keys()], held, since, now });
-    for (const { endpointId, startedAt } of starts) recent.get(endpointId)?.push(startedAt);
-    return recent;
+    return startsOf({ endpointIds: taken.map(({ endpointId }) => endpointId), held, since, now });
   }
 
   return {
@@ -145,9 +142,9 @@ function claimMethods(
       const stored = lanes.map((lane) => ({ ...lane, held: heldText(lane.held) }));
       const claims = await claimLanes({ lanes: stored, ...terms, process: await presence.name() });
       const { now } = terms;
-      const recent = startsOf === null ? null : await recentOf(claims, { since: recentSince ?? now, now });
+      const recent = await recentOf(claims, { since: recentSince ?? now, now });
       return claims.map(({ takenFrom: _, ...claim }) => {
-        const starts = recent?.get(claim.endpointId);
+        const starts = recent.get(claim.endpointId);
         return {
           ...claim,
           deliveries: toClaimed(claim.deliveries),

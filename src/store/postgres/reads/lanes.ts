@@ -1,4 +1,5 @@
 import { idFloor } from '../../../lib/ids.ts';
+import { standInLine } from '../../../lib/yielding.ts';
 import type { AttemptStart, DeliveryStore } from '../../delivery-store.ts';
 import type { EndpointLane, LaneReads } from '../../due-lanes.ts';
 import type { StartsOf } from '../../methods.ts';
@@ -9,6 +10,8 @@ import { rows, value } from '../sql/prepared.ts';
 
 /** How `detail` states that the request was sent twice. */
 const REPEATED = '"repeated":true';
+/** Attempts read at once, in about 10 ms. 180,000 to an endpoint that was taken over from another node took 0.3 s. */
+const ATTEMPTS_AT_ONCE = 3_000;
 
 /** Endpoints with waiting deliveries and their recent attempts: what the dispatcher starts with. */
 export function laneReads(db: Connection) {
@@ -57,12 +60,11 @@ export function laneReads(db: Connection) {
     db,
     'SELECT endpoint_id FROM lane_leases WHERE endpoint_id > ? ORDER BY endpoint_id LIMIT 1 OFFSET ?::bigint - 1',
   );
-  const selectSentTo = rows<[string, string, number, string[]], AttemptStart>(
+  const selectSentTo = rows<[string, string, number, string[], number], StoredStart>(
     db,
-    `SELECT d.endpoint_id AS "endpointId", a.started_at AS "startedAt"
+    `SELECT a.id, d.endpoint_id AS "endpointId", a.started_at AS "startedAt", strpos(a.detail, ?) > 0 AS "isRepeated"
      FROM attempts a JOIN deliveries d ON d.id = a.delivery_id
-       CROSS JOIN generate_series(1, CASE WHEN strpos(a.detail, ?) > 0 THEN 2 ELSE 1 END)
-     WHERE a.id >= ? AND a.started_at > ? AND d.endpoint_id = ANY (?) ORDER BY a.started_at`,
+     WHERE a.id > ? AND a.started_at > ? AND d.endpoint_id = ANY (?) ORDER BY a.id LIMIT ?`,
   );
   const selectTestedOf = rows<[number, string[]], AttemptStart>(
     db,
@@ -90,13 +92,24 @@ export function laneReads(db: Connection) {
       return found.map(({ id, trace }): [string, string] => [id, trace]);
     },
     async startsOf({ endpointIds, held, since, now }: Parameters<StartsOf>[0]) {
-      const [sent, tests, open] = await Promise.all([
-        selectSentTo(REPEATED, idFloor('att', since), since, endpointIds),
-        selectTestedOf(since, endpointIds),
-        selectHeldOf(Object.keys(held), Object.values(held), endpointIds, since),
-      ]);
-      const underWay = open.map(({ endpointId }) => ({ endpointId, startedAt: now }));
-      return [...sent, ...tests, ...underWay].sort((a, b) => a.startedAt - b.startedAt);
+      const starts = new Map(endpointIds.map((id): [string, number[]] => [id, []]));
+      const add = (endpointId: string, startedAt: number) => starts.get(endpointId)?.push(startedAt);
+      // First, because an attempt whose outcome is stored meanwhile would be in neither list otherwise.
+      const open = await selectHeldOf(Object.keys(held), Object.values(held), endpointIds, since);
+      for (const { endpointId } of open) add(endpointId, now);
+      for (const test of await selectTestedOf(since, endpointIds)) add(test.endpointId, test.startedAt);
+      let after: string | undefined = idFloor('att', since);
+      while (after !== undefined) {
+        const sent: StoredStart[] = await selectSentTo(REPEATED, after, since, endpointIds, ATTEMPTS_AT_ONCE);
+        for (const { endpointId, startedAt, isRepeated } of sent) {
+          add(endpointId, startedAt);
+          if (isRepeated) add(endpointId, startedAt);
+        }
+        after = sent.length < ATTEMPTS_AT_ONCE ? undefined : sent.at(-1)?.id;
+        await standInLine();
+      }
+      for (const own of starts.values()) own.sort((a, b) => a - b);
+      return starts;
     },
     lanesAfter: selectLanes,
     listDueProbes: selectProbes,
