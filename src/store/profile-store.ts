@@ -31,6 +31,9 @@ export interface DueLesson {
   asked: number;
 }
 
+/** How many due lessons are compared for each one that is listed. */
+export const LESSONS_COMPARED = 10;
+
 /** Ideal customer profiles. Deleted ones are kept for their signals, but returned by no method. */
 export interface ProfileStore {
   listProfiles(tenantId: string): Promise<IcpProfile[]>;
@@ -55,7 +58,10 @@ export interface ProfileStore {
   ): Promise<'changed' | 'name_taken' | 'stale' | 'too_many_phrases'>;
   /** Lessons of the tenant's profiles that have had feedback. */
   listLessons(tenantId: string): Promise<StoredLesson[]>;
-  /** Up to `limit` profiles whose lessons are due: one of each tenant, then another one of each, and so on. */
+  /**
+   * Up to `limit` profiles whose lessons are due: one of each tenant, then another one of each, and so on. Of more than
+   * {@link LESSONS_COMPARED} times as many, those of the oldest profiles.
+   */
   listDueLessons(limit: number): Promise<DueLesson[]>;
   /** Makes profiles due whose lesson was computed with another model; returns their number. */
   renewLessons(model: string): Promise<number>;

@@ -158,6 +158,19 @@ export function describeProfiles(open: OpenStore): void {
       expect(await due(2)).toEqual(['icp_0', 'icp_ten_b']);
     });
 
+    test('of very many due lessons, compares those of the oldest profiles', async () => {
+      const { store } = await openWithTenants(open);
+      const own = Array.from({ length: 20 }, (_, n) => `icp_${String(n).padStart(2, '0')}`);
+      for (const id of own) await store.createProfile(aProfile(id), 20);
+      for (const profileId of [...own, 'icp_ten_b']) {
+        const [tenantId, signalId] = [profileId === 'icp_ten_b' ? 'ten_b' : 'ten_a', `sig_${profileId}`];
+        await store.commitSignals([aSignal(tenantId, { id: signalId, profileId })]);
+        await store.saveFeedback({ ...said, tenantId, signalId });
+      }
+      expect((await store.listDueLessons(2)).map(({ profileId }) => profileId)).toEqual(['icp_00', 'icp_01']);
+      expect((await store.listDueLessons(3)).map(({ profileId }) => profileId)).toContain('icp_ten_b');
+    });
+
     test('returns the newest posts with their feedback', async () => {
       const { store } = await openWithTenants(open);
       await store.commitSignals(

@@ -2,7 +2,12 @@ import { DEFAULT_WEIGHTS, MOST_DECISIONS } from '../../../model/constants.ts';
 import type { IcpProfile } from '../../../model/icp.ts';
 import { profileNameKey } from '../../../rules/words.ts';
 import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
-import type { DueLesson, ProfileStore, StoredLesson } from '../../profile-store.ts';
+import {
+  type DueLesson,
+  LESSONS_COMPARED,
+  type ProfileStore,
+  type StoredLesson,
+} from '../../profile-store.ts';
 import type { Connection } from '../connection.ts';
 import { rows, value, values } from '../sql/prepared.ts';
 import { PROFILES, type ProfileRow } from '../tables.ts';
@@ -33,6 +38,12 @@ export function profileReads(db: Connection) {
        coalesce((SELECT sum(version) FROM profile_lessons WHERE tenant_id = max(p.tenant_id)), 0)
      FROM icp_profiles p WHERE tenant_id = ?`,
   );
+  const selectDueLessons = rows<[number, number], DueLesson>(
+    db,
+    `SELECT tenant_id AS "tenantId", profile_id AS "profileId", asked
+     FROM (SELECT * FROM profile_lessons WHERE asked > learned ORDER BY profile_id LIMIT ?) due
+     ORDER BY row_number() OVER (PARTITION BY tenant_id ORDER BY profile_id), profile_id LIMIT ?`,
+  );
   const findPage = async (position: Parameters<typeof selectPage.all>[0]) =>
     (await selectPage.all(position)).map(toProfile);
 
@@ -49,12 +60,7 @@ export function profileReads(db: Connection) {
       `SELECT profile_id AS "profileId", version, is_on AS "isOn", lesson FROM profile_lessons
        WHERE tenant_id = ? AND version > 0`,
     ),
-    listDueLessons: rows<[number], DueLesson>(
-      db,
-      `SELECT tenant_id AS "tenantId", profile_id AS "profileId", asked FROM profile_lessons
-       WHERE asked > learned
-       ORDER BY row_number() OVER (PARTITION BY tenant_id ORDER BY profile_id), profile_id LIMIT ?`,
-    ),
+    listDueLessons: (limit) => selectDueLessons(LESSONS_COMPARED * limit, limit),
     profileStamp: async (tenantId) => (await selectStamp(tenantId)) ?? '',
     pageProfiles: async (tenantId, page) =>
       pageByCreation(page, await findPage({ tenantId, ...creationPage(page) })),

@@ -3,7 +3,13 @@ import { DEFAULT_WEIGHTS, MOST_DECISIONS } from '../../../model/constants.ts';
 import type { IcpProfile } from '../../../model/icp.ts';
 import { profileNameKey } from '../../../rules/words.ts';
 import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
-import type { DueLesson, ProfileColumn, ProfileStore, StoredLesson } from '../../profile-store.ts';
+import {
+  type DueLesson,
+  LESSONS_COMPARED,
+  type ProfileColumn,
+  type ProfileStore,
+  type StoredLesson,
+} from '../../profile-store.ts';
 import { type Part, Table } from '../table.ts';
 
 /** The part of a profile that is stored as JSON. Older rows lack members that were added later. */
@@ -59,9 +65,10 @@ export function profileReads(db: Database) {
     `SELECT profile_id AS profileId, version, is_on AS isOn, lesson FROM profile_lessons
      WHERE tenant_id = ? AND version > 0`,
   );
-  const selectDue = db.prepare<[number], DueLesson>(
-    `SELECT tenant_id AS tenantId, profile_id AS profileId, asked FROM profile_lessons
-     WHERE asked > learned
+  // Sorting 300,000 took 0.3 s.
+  const selectDue = db.prepare<[number, number], DueLesson>(
+    `SELECT tenant_id AS tenantId, profile_id AS profileId, asked
+     FROM (SELECT * FROM profile_lessons WHERE asked > learned ORDER BY profile_id LIMIT ?)
      ORDER BY row_number() OVER (PARTITION BY tenant_id ORDER BY profile_id), profile_id LIMIT ?`,
   );
 
@@ -78,7 +85,7 @@ export function profileReads(db: Database) {
     listSuggestionDecisions: (tenantId, profileId) => selectDecisions.all(tenantId, profileId),
     listLessons: (tenantId) =>
       selectLessons.all(tenantId).map(({ isOn, ...lesson }) => ({ ...lesson, isOn: isOn === 1 })),
-    listDueLessons: (limit) => selectDue.all(limit),
+    listDueLessons: (limit) => selectDue.all(LESSONS_COMPARED * limit, limit),
     profileStamp: (tenantId) => selectStamp.get(tenantId) ?? '',
     pageProfiles: (tenantId, page) =>
       pageByCreation(page, selectPage.all({ tenantId, ...creationPage(page) }).map(toProfile)),
