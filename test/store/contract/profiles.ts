@@ -161,7 +161,7 @@ export function describeProfiles(open: OpenStore): void {
     test('of very many due lessons, compares those of the oldest profiles', async () => {
       const { store } = await openWithTenants(open);
       const own = Array.from({ length: 20 }, (_, n) => `icp_${String(n).padStart(2, '0')}`);
-      for (const id of own) await store.createProfile(aProfile(id), 20);
+      for (const id of own) await store.createProfile(aProfile(id), 21);
       for (const profileId of [...own, 'icp_ten_b']) {
         const [tenantId, signalId] = [profileId === 'icp_ten_b' ? 'ten_b' : 'ten_a', `sig_${profileId}`];
         await store.commitSignals([aSignal(tenantId, { id: signalId, profileId })]);
