@@ -193,7 +193,7 @@ function refusal(state: 'running' | 'mismatch'): DomainError {
 /** The part of a response that is stored; null if it was not successful. */
 function toKept(reply: FastifyReply, payload: unknown): StoredResponse | null {
   if (reply.statusCode < 200 || reply.statusCode > 299) return null;
-  const body = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.toString() : '';
+  const body = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : '';
   const location = reply.getHeader('location');
   return {
     status: reply.statusCode,
@@ -211,9 +211,9 @@ async function keepOrRelease(
   else await store.answerKey(request, token, kept);
 }
 
-function withoutSecrets(body: string): string {
+function withoutSecrets(body: string | Buffer): string | Buffer {
   if (!SHOWN_ONCE.some((name) => body.includes(`"${name}":"`))) return body;
-  const answer: { data?: Record<string, unknown> } = JSON.parse(body);
+  const answer: { data?: Record<string, unknown> } = JSON.parse(body.toString());
   for (const name of SHOWN_ONCE) {
     if (typeof answer.data?.[name] === 'string') answer.data[name] = null;
   }

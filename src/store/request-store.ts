@@ -42,7 +42,8 @@ export interface HeldKey {
 export interface StoredResponse {
   status: number;
   location: string | null;
-  body: string;
+  /** Bytes are passed to the writer as they are: 11 MB took 0.1 to 0.2 s as text. */
+  body: string | Uint8Array;
 }
 
 /** A stored response as read, with the bytes of its body, which are sent unchanged. */

@@ -53,6 +53,15 @@ export function describeIdempotency(open: OpenStore): void {
       expect((await again(T0 + 1_000)).state).toBe('held');
     });
 
+    test('stores a response that is given as bytes unchanged', async () => {
+      const { store } = await openWithTenants(open);
+      await hold(store);
+      const body = Buffer.from('{"data":{"name":"Zoë \\\\ \\u0001 …","note":"語😀"}}');
+      expect(await store.answerKey(aRequest(), 't1', { ...ANSWER, body })).toBe(true);
+      const again = await store.reserveKey(aRequest(), terms({ token: 't2' }));
+      expect(again).toEqual({ state: 'answered', answer: { ...ANSWER, body } });
+    });
+
     test('detects another request with the same key, whether running or answered', async () => {
       const { store } = await openWithTenants(open);
       const other = () => store.reserveKey(aRequest({ fingerprint: 'f2' }), terms({ token: 't2' }));

@@ -6,6 +6,11 @@ import { type Async, changed, count, row, run, value } from './prepared.ts';
 export function requestsSql(db: Connection): Async<RequestStatements['requests']> {
   const held =
     'tenant_id = :tenantId AND route = :route AND key = :key AND token = :token AND status IS NULL';
+  const answer = changed<[Record<string, unknown>]>(
+    db,
+    `UPDATE idempotency_keys SET status = :status, location = :location, body = :body, steps = ''
+     WHERE tenant_id = :tenantId AND route = :route AND key = :key AND token = :token`,
+  );
   return {
     selectKey: row(
       db,
@@ -28,11 +33,8 @@ export function requestsSql(db: Connection): Async<RequestStatements['requests']
       `UPDATE idempotency_keys SET token = :token, process = :process
        WHERE tenant_id = :tenantId AND route = :route AND key = :key`,
     ),
-    answer: changed(
-      db,
-      `UPDATE idempotency_keys SET status = :status, location = :location, body = :body, steps = ''
-       WHERE tenant_id = :tenantId AND route = :route AND key = :key AND token = :token`,
-    ),
+    answer: ({ body, ...row }) =>
+      answer({ ...row, body: typeof body === 'string' ? body : Buffer.from(body as Uint8Array).toString() }),
     removeUnused: changed(db, `DELETE FROM idempotency_keys WHERE ${held} AND steps = ''`),
     releaseKey: run(db, `UPDATE idempotency_keys SET process = '' WHERE ${held}`),
     sweep: run(

@@ -25,7 +25,7 @@ export function requestsSql(db: Database): RequestStatements['requests'] {
     ),
     answer: changed(
       db,
-      `UPDATE idempotency_keys SET status = :status, location = :location, body = :body, steps = ''
+      `UPDATE idempotency_keys SET status = :status, location = :location, body = CAST(:body AS TEXT), steps = ''
      WHERE tenant_id = :tenantId AND route = :route AND key = :key AND token = :token`,
     ),
     removeUnused: changed(db, `DELETE FROM idempotency_keys WHERE ${held} AND steps = ''`),
