@@ -32,6 +32,20 @@ test('two thousand saves of unresolvable names use two threads and one timer, an
   expect(clock.pending()).toBe(0);
 });
 
+test('look-ups of many owners that have timed out leave their line in turns of the event loop', async () => {
+  const { clock, lookup, asked, answers } = setUp(async () => []);
+  const dead = Array.from({ length: 1_500 }, (_, n) => lookup(`dead${n}.example`, `ten_${n}`));
+  await turn();
+  clock.advance(8_000);
+  await Promise.all(dead);
+  const began = process.cpuUsage();
+  for (const answer of answers) answer([]);
+  await turn();
+  const { user, system } = process.cpuUsage(began);
+  expect((user + system) / 1_000).toBeLessThan(60);
+  expect(asked).toHaveLength(2);
+});
+
 test('a look-up that has timed out does not use a thread later', async () => {
   const { clock, lookup, asked, answers } = setUp(async () => []);
   const dead = ['a', 'b', 'c'].map((name) => lookup(`${name}.example`));
