@@ -17,6 +17,7 @@ import {
 } from '../model/campaign.ts';
 import { DomainError } from '../model/errors.ts';
 import type { CampaignEventRow, CampaignEventWindow, CampaignStore } from '../store/campaign-store.ts';
+import { type BitMemory, createBitMemory } from './recipient-bits.ts';
 
 /** A day or a week of a time zone: `start` <= t < `end`, Unix milliseconds. */
 export interface Bucket {
@@ -81,12 +82,13 @@ export interface StatsQuery {
 const PAGE_EVENTS = 5_000;
 const EVENTS_BETWEEN_YIELDS = 250;
 
-/** One at a time of each tenant: a count remembers each recipient, a gigabyte for ten million. */
+/** One at a time of each tenant: a count remembers each recipient. */
 const inTurn = createLimits(1);
 
 /**
  * Statistics of a campaign, counted from its events: unique counts of any range in any time zone cannot be summed from
- * precomputed parts. @throws DomainError `INVALID_REQUEST` if the series would have too many buckets
+ * precomputed parts. @throws DomainError `INVALID_REQUEST` if the series would have too many buckets; `UNAVAILABLE` if the counts in progress take too much
+ * memory
  */
 export function campaignStats(
   store: CampaignStore,
@@ -103,24 +105,29 @@ export function campaignStats(
 async function countAll(store: CampaignStore, campaign: Campaign, query: StatsQuery): Promise<CampaignStats> {
   const range = rangeOf(query, await store.getCampaignSpan(campaign.id));
   const { interval, buckets } = range === null ? NO_SERIES : seriesOf(range, query);
-  const counted = createCount(buckets);
-  if (range !== null) {
-    const nextTurn = createYielder({ monotonic: () => performance.now() });
-    for await (const events of walk(store, campaign.id, range)) {
-      for (const [n, event] of events.entries()) {
-        counted.add(event);
-        if (n % EVENTS_BETWEEN_YIELDS === 0) await nextTurn();
+  const memory = createBitMemory();
+  try {
+    const counted = createCount(buckets, memory);
+    if (range !== null) {
+      const nextTurn = createYielder({ monotonic: () => performance.now() });
+      for await (const events of walk(store, campaign.id, range)) {
+        for (const [n, event] of events.entries()) {
+          counted.add(event);
+          if (n % EVENTS_BETWEEN_YIELDS === 0) await nextTurn();
+        }
       }
     }
+    return {
+      campaign_id: campaign.id,
+      from: range === null ? null : toIso(range.from),
+      to: range === null ? null : toIso(range.to),
+      interval,
+      timezone: query.timezone,
+      ...counted.result(campaign),
+    };
+  } finally {
+    memory.release();
   }
-  return {
-    campaign_id: campaign.id,
-    from: range === null ? null : toIso(range.from),
-    to: range === null ? null : toIso(range.to),
-    interval,
-    timezone: query.timezone,
-    ...counted.result(campaign),
-  };
 }
 
 const NO_SERIES = { interval: null, buckets: [] };
@@ -163,30 +170,31 @@ async function* walk(store: CampaignStore, campaignId: string, range: Range) {
 }
 
 /** Counts events, which must be in chronological order, for the total, the steps and the buckets. */
-function createCount(buckets: readonly Bucket[]) {
-  const whole = createEventCounter();
-  const replies = createReplyCounter();
+function createCount(buckets: readonly Bucket[], memory: BitMemory) {
+  const whole = createEventCounter(memory);
+  const replies = createReplyCounter(memory);
   const steps = new Map<number | null, EventCounter>();
   /** The buckets before the present one, whose recipients need not be remembered. */
   const past: Counts[] = [];
-  let present = createEventCounter();
+  let present = createEventCounter(memory);
 
   return {
     add(event: CampaignEventRow): void {
       whole.add(event);
       replies.add(event);
-      counterOf(steps, event.step).add(event);
+      counterOf(steps, event.step, memory).add(event);
       while (past.length < buckets.length - 1 && event.occurredAt >= (buckets[past.length]?.end ?? 0)) {
         past.push(present.counts());
-        present = createEventCounter();
+        present.end();
+        present = createEventCounter(memory);
       }
       if (buckets.length > 0) present.add(event);
     },
     result(campaign: Campaign) {
       const { steps: named } = campaign.settings;
       const series = [...past, present.counts()];
-      const none = createEventCounter().counts();
-      for (const { step } of named) counterOf(steps, step);
+      const none = createEventCounter(memory).counts();
+      for (const { step } of named) counterOf(steps, step, memory);
       return {
         ...summaryOf(whole),
         replies_by_class: replies.counts(),
@@ -213,10 +221,14 @@ function summaryOf(counter: EventCounter) {
   return { recipients_contacted: counter.contacted(), counts, rates: ratesOf(counts, counter.contacted()) };
 }
 
-function counterOf(steps: Map<number | null, EventCounter>, step: number | null): EventCounter {
+function counterOf(
+  steps: Map<number | null, EventCounter>,
+  step: number | null,
+  memory: BitMemory,
+): EventCounter {
   const known = steps.get(step);
   if (known !== undefined) return known;
-  const counter = createEventCounter();
+  const counter = createEventCounter(memory);
   steps.set(step, counter);
   return counter;
 }
@@ -235,6 +247,8 @@ interface EventCounter {
   /** Distinct recipients with a `sent` or `delivered` event. */
   contacted(): number;
   counts(): Counts;
+  /** No further events are counted. */
+  end(): void;
 }
 
 /** Counts of replies by classification; other events are ignored. */
@@ -243,8 +257,8 @@ export interface ReplyCounter {
   counts(): Record<CountedClass, Count>;
 }
 
-function createEventCounter(): EventCounter {
-  const counter = createCounter(COUNTED.length);
+function createEventCounter(memory: BitMemory): EventCounter {
+  const counter = createCounter(COUNTED.length, memory);
   let contacted = 0;
   return {
     add(event) {
@@ -254,11 +268,12 @@ function createEventCounter(): EventCounter {
     },
     contacted: () => contacted,
     counts: () => readAll(COUNTED, BITS, counter),
+    end: counter.end,
   };
 }
 
-function createReplyCounter(): ReplyCounter {
-  const counter = createCounter(COUNTED_CLASSES.length);
+function createReplyCounter(memory: BitMemory): ReplyCounter {
+  const counter = createCounter(COUNTED_CLASSES.length, memory);
   return {
     add(event) {
       if (event.type !== 'replied') return;
@@ -273,37 +288,24 @@ interface Counter {
   /** Counts what `bit` stands for; returns the recipient's previous bits. */
   add(bit: number, recipient: number): number;
   read(bit: number): Count;
+  /** No further things are counted. */
+  end(): void;
 }
 
-const SHARDS = 256;
-
-/**
- * Which of the maps has a recipient. A map that is full is copied in one piece: a single one of a million recipients paused the process for
- * 0.6 s. The bits are mixed (the finalizer of MurmurHash3), because maps that fill evenly are all full at the same time.
- */
-function shardOf(recipient: number): number {
-  let bits = Math.imul(recipient ^ (recipient >>> 16), 0x85ebca6b);
-  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
-  return (bits ^ (bits >>> 16)) & (SHARDS - 1);
-}
-
-function createCounter(size: number): Counter {
+function createCounter(size: number, memory: BitMemory): Counter {
   const totals = new Array<number>(size).fill(0);
   const uniques = new Array<number>(size).fill(0);
-  // One number per recipient, so that each event needs only one look-up, whatever is counted.
-  const shards = Array.from({ length: SHARDS }, () => new Map<number, number>());
+  // All bits of a recipient together, so that each event needs only one look-up, whatever is counted.
+  const seen = memory.create();
   return {
     add(bit, recipient) {
-      const seen = shards[shardOf(recipient)] as Map<number, number>;
-      const before = seen.get(recipient) ?? 0;
+      const before = seen.set(recipient, bit);
       totals[bit] = (totals[bit] ?? 0) + 1;
-      if ((before & (1 << bit)) === 0) {
-        uniques[bit] = (uniques[bit] ?? 0) + 1;
-        seen.set(recipient, before | (1 << bit));
-      }
+      if ((before & (1 << bit)) === 0) uniques[bit] = (uniques[bit] ?? 0) + 1;
       return before;
     },
     read: (bit) => ({ total: totals[bit] ?? 0, unique: uniques[bit] ?? 0 }),
+    end: seen.release,
   };
 }
 
