@@ -128,8 +128,8 @@ export interface BatchChange {
 
 /** Events that are sent in one message instead of one by one. */
 export interface BatchStore {
-  /** All endpoints with batched events, including deleted ones. */
-  listWaitingBatches(): Promise<WaitingBatch[]>;
+  /** The next `limit` endpoints with batched events after the one with the ID `after`, by ID, including deleted ones. */
+  listWaitingBatches(after: string, limit: number): Promise<WaitingBatch[]>;
   /** The oldest `limit` batched events of an endpoint, with the `best` best signals; null: there are none. */
   readBatch(endpointId: string, limits: { limit: number; best: number }): Promise<BatchedSignals | null>;
   /** Stores the delivery of a message and removes its events from the batch, in one commit; false if they have changed. */

@@ -142,6 +142,8 @@ export interface BatchDeps {
  * Maximum number of events in a message, and of rows in a commit, which takes the store's writer about 10 ms.
  */
 const MOST_EVENTS = 5_000;
+/** Endpoints that are read at a time, in about 2 ms. Those of all accounts, 120,000, took 0.5 s. */
+const ENDPOINTS_AT_ONCE = 500;
 /** Maximum number of messages to an endpoint before it is the turn of the others. */
 const MESSAGES_A_TURN = 20;
 /** A signal detected just before the hour may be stored just after it. */
@@ -153,15 +155,24 @@ const SETTLE_MS = 10_000;
  */
 export async function sendBatches(deps: BatchDeps, isStopping: IsStopping = () => false): Promise<void> {
   const nextTurn = createYielder(deps.clock);
-  let all = await deps.store.listWaitingBatches();
-  while (all.length > 0) {
-    const left: WaitingBatch[] = [];
-    for (const waiting of all) {
+  let left: WaitingBatch[] = [];
+  async function sendTo(batches: readonly WaitingBatch[]): Promise<void> {
+    for (const waiting of batches) {
       if (isStopping()) return;
       if (await sendSome(deps, waiting, isStopping)) left.push(waiting);
       await nextTurn();
     }
-    all = left;
+  }
+
+  let part: WaitingBatch[] = [];
+  do {
+    part = await deps.store.listWaitingBatches(part.at(-1)?.endpointId ?? '', ENDPOINTS_AT_ONCE);
+    await sendTo(part);
+  } while (part.length === ENDPOINTS_AT_ONCE && !isStopping());
+  while (left.length > 0 && !isStopping()) {
+    const again = left;
+    left = [];
+    await sendTo(again);
   }
 }
 

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFeedbackLinks } from '../../src/accounts/links.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
+import type { Store } from '../../src/store/store.ts';
 import { sendBatches } from '../../src/webhooks/digests.ts';
 import { aPost } from '../support/app.ts';
+import { openTestStore } from '../support/store.ts';
 import { workForATurn } from '../support/turn.ts';
 import { anotherPost, buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
 
@@ -154,7 +156,7 @@ describe('signals of an endpoint with hourly batching', () => {
     await t.call('DELETE', `/v1/webhooks/${id}`);
     t.clock.advance(2 * HOUR_MS);
     await send();
-    expect(await t.store.listWaitingBatches()).toEqual([]);
+    expect(await t.store.listWaitingBatches('', 100)).toEqual([]);
     expect(await bodies()).toEqual([]);
   });
 });
@@ -203,4 +205,31 @@ test('an erased person is omitted from unsent messages, and others are not', asy
   await send();
   const sent = (await bodies()).filter((body) => body !== null).map((body) => JSON.parse(body).text);
   expect(sent).toEqual([expect.stringMatching(/^Hot signal|^Warm signal/)]);
+});
+
+test('endpoints with waiting events are looked at in parts, each once', async () => {
+  const { store, clock } = await openTestStore();
+  const waiting = Array.from({ length: 1_200 }, (_, n) => `whk_${String(n).padStart(4, '0')}`);
+  const dropped: string[] = [];
+  let most = 0;
+  const parts: Store = {
+    ...store,
+    async listWaitingBatches(after, limit) {
+      const part = waiting.filter((id) => id > after).slice(0, limit);
+      most = Math.max(most, part.length);
+      return part.map((endpointId) => ({ endpointId, tenantId: 'ten_a', since: 0 }));
+    },
+    async dropBatched(endpointId) {
+      dropped.push(endpointId);
+      return 1;
+    },
+  };
+  await sendBatches({
+    store: parts,
+    clock,
+    newId: (prefix) => prefix,
+    baseUrl: 'https://signalpost.example',
+  });
+  expect(dropped).toEqual(waiting); // none of them exists any longer
+  expect(most).toBe(500);
 });

@@ -7,7 +7,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 const LIMITS = { limit: 10, best: 2 };
 const delivery = { id: 'dlv_batch', endpointId: 'whk_a', body: '{}', status: 'pending' } as const;
 
-function batchedEvent(number: number): RoutedEvent {
+function batchedEvent(number: number, batched = ['whk_a']): RoutedEvent {
   const told = {
     id: `evt_${number}`,
     tenantId: 'ten_a',
@@ -15,7 +15,7 @@ function batchedEvent(number: number): RoutedEvent {
     data: '{}',
     createdAt: T0 + number,
   };
-  return { event: { ...told, type: 'signal.detected' }, deliveries: [], batched: ['whk_a'], skipped: [] };
+  return { event: { ...told, type: 'signal.detected' }, deliveries: [], batched, skipped: [] };
 }
 
 async function addSignals(store: Store): Promise<void> {
@@ -37,10 +37,10 @@ export function describeBatches(open: OpenStore): void {
   describe('signals batched into one message', () => {
     test('wait per endpoint, and are read together with the best ones', async () => {
       const { store } = await openWithTenants(open);
-      expect(await store.listWaitingBatches()).toEqual([]);
+      expect(await store.listWaitingBatches('', 100)).toEqual([]);
       expect(await store.readBatch('whk_a', LIMITS)).toBeNull();
       await addSignals(store);
-      expect(await store.listWaitingBatches()).toEqual([
+      expect(await store.listWaitingBatches('', 100)).toEqual([
         { endpointId: 'whk_a', tenantId: 'ten_a', since: T0 },
       ]);
       const read = await store.readBatch('whk_a', LIMITS);
@@ -50,6 +50,26 @@ export function describeBatches(open: OpenStore): void {
         events: 1,
         last: { id: 'evt_0' },
       });
+    });
+
+    test('are listed by endpoint, in parts', async () => {
+      const { store } = await openWithTenants(open);
+      for (const [n, endpoints] of [
+        ['whk_b', 'whk_d'],
+        ['whk_a', 'whk_b', 'whk_c'],
+      ].entries())
+        await store.commitSignals([
+          aSignal('ten_a', { id: `sig_${n}`, timestamp: T0 + n, events: [batchedEvent(n, endpoints)] }),
+        ]);
+      const part = async (after: string) =>
+        (await store.listWaitingBatches(after, 3)).map(({ endpointId, since }) => [endpointId, since - T0]);
+      expect(await part('')).toEqual([
+        ['whk_a', 1],
+        ['whk_b', 0],
+        ['whk_c', 1],
+      ]);
+      expect(await part('whk_c')).toEqual([['whk_d', 0]]);
+      expect(await part('whk_d')).toEqual([]);
     });
 
     test('no longer wait once the message is stored, which only one of two callers achieves', async () => {
@@ -98,7 +118,7 @@ export function describeBatches(open: OpenStore): void {
         await store.commitBatch({ endpointId: 'whk_a', tenantId: 'ten_a', read, delivery, now: T0 }),
       ).toBe(false);
       expect([await store.dropBatched('whk_a', 3), await store.dropBatched('whk_a', 3)]).toEqual([3, 1]);
-      expect(await store.listWaitingBatches()).toEqual([]);
+      expect(await store.listWaitingBatches('', 100)).toEqual([]);
     });
   });
 }

@@ -89,10 +89,10 @@ export function describeRemainders(open: OpenStore): void {
       const store = await openWithThree(open);
       const parts = ['whk_c', 'whk_d'].map((id) => ({ bundles: [], batched: [id] }));
       await storeFirst(store, anEvent({ remainders: parts }));
-      expect(await store.listWaitingBatches()).toEqual([]);
+      expect(await store.listWaitingBatches('', 100)).toEqual([]);
       expect(await store.storeRemainder(FIRST)).toEqual({ due: [], rejected: [] });
       await store.storeRemainder(SECOND);
-      const waiting = (await store.listWaitingBatches()).map(({ endpointId }) => endpointId);
+      const waiting = (await store.listWaitingBatches('', 100)).map(({ endpointId }) => endpointId);
       expect(waiting.sort()).toEqual(['whk_c', 'whk_d']);
     });
 

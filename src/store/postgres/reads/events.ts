@@ -348,13 +348,13 @@ export function createBestOfBatch(
 /** Batched events. */
 export function batchReads(db: Connection) {
   // Skips from endpoint to endpoint: the cost grows with endpoints that have batched events, not with the events.
-  const selectWaiting = rows<[], WaitingBatch>(
+  const selectWaiting = rows<[NamedParameters], WaitingBatch>(
     db,
-    `WITH RECURSIVE waiting (id) AS (
-       SELECT min(endpoint_id) FROM batched_events WHERE delivery_id IS NULL
+    `WITH RECURSIVE waiting (id, n) AS (
+       SELECT min(endpoint_id), 1 FROM batched_events WHERE delivery_id IS NULL AND endpoint_id > :after
        UNION ALL
-       SELECT (SELECT min(b.endpoint_id) FROM batched_events b WHERE b.delivery_id IS NULL AND b.endpoint_id > w.id)
-       FROM waiting w WHERE w.id IS NOT NULL)
+       SELECT (SELECT min(b.endpoint_id) FROM batched_events b WHERE b.delivery_id IS NULL AND b.endpoint_id > w.id), w.n + 1
+       FROM waiting w WHERE w.id IS NOT NULL AND w.n < :limit)
      SELECT w.id AS "endpointId", e.tenant_id AS "tenantId", e.created_at AS since
      FROM waiting w JOIN events e ON e.id =
        (SELECT min(b.event_id) FROM batched_events b WHERE b.endpoint_id = w.id AND b.delivery_id IS NULL)
@@ -373,7 +373,7 @@ export function batchReads(db: Connection) {
   const readBest = createBestOfBatch(db);
 
   return {
-    listWaitingBatches: selectWaiting,
+    listWaitingBatches: (after, limit) => selectWaiting({ after, limit }),
     async readBatch(endpointId, { limit, best }) {
       const [[found], classes, wires] = await Promise.all([
         selectLast({ endpointId, limit }),

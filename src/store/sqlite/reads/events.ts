@@ -338,13 +338,14 @@ const OLDEST = `SELECT event_id FROM batched_events INDEXED BY batched_events_wa
 /** Batched events. */
 export function batchReads(db: Database) {
   // Skips from endpoint to endpoint: the cost grows with endpoints that have batched events, not with the events.
-  const selectWaiting = db.prepare<[], WaitingBatch>(
-    `WITH RECURSIVE waiting (id) AS (
-       SELECT min(endpoint_id) FROM batched_events INDEXED BY batched_events_waiting WHERE delivery_id IS NULL
+  const selectWaiting = db.prepare<{ after: string; limit: number }, WaitingBatch>(
+    `WITH RECURSIVE waiting (id, n) AS (
+       SELECT min(endpoint_id), 1 FROM batched_events INDEXED BY batched_events_waiting
+       WHERE delivery_id IS NULL AND endpoint_id > :after
        UNION ALL
        SELECT (SELECT min(b.endpoint_id) FROM batched_events b INDEXED BY batched_events_waiting
-               WHERE b.delivery_id IS NULL AND b.endpoint_id > w.id)
-       FROM waiting w WHERE w.id IS NOT NULL)
+               WHERE b.delivery_id IS NULL AND b.endpoint_id > w.id), w.n + 1
+       FROM waiting w WHERE w.id IS NOT NULL AND w.n < :limit)
      SELECT w.id AS endpointId, e.tenant_id AS tenantId, e.created_at AS since
      FROM waiting w JOIN events e ON e.id =
        (SELECT min(b.event_id) FROM batched_events b INDEXED BY batched_events_waiting
@@ -361,7 +362,7 @@ export function batchReads(db: Database) {
   );
 
   return {
-    listWaitingBatches: () => selectWaiting.all(),
+    listWaitingBatches: (after, limit) => selectWaiting.all({ after, limit }),
     readBatch(endpointId, { limit, best }) {
       const row = selectLast.get({ endpointId, limit });
       if (row === undefined) return null;
