@@ -3,6 +3,7 @@ import { connect, createServer, type Server, Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Client } from 'undici';
 import { afterEach, expect, test } from 'vitest';
+import { createReleases } from '../../src/lib/yielding.ts';
 import { createReplyTurns, readingOf } from '../../src/webhooks/replies-in-turns.ts';
 
 /** A clock by which each slice takes a millisecond, so that a turn has room for two. */
@@ -40,7 +41,7 @@ afterEach(() => {
 
 test('a small response passes immediately', async () => {
   const { socket, pieces, listen } = aSocket();
-  createReplyTurns(slowClock())(socket, 'owner');
+  createReplyTurns(slowClock(), createReleases())(socket, 'owner');
   listen();
   socket.push(Buffer.from('small'));
   expect(readingOf(socket)?.heldBytes).toBe(0);
@@ -50,15 +51,35 @@ test('a small response passes immediately', async () => {
 
 test('bytes that TLS has not read yet count as held, too', () => {
   const [encrypted, socket] = [new Socket(), new Socket()];
-  createReplyTurns(slowClock())(encrypted, 'owner');
-  createReplyTurns(slowClock())(socket, 'owner', encrypted);
+  createReplyTurns(slowClock(), createReleases())(encrypted, 'owner');
+  createReplyTurns(slowClock(), createReleases())(socket, 'owner', encrypted);
   encrypted.push(Buffer.alloc(20_000));
   expect(readingOf(socket)?.heldBytes).toBe(20_000);
 });
 
+test('a connection ends when it is granted a turn, unless it was closed before', async () => {
+  const granted: (() => void)[] = [];
+  const inTurns = createReplyTurns(slowClock(), (end) => void granted.push(end));
+  const ended: string[] = [];
+  const sockets = ['one', 'other'].map((name) => {
+    const { socket, listen } = aSocket();
+    inTurns(socket, 'owner');
+    listen();
+    socket.on('end', () => ended.push(name));
+    socket.push(null);
+    return socket;
+  });
+  await nextTurn();
+  expect(ended).toEqual([]);
+  sockets[1]?.destroy();
+  for (const end of granted) end();
+  await nextTurn();
+  expect(ended).toEqual(['one']);
+});
+
 test('a large response arrives in slices, complete and in order, while nothing more is read', async () => {
   const { socket, pieces, reads, listen } = aSocket();
-  createReplyTurns(slowClock())(socket, 'owner');
+  createReplyTurns(slowClock(), createReleases())(socket, 'owner');
   listen();
   const ended = once(socket, 'end');
   const whole = Array.from({ length: 20_000 }, (_, n) => String(n % 10)).join('');
@@ -75,7 +96,7 @@ test('a large response arrives in slices, complete and in order, while nothing m
 });
 
 test('connections take turns, and a small response goes ahead of the rest of large ones', async () => {
-  const inTurns = createReplyTurns(slowClock());
+  const inTurns = createReplyTurns(slowClock(), createReleases());
   const large = Array.from({ length: 30 }, () => aSocket());
   const small = aSocket();
   for (const { socket, listen } of [...large, small]) {
@@ -94,7 +115,7 @@ test('connections take turns, and a small response goes ahead of the rest of lar
 });
 
 test('owners take turns, however many responses one of them receives', async () => {
-  const inTurns = createReplyTurns(slowClock());
+  const inTurns = createReplyTurns(slowClock(), createReleases());
   const many = Array.from({ length: 30 }, () => aSocket());
   const other = aSocket();
   for (const { socket, listen } of [...many, other]) {
@@ -109,7 +130,7 @@ test('owners take turns, however many responses one of them receives', async () 
 
 test('data of a closed connection is dropped', async () => {
   const { socket, listen } = aSocket();
-  createReplyTurns(slowClock())(socket, 'owner');
+  createReplyTurns(slowClock(), createReleases())(socket, 'owner');
   listen();
   socket.push(Buffer.alloc(60_000));
   socket.destroy();
@@ -130,7 +151,7 @@ test.each([
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
   // Counts bytes, with its own clock, because CPU time increases on a busy machine.
-  const inTurns = createReplyTurns(slowClock());
+  const inTurns = createReplyTurns(slowClock(), createReleases());
   let [parsed, most, total] = [0, 0, 0];
   const clients = Array.from(
     { length: 30 },
