@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { createPlaces } from '../../src/lib/places.ts';
 import { createManualClock } from '../support/manual-clock.ts';
-
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+import { severalTurns as turn } from '../support/turn.ts';
 
 /** Tasks named after their owner, such as `a1`, that end when they are told to. */
 function setUp(most: number) {

@@ -19,3 +19,8 @@ export function countTurns(): () => number {
     return turns;
   };
 }
+
+/** Several turns of the event loop: what `createReleases` releases waits for a later one if much was done in this turn. */
+export async function severalTurns(): Promise<void> {
+  for (let n = 0; n < 5; n++) await new Promise((resolve) => setImmediate(resolve));
+}
