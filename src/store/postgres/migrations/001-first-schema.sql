@@ -259,6 +259,7 @@ CREATE TABLE suggestion_decisions (
   decided_at bigint NOT NULL,
   PRIMARY KEY (profile_id, suggestion)
 );
+CREATE INDEX suggestion_decisions_by_time ON suggestion_decisions (profile_id, decided_at, suggestion);
 
 CREATE TABLE signals (
   -- (timestamp << 21) + (place within that millisecond << 7) + score: the order of every list.

@@ -31,6 +31,12 @@ export const PROFILES = new Table<ProfileRow>('icp_profiles', {
   version: 'plain',
 });
 
+/** The newest decisions on a profile's suggestions, oldest first. */
+export const DECISIONS_SQL = `SELECT decision FROM (
+    SELECT decision, decided_at, suggestion FROM suggestion_decisions WHERE tenant_id = ? AND profile_id = ?
+    ORDER BY decided_at DESC, suggestion DESC LIMIT ${MOST_DECISIONS})
+  ORDER BY decided_at, suggestion`;
+
 function toProfile({ settings, ...own }: ProfileRow): IcpProfile {
   return {
     offer: '',
@@ -72,14 +78,7 @@ export function profileReads(db: Database) {
      ORDER BY row_number() OVER (PARTITION BY tenant_id ORDER BY profile_id), profile_id LIMIT ?`,
   );
 
-  const selectDecisions = db
-    .prepare<[string, string], string>(
-      `SELECT decision FROM (
-         SELECT decision, decided_at, suggestion FROM suggestion_decisions WHERE tenant_id = ? AND profile_id = ?
-         ORDER BY decided_at DESC, suggestion DESC LIMIT ${MOST_DECISIONS})
-       ORDER BY decided_at, suggestion`,
-    )
-    .pluck();
+  const selectDecisions = db.prepare<[string, string], string>(DECISIONS_SQL).pluck();
 
   return {
     listSuggestionDecisions: (tenantId, profileId) => selectDecisions.all(tenantId, profileId),

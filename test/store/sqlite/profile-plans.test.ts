@@ -1,0 +1,19 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { DECISIONS_SQL } from '../../../src/store/sqlite/reads/profiles.ts';
+
+test('the newest decisions on suggestions are found by an index: all were read to find them', () => {
+  const db = openDatabase(':memory:');
+  onTestFinished(() => void db.close());
+  migrate(db);
+  const steps = db
+    .prepare<string[], { detail: string }>(`EXPLAIN QUERY PLAN ${DECISIONS_SQL}`)
+    .all('ten_a', 'icp_a');
+  const plan = steps.map(({ detail }) => detail);
+  expect(plan).toContain(
+    'SEARCH suggestion_decisions USING INDEX suggestion_decisions_by_time (profile_id=?)',
+  );
+  // The 2,000 found are put in order.
+  expect(plan.filter((step) => step.includes('TEMP B-TREE'))).toHaveLength(1);
+});
