@@ -7,6 +7,7 @@ import type { NewMail } from '../model/mail.ts';
 import { hintFor, type Source, type SourceError, type SourceKind } from '../model/source.ts';
 import { storeEditedPosts } from '../signals/intake.ts';
 import { type IntakeDeps, planPosts } from '../signals/plan-posts.ts';
+import { type RoomLease, signalRoom } from '../signals/signal-room.ts';
 import { openSecrets } from '../signals/source-management.ts';
 import type { CommittedSignal, NewSignal } from '../store/signal-store.ts';
 import type { ClaimedSource, SourceRun } from '../store/source-store.ts';
@@ -58,8 +59,8 @@ export const MAX_ITEMS = 2_000;
 const MORE_AFTER_MS = 60_000;
 /** How long storing results is retried if it fails, and the interval between attempts. */
 const [STORING_LIMIT_MS, STORING_PAUSE_MS] = [5 * 60_000, 1_000];
-/** Items matched before the results are stored. */
-const ITEMS_AT_ONCE = 50;
+/** Maximum number of items and signals before the results are stored: with a thousand profiles, fifty items may create 50,000 signals. */
+const [ITEMS_AT_ONCE, PLANNED_AT_ONCE] = [50, 5_000];
 /** Signals per commit, which takes about 5 ms on SQLite, and 50 on PostgreSQL, where fifty took 0.4 s; 20,000 at once took SQLite 7.9 s. */
 const SIGNALS_AT_ONCE = 10;
 
@@ -288,26 +289,40 @@ async function matchInParts(
   // One for all parts: each of them may be shorter than a turn, and nothing is stored for items without a match.
   const nextTurn = createYielder(deps.clock);
   while (compared < items.length && !(compared > 0 && giveWay.aborted)) {
-    const part = items.slice(compared, compared + ITEMS_AT_ONCE);
+    const part = items.slice(
+      compared,
+      compared + (await untilStored(deps, stopping, () => itemsAtOnce(deps, source))),
+    );
     compared += part.length;
-    for (const signals of await untilStored(deps, stopping, () =>
-      match(deps, source, { items: part, nextTurn }),
-    )) {
-      if (signals.length > 0) matched++;
-      waiting = waiting.concat(signals);
-    }
-    const parts = inCommits(waiting, { most: SIGNALS_AT_ONCE });
-    waiting = parts.pop() ?? [];
-    for (const part of parts) {
-      const add = () => deps.store.addRunSignals({ sourceId: source.id, token }, part);
-      const committed = await untilStored(deps, stopping, add);
-      if (committed === null) return null;
-      const made = newOf(part, committed);
-      added += made.length;
-      deps.intakeTally?.countSignals('source', made);
+    const room = signalRoom.lease(source.tenantId, { waits: true });
+    try {
+      for (const signals of await untilStored(deps, stopping, () =>
+        match(deps, source, { items: part, nextTurn, room }),
+      )) {
+        if (signals.length > 0) matched++;
+        waiting = waiting.concat(signals);
+      }
+      const parts = inCommits(waiting, { most: SIGNALS_AT_ONCE });
+      waiting = parts.pop() ?? [];
+      for (const part of parts) {
+        const add = () => deps.store.addRunSignals({ sourceId: source.id, token }, part);
+        const committed = await untilStored(deps, stopping, add);
+        if (committed === null) return null;
+        const made = newOf(part, committed);
+        added += made.length;
+        deps.intakeTally?.countSignals('source', made);
+      }
+    } finally {
+      room.end();
     }
   }
   return { signals: waiting, compared, matched, added };
+}
+
+/** The number of items to match before the results are stored: each may create a signal for each profile. */
+async function itemsAtOnce(deps: RunDeps, { tenantId, profileIds }: Source): Promise<number> {
+  const profiles = profileIds.length || (await deps.matchers.of(tenantId)).profiles.length;
+  return Math.max(1, Math.min(ITEMS_AT_ONCE, Math.floor(PLANNED_AT_ONCE / profiles)));
 }
 
 function newOf(signals: readonly NewSignal[], committed: readonly CommittedSignal[] | null): NewSignal[] {
@@ -391,11 +406,11 @@ function backoffMs(source: Pick<Source, 'intervalSeconds' | 'failures'>, code: s
 async function match(
   deps: RunDeps,
   source: Source,
-  { items, nextTurn }: { items: readonly SourceItem[]; nextTurn: () => Promise<void> },
+  { items, nextTurn, room }: { items: readonly SourceItem[]; nextTurn: () => Promise<void>; room: RoomLease },
 ): Promise<NewSignal[][]> {
   const posts = await toPosts(items, nextTurn);
   const rule = { profileIds: source.profileIds, onlyMatching: true };
-  const planned = await planPosts(deps, source.tenantId, posts, rule);
+  const planned = await planPosts(deps, source.tenantId, posts, rule, room);
   await nextTurn();
   if (planned.some(({ errors }) => errors.length > 0)) {
     // Nothing is skipped: everything is read again once there is a profile.

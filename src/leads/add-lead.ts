@@ -5,7 +5,8 @@ import type { Lead, LeadInput } from '../model/lead.ts';
 import { attachSignals } from '../model/lead-score.ts';
 import { personKeys } from '../model/person-keys.ts';
 import type { Signal } from '../model/signal.ts';
-import { type IntakeDeps, planPosts } from '../signals/plan-posts.ts';
+import { EVERY_POST, type IntakeDeps, planPosts } from '../signals/plan-posts.ts';
+import { type RoomLease, signalRoom } from '../signals/signal-room.ts';
 import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
 import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
@@ -82,19 +83,29 @@ export async function addLead(
 ): Promise<AddedLead> {
   requireIdentity(input);
   const id = deps.newId('led');
-  const posted = await planPost(deps, caller.tenantId, input);
-  const added = await changeUntilItHolds('lead', async () => {
-    const draft = await draftLead(deps, caller, { id, input, posted, patience, onHandedOver });
-    return storeDraft(deps, caller, { id, draft, enriched: input.enrich, onHandedOver });
-  });
-  patience.follow(caller, added.lead.id);
-  return added;
+  const room = signalRoom.lease(caller.tenantId, { waits: false });
+  try {
+    const posted = await planPost(deps, caller.tenantId, input, room);
+    const added = await changeUntilItHolds('lead', async () => {
+      const draft = await draftLead(deps, caller, { id, input, posted, patience, onHandedOver });
+      return storeDraft(deps, caller, { id, draft, enriched: input.enrich, onHandedOver });
+    });
+    patience.follow(caller, added.lead.id);
+    return added;
+  } finally {
+    room.end();
+  }
 }
 
-async function planPost(deps: IntakeDeps, tenantId: string, { signal }: LeadInput): Promise<NewSignal[]> {
+async function planPost(
+  deps: IntakeDeps,
+  tenantId: string,
+  { signal }: LeadInput,
+  room: RoomLease,
+): Promise<NewSignal[]> {
   if (!signal) return [];
   await requireRoom(deps, tenantId, 'signals');
-  const [planned] = await planPosts(deps, tenantId, [signal]);
+  const [planned] = await planPosts(deps, tenantId, [signal], EVERY_POST, room);
   if (planned === undefined || planned.errors.length === 0) return planned?.signals ?? [];
   const errors = planned.errors.map(({ pointer = '', detail }) => ({ pointer: `/signal${pointer}`, detail }));
   throw new DomainError('INVALID_REQUEST', errors[0]?.detail ?? 'The post was rejected.', { errors });

@@ -7,7 +7,7 @@ import type { Distribution } from '../lib/distribution.ts';
 import { PACKAGE } from '../lib/package.ts';
 import type { Encoder } from '../signals/encoder/encoder.ts';
 import type { EncoderFigures } from '../signals/encoder/encoder-queue.ts';
-import type { IntakeTally } from '../signals/plan-posts.ts';
+import type { IntakeTally } from '../signals/intake-tally.ts';
 import type { StoreCounts, StorePulse } from '../store/figures.ts';
 import type { OpenedStore } from '../store/store.ts';
 

@@ -20,6 +20,7 @@ import type { Store } from '../store/store.ts';
 import { indexedLength } from '../store/weights.ts';
 import { inCommits, listReceivers, newHotEvents, reserveNothing, storeSignals } from '../webhooks/fan-out.ts';
 import type { Encoding } from './encoder/encoder.ts';
+import type { WayIn } from './intake-tally.ts';
 import {
   EVERY_POST,
   type IntakeDeps,
@@ -31,9 +32,9 @@ import {
   type ScopedPost,
   storedIdOf,
   storyOf,
-  type WayIn,
   withEncoding,
 } from './plan-posts.ts';
+import { type RoomLease, signalRoom } from './signal-room.ts';
 import { advancing } from './signal-times.ts';
 
 /** The result of one post. `signals` are JSON texts; in a batch, there are only their IDs. */
@@ -78,23 +79,32 @@ async function observeInPieces(
   const nextTurn = createYielder(deps.clock);
   const checkTime = limitBatchTime(clock);
   let left = posts.length;
+  const leases: RoomLease[] = [];
   const plan = (piece: readonly ObservedPost[]) => {
     left -= piece.length;
-    return planPiece(deps, tenantId, piece, { rule: EVERY_POST, encoding, left, nextTurn });
+    // Refused before anything is stored, or not at all.
+    const lease = signalRoom.lease(tenantId, { waits: leases.length > 0 });
+    leases.push(lease);
+    return planPiece(deps, tenantId, piece, { rule: EVERY_POST, encoding, left, nextTurn, lease });
   };
-  let planning = plan(pieces[0] ?? []);
-  for (const place of pieces.keys()) {
-    const planned = await planning;
-    const next = pieces[place + 1];
-    if (next !== undefined) {
-      planning = plan(next); // while the previous piece is stored
-      planning.catch(() => {}); // rethrown in turn, unless the previous piece failed
+  try {
+    let planning = plan(pieces[0] ?? []);
+    for (const place of pieces.keys()) {
+      const planned = await planning;
+      const next = pieces[place + 1];
+      if (next !== undefined) {
+        planning = plan(next); // while the previous piece is stored
+        planning.catch(() => {}); // rethrown in turn, unless the previous piece failed
+      }
+      const via = posts.length > 1 ? 'batch' : 'post';
+      results.push(await storePlanned(deps, tenantId, { posts: pieces[place] ?? [], planned, via }));
+      leases[place]?.end();
+      if (next !== undefined) checkTime();
     }
-    const via = posts.length > 1 ? 'batch' : 'post';
-    results.push(await storePlanned(deps, tenantId, { posts: pieces[place] ?? [], planned, via }));
-    if (next !== undefined) checkTime();
+    return results.flat();
+  } finally {
+    for (const lease of leases) lease.end();
   }
-  return results.flat();
 }
 
 /**

@@ -8,7 +8,6 @@ import type { IcpProfile } from '../model/icp.ts';
 import { postNearKeys, scopedNearKeys } from '../model/near-keys.ts';
 import { personKeys } from '../model/person-keys.ts';
 import {
-  type Classification,
   type Explanation,
   MAX_EXCERPT_CODE_POINTS,
   type ObservedPost,
@@ -23,6 +22,7 @@ import { type FanOutTerms, listReceivers, type Reserve, signalEvents } from '../
 import type { SignalStory } from '../webhooks/notice.ts';
 import type { Encoder, Encoding } from './encoder/encoder.ts';
 import type { EncoderWork, WorkKind } from './encoder/encoder-queue.ts';
+import type { IntakeTally } from './intake-tally.ts';
 import {
   type Candidate,
   candidatesOf,
@@ -36,6 +36,7 @@ import type { Offer } from './offer.ts';
 import { canonicalUrl, originOf } from './origin.ts';
 import type { Hit } from './phrases.ts';
 import { type CompiledProfile, classify, mayBeWish, type PostReading, readPost, scorePost } from './score.ts';
+import { type RoomLease, readFew, signalRoom } from './signal-room.ts';
 import { advancing } from './signal-times.ts';
 import { headlineOf, whereOf, whyOf } from './why.ts';
 
@@ -107,27 +108,34 @@ interface MatchRule {
 export const EVERY_POST: MatchRule = { profileIds: [], onlyMatching: false };
 
 /**
- * Scores posts without storing anything, for changes that store their signals together with other data.
- * @throws DomainError `UNAVAILABLE` if the posts would wait too long for the encoder; posts from sources wait
+ * Scores posts without storing anything, for changes that store their signals together with other data. `room`, which the caller ends
+ * once they are stored, is omitted if nothing is kept.
+ * @throws DomainError `UNAVAILABLE` if the posts would wait too long for the encoder or for room; posts from sources wait
  */
 export async function planPosts(
   { clock, ...rest }: IntakeDeps,
   tenantId: string,
   posts: readonly ScopedPost[],
   rule: MatchRule = EVERY_POST,
+  room?: RoomLease,
 ): Promise<PlannedPost[]> {
   const deps = { ...rest, clock: advancing(clock) };
   const kind = rule.onlyMatching ? 'source' : kindOf(posts);
-  return await withEncoding(deps, { owner: tenantId, kind }, async (encoding) => {
-    const planned: PlannedPost[][] = [];
-    const nextTurn = createYielder(deps.clock);
-    let left = posts.length;
-    for (const piece of piecesOf(posts)) {
-      left -= piece.length;
-      planned.push(await planPiece(deps, tenantId, piece, { rule, encoding, left, nextTurn }));
-    }
-    return planned.flat();
-  });
+  const lease = room ?? signalRoom.lease(tenantId, { waits: rule.onlyMatching });
+  try {
+    return await withEncoding(deps, { owner: tenantId, kind }, async (encoding) => {
+      const planned: PlannedPost[][] = [];
+      const nextTurn = createYielder(deps.clock);
+      let left = posts.length;
+      for (const piece of piecesOf(posts)) {
+        left -= piece.length;
+        planned.push(await planPiece(deps, tenantId, piece, { rule, encoding, left, nextTurn, lease }));
+      }
+      return planned.flat();
+    });
+  } finally {
+    if (room === undefined) lease.end();
+  }
 }
 
 /** Whether a caller waits for one post or for several. */
@@ -159,6 +167,8 @@ interface PieceTerms {
    * responses in the same turn of the event loop as long as there are any. Without it, a hundred posts took 0.4 s at once.
    */
   nextTurn(): Promise<void>;
+  /** Room for the signals, which the caller ends once they are stored. */
+  lease: RoomLease;
 }
 
 /** Plans the posts of one piece together. */
@@ -166,15 +176,18 @@ export async function planPiece(
   deps: IntakeDeps,
   tenantId: string,
   posts: readonly ScopedPost[],
-  { rule, encoding, left, nextTurn }: PieceTerms,
+  { rule, encoding, left, nextTurn, lease }: PieceTerms,
 ): Promise<PlannedPost[]> {
   const [matcher, receivers] = await Promise.all([deps.matchers.of(tenantId), listReceivers(deps, tenantId)]);
   await nextTurn(); // all posts that waited for the same compilation continue here: a hundred took 0.36 s of one turn
   const tenancy: Tenancy = { tenantId, matcher, receivers, rule };
-  const readings: PostToScore[] = [];
-  for (const post of posts) {
-    readings.push(await readOne(deps, tenancy, post, { withEncoder: encoding !== null, nextTurn }));
-    await nextTurn();
+  const read = () => readAll(deps, tenancy, posts, { withEncoder: encoding !== null, nextTurn });
+  let readings = await read();
+  const candidates = readings.reduce((sum, { candidates }) => sum + candidates.length, 0);
+  if (!lease.tryTake(candidates)) {
+    readings = []; // takes as much memory as signals: read again instead of kept
+    await lease.take(candidates);
+    readings = await read();
   }
 
   if (encoding !== null) {
@@ -201,6 +214,22 @@ export async function planPiece(
     await nextTurn();
   }
   return planned;
+}
+
+function readAll(
+  deps: IntakeDeps,
+  tenancy: Tenancy,
+  posts: readonly ScopedPost[],
+  terms: { withEncoder: boolean; nextTurn(): Promise<void> },
+): Promise<PostToScore[]> {
+  return readFew(tenancy.tenantId, tenancy.matcher.profiles.length, async () => {
+    const readings: PostToScore[] = [];
+    for (const post of posts) {
+      readings.push(await readOne(deps, tenancy, post, terms));
+      await terms.nextTurn();
+    }
+    return readings;
+  });
 }
 
 /** A parsed post, and the profiles that it may match. */
@@ -461,40 +490,5 @@ function buildSignal(
     icp_profile_id: profile.id,
     external_id: post.external_id ?? null,
     lead_id: null,
-  };
-}
-
-/** How a post arrived: alone or in a batch, over the API or an import, or from a source. */
-export type WayIn = 'post' | 'batch' | 'source';
-
-/** Counters of intake, in plain numbers. */
-export interface IntakeTally {
-  countSignals(via: WayIn, signals: readonly { classification: string }[]): void;
-  countEncoded(posts: number): void;
-  /** Number of stored signals, by origin and class. */
-  signals(): { via: WayIn; classification: Classification; count: number }[];
-  /** Number of posts that the sentence encoder read. */
-  readonly encoded: number;
-}
-
-export function createIntakeTally(): IntakeTally {
-  const series = (['post', 'batch', 'source'] as const).flatMap((via) =>
-    (['hot', 'warm', 'cold'] as const).map((classification) => ({ via, classification, count: 0 })),
-  );
-  let encoded = 0;
-  return {
-    countSignals(via, signals) {
-      for (const { classification } of signals) {
-        const found = series.find((each) => each.via === via && each.classification === classification);
-        if (found !== undefined) found.count++;
-      }
-    },
-    countEncoded(posts) {
-      encoded += posts;
-    },
-    signals: () => series,
-    get encoded() {
-      return encoded;
-    },
   };
 }

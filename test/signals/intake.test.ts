@@ -370,3 +370,17 @@ test('a batch that takes too long ends between two of its parts, and continues w
   const statuses = (await observe(...posts)).map(({ status }) => status);
   expect(statuses).toEqual([...Array(25).fill('duplicate'), ...Array(35).fill('created')]);
 });
+
+test('posts that match hundreds of profiles are processed a few at once; too many are refused', async () => {
+  const post = await postForMany(300, HOT.length);
+  const results = await Promise.allSettled(
+    Array.from({ length: 80 }, (_, i) => observe({ ...post, external_id: `x${i}` })),
+  );
+  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  expect(refused.length).toBeGreaterThan(10);
+  for (const error of refused) expect(error).toMatchObject({ code: 'UNAVAILABLE' });
+  const profiles = 301; // with the default profile
+  expect(committed).toHaveLength((results.length - refused.length) * profiles);
+  const [later] = await observe({ ...post, external_id: 'next' });
+  expect(later).toMatchObject({ status: 'created' });
+});

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { createSignalRoom } from '../../src/signals/signal-room.ts';
+
+const LIMITS = { free: 10, ofOwner: 100, ofAll: 250, waiting: 200 };
+
+function setUp() {
+  const room = createSignalRoom(LIMITS);
+  const began: string[] = [];
+  const begin = (owner: string, signals: number, name: string, waits = false) => {
+    const lease = room.lease(owner, { waits });
+    const taken = lease.take(signals).then(() => void began.push(name));
+    return { lease, taken };
+  };
+  return { room, began, begin };
+}
+
+const later = () => new Promise((resolve) => setImmediate(resolve));
+
+test('work of an owner begins while there is room for it', async () => {
+  const { began, begin } = setUp();
+  const [first] = [begin('a', 60, 'a1'), begin('a', 60, 'a2')];
+  begin('a', 60, 'a3');
+  begin('b', 60, 'b1');
+  await later();
+  expect(began).toEqual(['a1', 'a2', 'b1']);
+  first.lease.end();
+  await later();
+  expect(began).toEqual(['a1', 'a2', 'b1', 'a3']);
+});
+
+test('small work never waits, and is not counted', async () => {
+  const { room, began, begin } = setUp();
+  begin('a', 1_000, 'large');
+  for (let i = 0; i < 5; i++) begin('a', 10, `small ${i}`);
+  await later();
+  expect(began).toHaveLength(6);
+  expect(room.lease('a', { waits: false }).tryTake(11)).toBe(false);
+});
+
+test('too much waiting work of an owner is refused, with the time to wait; that of sources waits', async () => {
+  const { began, begin } = setUp();
+  const first = begin('a', 100, 'a1');
+  begin('a', 100, 'a2');
+  begin('a', 100, 'a3');
+  await expect(begin('a', 100, 'refused').taken).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    extra: { retryAfterSeconds: 10 },
+  });
+  begin('a', 100, 'source', true);
+  begin('b', 100, 'b1');
+  await later();
+  expect(began).toEqual(['a1', 'b1']);
+  first.lease.end();
+  first.lease.end();
+  await later();
+  expect(began).toEqual(['a1', 'b1', 'a2']);
+});
+
+test('work with room goes on, and gives all of it back', async () => {
+  const { room, began, begin } = setUp();
+  const first = begin('a', 100, 'a1');
+  await first.lease.take(100);
+  begin('b', 100, 'b1');
+  begin('c', 100, 'c1');
+  await later();
+  expect(began).toEqual(['a1', 'b1']);
+  first.lease.end();
+  await later();
+  expect(began).toEqual(['a1', 'b1', 'c1']);
+  expect(room.lease('a', { waits: false }).tryTake(100)).toBe(true);
+});
