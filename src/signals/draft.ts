@@ -17,6 +17,7 @@ import { type KnownOffer, nearestOffers } from './offer.ts';
 import { compilePhrases } from './phrases.ts';
 import { postKey } from './profiles.ts';
 import { type Tokens, tokenize } from './tokens.ts';
+import { tryOnPosts } from './trials.ts';
 
 /** Offers with a lower similarity are of different kinds. */
 const SAME_KIND = 0.55;
@@ -32,7 +33,7 @@ interface DraftDeps {
  * Drafts a profile from a sentence about what is sold and the known facts about the company at `domain`, with
  * notes on what to review before using it. Nothing is stored.
  * @throws DomainError `INVALID_REQUEST` if the line names nothing that can be sold, `UNAVAILABLE` if the
- * encoder failed
+ * encoder failed or too many drafts are being tried
  */
 export async function draftForSeller(
   { store, clock, encoder = null }: DraftDeps,
@@ -68,12 +69,19 @@ function companyName({ manual, observed }: Company['facts']): string {
 const MOST_SIGNALS = 600;
 const EXAMPLES = 2;
 
+type ReviewDeps = Pick<DraftDeps, 'clock'> & { store: Pick<SignalStore, 'listPosts'> };
+
 /**
  * Checks a draft against the newest stored posts: what its phrases find, what to ask, and what is missing.
  * Runs in short chunks.
+ * @throws DomainError `UNAVAILABLE` if too many drafts are being tried
  */
-export async function reviewDraft(
-  { store, clock }: { store: Pick<SignalStore, 'listPosts'>; clock: Clock },
+export function reviewDraft(deps: ReviewDeps, tenantId: string, draft: IcpDraft): Promise<DraftReview> {
+  return tryOnPosts(tenantId, () => reviewNow(deps, tenantId, draft));
+}
+
+async function reviewNow(
+  { store, clock }: ReviewDeps,
   tenantId: string,
   draft: IcpDraft,
 ): Promise<DraftReview> {

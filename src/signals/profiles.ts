@@ -15,6 +15,7 @@ import { addMeaning } from './meaning.ts';
 import { originOf } from './origin.ts';
 import { compilePhrases, type PhraseMatcher } from './phrases.ts';
 import { type CompiledProfile, classify, compileProfile, readPost, scorePost } from './score.ts';
+import { tryOnPosts } from './trials.ts';
 
 export interface ProfileDeps {
   store: ProfileStore;
@@ -165,7 +166,11 @@ export interface PreviewDeps {
  * Scores the newest stored posts with a draft.
  * @throws DomainError `NOT_FOUND` (profile), `INVALID_REQUEST`, `UNAVAILABLE`
  */
-export async function previewProfile(
+export function previewProfile(deps: PreviewDeps, tenantId: string, input: PreviewInput): Promise<Preview> {
+  return tryOnPosts(tenantId, () => previewNow(deps, tenantId, input));
+}
+
+async function previewNow(
   { store, clock, encoder = null }: PreviewDeps,
   tenantId: string,
   { icp_profile_id: baseId, limit, ...patch }: PreviewInput,
