@@ -1,4 +1,4 @@
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext } from 'node:tls';
 import type { buildConnector } from 'undici';
 import type { Clock, Timer } from '../lib/clock.ts';
@@ -6,7 +6,7 @@ import type { AddressSet } from '../lib/network.ts';
 import { createReleases } from '../lib/yielding.ts';
 import type { AttemptErrorCode } from '../model/delivery.ts';
 import { createHandshakes, type HandshakeStream, TLS_LIMITS } from './handshakes.ts';
-import { createReplyTurns } from './replies-in-turns.ts';
+import { createReplyTurns, openInPieces } from './replies-in-turns.ts';
 import { type Lookup, resolveTarget } from './targets.ts';
 
 /** Maximum time for one address while others remain: a dead IPv6 route must not use up the whole deadline. */
@@ -138,7 +138,7 @@ export function createConnect(deps: ConnectDeps): Connect {
     }
 
     function open(address: string): Socket {
-      const opened = connectTcp({
+      const opened = openInPieces({
         host: address,
         port: Number(options.port || (secure ? 443 : 80)),
         ...(deps.localAddress === null ? {} : { localAddress: deps.localAddress }),

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Dispatcher as Undici } from 'undici';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createPools, type Pools, type RequestHandler } from '../../src/dispatcher/pools.ts';
@@ -6,6 +7,8 @@ import { createAddressSet, parseCidr } from '../../src/lib/network.ts';
 import { ConnectError, createConnect } from '../../src/webhooks/connect.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { type Receiver, startReceiver, status } from '../support/receiver.ts';
+
+const MOST_IDLE = 5;
 
 let receiver: Receiver;
 let pools: Pools;
@@ -17,7 +20,7 @@ beforeEach(async () => {
   const loopback = parseCidr('127.0.0.0/8');
   const allow = createAddressSet(loopback ? [loopback] : []);
   const connect = createConnect({ clock: systemClock, allow, lookup: async () => [], localAddress: null });
-  pools = createPools(clock, connect);
+  pools = createPools(clock, connect, MOST_IDLE);
 });
 afterEach(async () => {
   await pools.destroy();
@@ -27,7 +30,10 @@ afterEach(async () => {
 /** Sends a POST, and resolves to the error or null one turn of the event loop later. */
 function post(how: 'dispatch' | 'dispatchFresh' = 'dispatch'): Promise<string | null> {
   return new Promise((resolve) => {
-    const end = (error: string | null) => void setTimeout(() => resolve(error), 5);
+    const end = async (error: string | null) => {
+      await setTimeout(5);
+      resolve(error);
+    };
     const handler: RequestHandler = {
       tenantId: 'ten_a',
       onDial: () => {},
@@ -96,6 +102,22 @@ test('idle connections are closed, and those in use are kept', async () => {
   pools.sweep();
   expect(await post()).toBeNull();
   expect(connections().at(-1)).toBe(3);
+});
+
+test('of too many idle connections, those that have been idle longest are closed', async () => {
+  const open = new Set<unknown>();
+  receiver.answer = (response, request, socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    status(200)(response, request, socket);
+  };
+  await Promise.all(Array.from({ length: MOST_IDLE + 3 }, () => post()));
+  for (let i = 0; i < 100 && open.size > MOST_IDLE; i++) await setTimeout(10);
+  expect(open.size).toBe(MOST_IDLE);
+  const idleLongest = connections().slice(0, 3);
+  await Promise.all(Array.from({ length: MOST_IDLE }, () => post()));
+  const reused = connections().slice(MOST_IDLE + 3);
+  expect(new Set([...reused, ...idleLongest]).size).toBe(MOST_IDLE + 3);
 });
 
 /** Sends this as the reply, and leaves the connection as it is. */

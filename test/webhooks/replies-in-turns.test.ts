@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Client } from 'undici';
 import { afterEach, expect, test } from 'vitest';
 import { createReleases } from '../../src/lib/yielding.ts';
-import { createReplyTurns, readingOf } from '../../src/webhooks/replies-in-turns.ts';
+import { createReplyTurns, openInPieces, readingOf } from '../../src/webhooks/replies-in-turns.ts';
 
 /** A clock by which each slice takes a millisecond, so that a turn has room for two. */
 function slowClock() {
@@ -126,6 +126,27 @@ test('owners take turns, however many responses one of them receives', async () 
   const isComplete = ({ pieces }: typeof other) => pieces.join('').length === 60_000;
   while (!isComplete(other)) await nextTurn();
   expect(many.filter(isComplete).length).toBeLessThan(4);
+});
+
+test('of a socket, a small piece is read, and nothing more until that is passed on', async () => {
+  const whole = Array.from({ length: 100_000 }, (_, n) => String(n % 10)).join('');
+  const server = createServer((socket) => socket.end(whole)).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  const socket = openInPieces({ port: (server.address() as { port: number }).port, host: '127.0.0.1' });
+  createReplyTurns(slowClock(), createReleases())(socket, 'owner');
+  let received = '';
+  let most = 0;
+  socket.on('readable', () => {
+    for (let piece = socket.read(); piece !== null; piece = socket.read()) {
+      received += String(piece);
+      most = Math.max(most, socket.bytesRead - received.length);
+    }
+  });
+  await once(socket, 'end');
+  expect(received).toBe(whole);
+  expect(most).toBeGreaterThan(0);
+  expect(most).toBeLessThanOrEqual(4_096);
 });
 
 test('data of a closed connection is dropped', async () => {
