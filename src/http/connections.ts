@@ -2,11 +2,11 @@ import type { Server } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { createFairQueue } from '../lib/queues.ts';
+import { stopReading } from '../lib/sockets.ts';
 import { createReleases, createTurnRunner } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import type { LoadGate } from './load.ts';
 import { onceOver } from './once-over.ts';
-import { stopReading } from './reading-turns.ts';
 
 /** Limits per connection, and for all connections together. Times are in milliseconds. */
 export interface ConnectionLimits {

@@ -2,6 +2,7 @@ import { IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { createFifo } from '../lib/queues.ts';
+import { stopReading } from '../lib/sockets.ts';
 import { wasAccepted } from '../lib/yielding.ts';
 import { type ChunkPosition, mergeChunks, START_OF_CHUNKS, walkChunks } from './chunked-body.ts';
 import { oncePerTurn } from './turns.ts';
@@ -323,18 +324,6 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
     hasEnded = true;
     if (first === undefined) endLast();
   });
-}
-
-/**
- * Stops reading at once, until the socket is resumed. A paused socket is read until it holds `highWaterMark` bytes, and libuv
- * reads up to 48 times 1,024 sockets per turn of the event loop: 2,000 clients that sent byte by byte kept it in one turn for 0.45 s, and 2,500 that sent 120 KB
- * each for 0.3 s.
- */
-export function stopReading(socket: Socket): void {
-  const handle: unknown = Reflect.get(socket, '_handle');
-  if (!(handle instanceof Object) || !('readStop' in handle) || typeof handle.readStop !== 'function') return;
-  Reflect.set(handle, 'reading', false);
-  handle.readStop();
 }
 
 /** Makes a paused socket hold no more than what arrived before it was paused: otherwise, Node resumes reading at once. */

@@ -128,12 +128,18 @@ test('owners take turns, however many responses one of them receives', async () 
   expect(many.filter(isComplete).length).toBeLessThan(4);
 });
 
-test('of a socket, a small piece is read, and nothing more until that is passed on', async () => {
-  const whole = Array.from({ length: 100_000 }, (_, n) => String(n % 10)).join('');
-  const server = createServer((socket) => socket.end(whole)).listen(0, '127.0.0.1');
+/** A connection to a server that does this with its side. */
+async function connectTo(serve: (socket: Socket) => void): Promise<Socket> {
+  const server = createServer(serve).listen(0, '127.0.0.1');
   servers.push(server);
   await once(server, 'listening');
-  const socket = openInPieces({ port: (server.address() as { port: number }).port, host: '127.0.0.1' });
+  const { port } = server.address() as { port: number };
+  return openInPieces({ port, host: '127.0.0.1' });
+}
+
+test('of a socket, a small piece is read, and nothing more until that is passed on', async () => {
+  const whole = Array.from({ length: 100_000 }, (_, n) => String(n % 10)).join('');
+  const socket = await connectTo((other) => other.end(whole));
   createReplyTurns(slowClock(), createReleases())(socket, 'owner');
   let received = '';
   let most = 0;
@@ -147,6 +153,28 @@ test('of a socket, a small piece is read, and nothing more until that is passed 
   expect(received).toBe(whole);
   expect(most).toBeGreaterThan(0);
   expect(most).toBeLessThanOrEqual(4_096);
+});
+
+test('a connection that is reset fails when it is granted a turn; one that we destroy, immediately', async () => {
+  const granted: (() => void)[] = [];
+  const inTurns = createReplyTurns(slowClock(), (end) => void granted.push(end));
+  const reset = await connectTo((other) => void other.once('data', () => other.resetAndDestroy()));
+  inTurns(reset, 'owner');
+  const errors: string[] = [];
+  reset.on('error', ({ message }) => errors.push(message));
+  reset.write('x');
+  for (let turn = 0; turn < 100_000 && granted.length === 0 && !reset.destroyed; turn++) await nextTurn();
+  expect(reset.destroyed).toBe(false);
+  expect(errors).toEqual([]);
+  for (const fail of granted.splice(0)) fail();
+  await new Promise((resolve) => reset.once('close', resolve));
+  expect(errors).toEqual(['read ECONNRESET']);
+
+  const destroyed = await connectTo(() => {});
+  inTurns(destroyed, 'owner');
+  destroyed.on('error', () => {}).destroy(new Error('timeout'));
+  expect(destroyed.destroyed).toBe(true);
+  expect(granted).toEqual([]);
 });
 
 test('data of a closed connection is dropped', async () => {
