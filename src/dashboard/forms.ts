@@ -1,4 +1,3 @@
-import { parse } from 'node:querystring';
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { check } from '../http/faults.ts';
@@ -29,26 +28,66 @@ const MOST_FIELDS = 2_000;
 const MOST_VALUES = 200;
 const MOST_LINES = 1_000;
 
-/** Parses a form as browsers send it. */
-export function parseForm(body: string): unknown {
-  return parse(body, undefined, undefined, { maxKeys: MOST_FIELDS, decodeURIComponent: percentDecoded });
+/** Parses a form as browsers send it (URL Standard, section 5.1), with lists for names that occur several times. */
+export function parseForm(body: string): Form {
+  const form: Form = Object.create(null);
+  let fields = 0;
+  for (let at = 0; at < body.length && fields < MOST_FIELDS; ) {
+    const next = body.indexOf('&', at);
+    const end = next === -1 ? body.length : next;
+    if (end > at) {
+      const field = body.slice(at, end);
+      const equals = field.includes('=') ? field.indexOf('=') : field.length;
+      const name = decoded(field.slice(0, equals));
+      const value = decoded(field.slice(equals + 1));
+      const others = form[name];
+      if (others === undefined) form[name] = value;
+      else if (typeof others === 'string') form[name] = [others, value];
+      else others.push(value);
+      fields++;
+    }
+    at = end + 1;
+  }
+  return form;
 }
 
-/** The form of a POST. NUL characters and lone surrogates never reach the store. */
+const decoded = (text: string) => percentDecoded(text, { isForm: true });
+
+/**
+ * Maximum number of characters of all values together; twice as many as 512 KiB contain in a script that takes nine bytes per letter. A form
+ * is shown again with its values if one is wrong, and 500,000 quotes took 0.3 s.
+ */
+const MOST_CHARS = 131_072;
+
+/**
+ * The form of a POST. NUL characters and lone surrogates never reach the store.
+ * @throws DomainError `PAYLOAD_TOO_LARGE`
+ */
 export function formOf(request: FastifyRequest): Form {
   const body = request.body;
   if (typeof body !== 'object' || body === null) return {};
   // No prototype: a field named `__proto__` must not give the form the members of an array.
   const form: Form = Object.create(null);
+  let chars = 0;
+  const cleaned = (value: string): string => {
+    chars += value.length;
+    if (chars > MOST_CHARS) throw tooLong();
+    return clean(value);
+  };
   for (const [name, value] of Object.entries(body)) {
-    if (typeof value === 'string') form[name] = clean(value);
+    if (typeof value === 'string') form[name] = cleaned(value);
     else if (Array.isArray(value))
       form[name] = value
         .slice(0, MOST_VALUES)
         .filter((item) => typeof item === 'string')
-        .map(clean);
+        .map(cleaned);
   }
   return form;
+}
+
+function tooLong(): DomainError {
+  const detail = `The form contains more than ${MOST_CHARS.toLocaleString('en')} characters. Nothing was changed.`;
+  return new DomainError('PAYLOAD_TOO_LARGE', detail, { hint: 'Shorten its texts, then send it again.' });
 }
 
 /** The first value of a field; empty if it was not sent. */
@@ -71,7 +110,7 @@ export function ticked(form: Form, name: string): boolean {
 /** The non-empty lines of a text area, and of the checked boxes with the same name. */
 export function lines(form: Form, name: string): string[] {
   return texts(form, name)
-    .flatMap((value) => value.split(/\r?\n/))
+    .flatMap((value) => value.split('\n'))
     .map((line) => line.trim())
     .filter((line) => line !== '')
     .slice(0, MOST_LINES);
@@ -117,7 +156,7 @@ function plainly(detail: string): string {
 
 /** Without NUL and lone surrogates, which neither the database nor an address can contain. */
 export function clean(value: string): string {
-  return value.toWellFormed().replaceAll('\0', '');
+  return value.toWellFormed().replace(/\0/g, '');
 }
 
 /**

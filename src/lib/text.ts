@@ -93,24 +93,45 @@ export function parseUrl(text: string): URL | null {
   return authority.length > MAX_AUTHORITY_CHARS ? null : URL.parse(text);
 }
 
-/**
- * Decodes `%20` and the like; invalid UTF-8 becomes U+FFFD. `decodeURIComponent` throws instead, which takes 4 us: half a
- * second for a form of 500 KB of `%ff&`.
- */
-export function percentDecoded(text: string): string {
-  return text.replace(/(?:%[\da-f]{2})+/gi, (bytes) =>
-    Buffer.from(bytes.replaceAll('%', ''), 'hex').toString(),
-  );
+const [PERCENT, PLUS, SPACE] = [0x25, 0x2b, 0x20];
+
+/** The value of a hexadecimal digit; NaN for any other byte. */
+function hexOf(byte = 0): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : Number.NaN;
 }
 
-/** Escapes text for HTML elements and quoted attributes. */
+/**
+ * Decodes `%20` and the like, and `+` as a space if `isForm`; invalid UTF-8 becomes U+FFFD. `decodeURIComponent` throws instead, which takes
+ * 4 us: half a second for a form of 500 KB of `%ff&`. In place: a string for each of 130,000 escapes took 0.1 s.
+ */
+export function percentDecoded(text: string, { isForm = false } = {}): string {
+  if (!text.includes('%') && !(isForm && text.includes('+'))) return text;
+  const bytes = Buffer.from(text);
+  let length = 0;
+  for (let i = 0; i < bytes.length; i++) {
+    let byte = bytes[i] ?? 0;
+    if (byte === PERCENT) {
+      const value = hexOf(bytes[i + 1]) * 16 + hexOf(bytes[i + 2]);
+      if (!Number.isNaN(value)) {
+        byte = value;
+        i += 2;
+      }
+    } else if (byte === PLUS && isForm) byte = SPACE;
+    bytes[length++] = byte;
+  }
+  return bytes.toString('utf8', 0, length);
+}
+
+/** Escapes text for HTML elements and quoted attributes. With strings instead of expressions, `replaceAll` takes three times as long for many quotes. */
 export function escapeHtml(text: string): string {
   return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
+    .replace(/&/g, '&amp;')
+    .replace(/</g, '&lt;')
+    .replace(/>/g, '&gt;')
+    .replace(/"/g, '&quot;')
+    .replace(/'/g, '&#39;');
 }
 
 /**

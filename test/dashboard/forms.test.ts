@@ -37,8 +37,11 @@ test('forms for profiles, webhooks, leads, companies and sources may be larger, 
   const browser = await signedIn(made, made.tenant.id);
   const _csrf = csrfOf((await browser.get('/dashboard')).body);
   for (const path of ['/profiles/new', '/settings/integrations/webhooks/new', '/sources/new', '/start']) {
-    const kept = await browser.send(`/dashboard${path}`, { _csrf, description: 'a'.repeat(400 * KIB) });
+    const kept = await browser.send(`/dashboard${path}`, { _csrf, description: '漢'.repeat(50 * KIB) });
     expect([path, kept.statusCode]).toEqual([path, 400]);
+    const long = await browser.send(`/dashboard${path}`, { _csrf, description: 'a'.repeat(129 * KIB) });
+    expect([path, long.statusCode]).toEqual([path, 413]);
+    expect(long.body).toContain('The form contains more than 131,072 characters.');
     const refused = await browser.send(`/dashboard${path}`, { _csrf, description: 'a'.repeat(512 * KIB) });
     expect([path, refused.statusCode]).toEqual([path, 413]);
   }
@@ -146,7 +149,8 @@ test('the largest possible forms, whatever they contain, do not block other requ
   const browser = await signedIn(made, made.tenant.id);
   const _csrf = csrfOf((await browser.get('/dashboard')).body);
   const marks = `a${'\u0300'.repeat(19 * KIB)}${'\u0334'.repeat(19 * KIB)}`;
-  const texts = ['-\n', 'a,', 'a=b\n', 'a="\\u00"\n'].map((unit) => unit.repeat(24 * KIB)).concat(marks);
+  const units = ['-\n', 'a,', 'a=b\n', 'a="\\u00"\n', '"'];
+  const texts = units.map((unit) => unit.repeat((120 * KIB) / unit.length)).concat(marks);
   const forms: [path: string, fields: string[]][] = [
     ['/profiles/new', ['name', 'description', 'phrases', 'headcount_ranges', 'muted_sources']],
     ['/start', ['offer', 'domain', 'phrases']],
@@ -199,6 +203,15 @@ test('a form of a hundred thousand invalid fields is parsed in a few millisecond
   const fields = Array.from({ length: 100_000 }, (_, i) => `${i.toString(36)}=1`).join('&');
   expect(Object.keys(Object(parseForm(fields)))).toHaveLength(2_000);
 });
+
+test.each(['+%', 'a+', '%20', '%00', '"'])(
+  'a form of nothing but %s is parsed in a few milliseconds',
+  (text) => {
+    const body = `a=${text.repeat(Math.floor((512 * KIB) / text.length) - 2)}`;
+    parseForm(body);
+    expect(cpuMsOf(() => parseForm(body))).toBeLessThan(30);
+  },
+);
 
 test('values of a form are decoded as browsers encode them, and invalid UTF-8 is replaced', () => {
   const form = 'a=50%25+off%21&a=%C3%A4%F0%9F%99%82&b=%ff%zz%&%3D=é%26';
