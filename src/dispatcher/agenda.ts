@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { createAlarms } from './alarms.ts';
-import { Lane } from './lane.ts';
+import type { ClaimedBytes } from './claimed-bytes.ts';
+import { type ClaimKind, Lane } from './lane.ts';
 import { createFairQueue, type FairQueue, type Health, type Slots } from './slots.ts';
 import type { LaneTarget } from './target.ts';
 
@@ -13,8 +14,8 @@ const MAX_TARGETS = 10_000;
 export interface Agenda {
   /** Lanes that may send, by the health of their next request. */
   readonly toSend: Readonly<Record<Health, FairQueue<Lane>>>;
-  /** Lanes that need a claim. */
-  readonly toClaim: FairQueue<Lane>;
+  /** Lanes that need a claim, by what it is for. */
+  readonly toClaim: Readonly<Record<ClaimKind, FairQueue<Lane>>>;
   /**
    * Returns the lane of an endpoint, creating it if necessary; `tenantId` is empty if the caller does not
    * know it.
@@ -39,13 +40,19 @@ export interface Agenda {
   stop(): void;
 }
 
+export interface AgendaDeps {
+  clock: Clock;
+  slots: Slots;
+  claimedBytes: ClaimedBytes;
+  wakeUp: WakeUp;
+}
+
 /**
  * Only lanes that something happens to are examined, and only alarms that are due: 100,000 waiting lanes add
  * nothing to the cost of a delivery (`npm run bench -- lanes`). A lane without work is removed once its
  * throttle is empty.
  */
-export function createAgenda(deps: { clock: Clock; slots: Slots; wakeUp: WakeUp }): Agenda {
-  const { clock, slots, wakeUp } = deps;
+export function createAgenda({ clock, slots, claimedBytes, wakeUp }: AgendaDeps): Agenda {
   const lanes = new Map<string, Lane>();
   const targets = new LRUCache<string, LaneTarget>({ max: MAX_TARGETS });
   const toSend = {
@@ -53,7 +60,11 @@ export function createAgenda(deps: { clock: Clock; slots: Slots; wakeUp: WakeUp 
     first: createFairQueue<Lane>(),
     further: createFairQueue<Lane>(),
   };
-  const toClaim = createFairQueue<Lane>();
+  const toClaim = {
+    confirming: createFairQueue<Lane>(),
+    proven: createFairQueue<Lane>(),
+    unproven: createFairQueue<Lane>(),
+  };
   const alarms = createAlarms<Lane>(clock, (due) => {
     for (const lane of due) consider(lane);
     wakeUp.soon();
@@ -62,7 +73,7 @@ export function createAgenda(deps: { clock: Clock; slots: Slots; wakeUp: WakeUp 
   function lane(endpointId: string, tenantId: string): Lane {
     let found = lanes.get(endpointId);
     if (found === undefined) {
-      found = new Lane(endpointId, tenantId, targets.get(endpointId) ?? null);
+      found = new Lane(endpointId, tenantId, { target: targets.get(endpointId) ?? null, claimedBytes });
       targets.delete(endpointId);
       lanes.set(endpointId, found);
     }
@@ -73,7 +84,7 @@ export function createAgenda(deps: { clock: Clock; slots: Slots; wakeUp: WakeUp 
   function consider(lane: Lane, now = clock.monotonic(), wallNow = clock.now()): void {
     const { health } = lane;
     if (lane.maySend(now, slots.perEndpoint(health, lane.tenantId))) toSend[health].add(lane);
-    if (lane.wantsClaim(now, wallNow)) toClaim.add(lane);
+    if (lane.wantsClaim(now, wallNow)) toClaim[lane.claimKind].add(lane);
     const lookAt = lane.nextLookAt(now, wallNow);
     alarms.set(lane.alarm, lookAt);
     if (lane.isForgettable(now) && lanes.get(lane.endpointId) === lane) forget(lane);

@@ -5,7 +5,8 @@ import type { LaneDemand } from '../store/delivery-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Reserve } from '../webhooks/fan-out.ts';
 import type { Agenda, WakeUp } from './agenda.ts';
-import type { Lane } from './lane.ts';
+import type { ClaimedBytes } from './claimed-bytes.ts';
+import { CLAIM_KINDS, type Lane } from './lane.ts';
 import type { Log } from './recorder.ts';
 import type { PrepareTarget } from './target.ts';
 import { WINDOW_MS } from './throttle.ts';
@@ -36,8 +37,17 @@ export interface ClaimerDeps {
   leaseToken: string;
   prepare: PrepareTarget;
   agenda: Agenda;
+  claimedBytes: ClaimedBytes;
   wakeUp: WakeUp;
   log: Log;
+}
+
+/** A claim for several lanes, in equal order. */
+interface Claim {
+  lanes: Lane[];
+  demands: LaneDemand[];
+  /** The expected size of the bodies, which counts as claimed until the claim returns. */
+  expected: [tenantId: string, bytes: number][];
 }
 
 /**
@@ -45,7 +55,15 @@ export interface ClaimerDeps {
  * they have, and lanes that run low meanwhile share the next call.
  */
 export function createClaimer(deps: ClaimerDeps): Claimer {
-  const { store, clock, agenda, wakeUp, log } = deps;
+  const { store, clock, agenda, claimedBytes, wakeUp, log } = deps;
+  const mayClaim = {
+    confirming: () => true,
+    proven: claimedBytes.hasRoomFor,
+    unproven: claimedBytes.hasRoomForUnproven,
+  };
+  let turn = 0;
+  /** Size of the largest recent body: the largest of the last claim, or half the previous value. */
+  let bodyBytes = 0;
   let running = 0;
   let paused = false;
 
@@ -54,30 +72,45 @@ export function createClaimer(deps: ClaimerDeps): Claimer {
       const claim = gather();
       if (claim.lanes.length === 0) return;
       running++;
-      void fill(claim.lanes, claim.demands);
+      void fill(claim);
     }
   }
 
-  function gather(): { lanes: Lane[]; demands: LaneDemand[] } {
+  function gather(): Claim {
     const now = clock.monotonic();
     const wallNow = clock.now();
     const lanes: Lane[] = [];
     const demands: LaneDemand[] = [];
+    const expected: Claim['expected'] = [];
     // Shared equally: a few full lanes next to empty ones would send in bursts, over more connections.
-    const share = Math.ceil(CLAIM_LIMIT / Math.max(1, agenda.toClaim.size));
+    const waiting = CLAIM_KINDS.reduce((sum, kind) => sum + agenda.toClaim[kind].size, 0);
+    const share = Math.ceil(CLAIM_LIMIT / Math.max(1, waiting));
     for (let left = CLAIM_LIMIT; left > 0; ) {
-      const lane = agenda.toClaim.next();
+      const lane = next();
       if (lane === null) break;
       if (!lane.wantsClaim(now, wallNow)) continue;
-      const limit = Math.min(left, share, lane.demand(now));
+      const limit = claimedBytes.hasRoomFor(lane.tenantId) ? Math.min(left, share, lane.demand(now)) : 0;
       lanes.push(lane);
       demands.push(lane.beginClaim(limit));
+      const bytes = limit * (lane.bodyBytes || bodyBytes);
+      claimedBytes.add(lane.tenantId, bytes);
+      expected.push([lane.tenantId, bytes]);
       left -= Math.max(1, limit) + LANE_COST;
     }
-    return { lanes, demands };
+    return { lanes, demands, expected };
   }
 
-  async function fill(lanes: Lane[], demands: LaneDemand[]): Promise<void> {
+  /** The next lane whose tenant has room for what it claims; the kinds take turns. */
+  function next(): Lane | null {
+    for (let tries = 0; tries < CLAIM_KINDS.length; tries++) {
+      const kind = CLAIM_KINDS[turn++ % CLAIM_KINDS.length] ?? 'confirming';
+      const lane = agenda.toClaim[kind].next(mayClaim[kind]);
+      if (lane !== null) return lane;
+    }
+    return null;
+  }
+
+  async function fill({ lanes, demands, expected }: Claim): Promise<void> {
     const now = clock.now();
     const asked = clock.monotonic();
     const { leaseToken } = deps;
@@ -85,6 +118,8 @@ export function createClaimer(deps: ClaimerDeps): Claimer {
     try {
       const claims = await store.claimDeliveries({ lanes: demands, ...terms });
       const until = handLimit(asked, clock.monotonic());
+      const sizes = claims.flatMap(({ deliveries }) => deliveries.map(({ start, end }) => end - start));
+      bodyBytes = sizes.reduce((most, size) => Math.max(most, size), bodyBytes / 2);
       const byEndpoint = new Map(claims.map((claim) => [claim.endpointId, claim]));
       for (const lane of lanes) {
         const claim = byEndpoint.get(lane.endpointId);
@@ -100,6 +135,7 @@ export function createClaimer(deps: ClaimerDeps): Claimer {
       pause();
     }
     running--;
+    for (const [tenantId, bytes] of expected) claimedBytes.add(tenantId, -bytes);
     for (const lane of lanes) agenda.consider(lane);
     wakeUp.soon();
   }
@@ -171,6 +207,7 @@ export function withTraces(store: Store): Store {
 export interface ReserveDeps {
   clock: Clock;
   agenda: Agenda;
+  claimedBytes: ClaimedBytes;
   wakeUp: WakeUp;
   leaseToken: string;
 }
@@ -179,13 +216,14 @@ export interface ReserveDeps {
  * Reserves new deliveries while they are being stored, so they need no claim: for lanes with free capacity
  * and nothing waiting.
  */
-export function createReserve({ clock, agenda, wakeUp, leaseToken }: ReserveDeps): Reserve {
+export function createReserve({ clock, agenda, claimedBytes, wakeUp, leaseToken }: ReserveDeps): Reserve {
   return (events) => {
     const now = clock.now();
     const since = clock.monotonic();
     const reserved: { lane: Lane; deliveries: ClaimedDelivery[] }[] = [];
     const lanes = [];
     for (const [lane, all] of byLane(agenda, events)) {
+      if (!claimedBytes.hasRoomForUnproven(lane.tenantId)) continue;
       // A request that is retried after a crash contains deliveries that its first run stored. One of them
       // may be in flight from a claim, and releasing its reservation would make it claimable a second time.
       const fresh = all.filter(({ id }) => !lane.holds(id));

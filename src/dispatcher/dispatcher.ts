@@ -16,11 +16,12 @@ import { refuseTests, type SendTest } from '../webhooks/test-delivery.ts';
 import { createAgenda, createWakeUp } from './agenda.ts';
 import { createAlarms } from './alarms.ts';
 import { createClaimer, createReserve, withTraces } from './claim.ts';
+import { createClaimedBytes } from './claimed-bytes.ts';
 import { createPools } from './pools.ts';
 import { createDispatcherTally, createOutcomeRecorder, type DispatcherTally, type Log } from './recorder.ts';
 import { createScheduler } from './scheduler.ts';
 import type { Exchange } from './send.ts';
-import { createSlots, HEALTH_LEVELS } from './slots.ts';
+import { createSlots } from './slots.ts';
 import { createPrepareTarget } from './target.ts';
 import { WINDOW_MS } from './throttle.ts';
 import { createProber, createSendTest } from './unqueued.ts';
@@ -114,7 +115,8 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
   });
   const wakeUp = createWakeUp();
   const slots = createSlots(clock, wakeUp.soon);
-  const agenda = createAgenda({ clock, slots, wakeUp });
+  const claimedBytes = createClaimedBytes();
+  const agenda = createAgenda({ clock, slots, claimedBytes, wakeUp });
   const tally = createDispatcherTally();
   const recorder = createOutcomeRecorder({ store, clock, log, tally });
   // Start times of attempts are only reported, not used for scheduling, so they need no step detection.
@@ -131,16 +133,19 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
     log,
     tracer,
   };
-  const claimer = createClaimer({ store, clock, leaseToken, prepare, agenda, wakeUp, log });
+  const claimer = createClaimer({ store, clock, leaseToken, prepare, agenda, claimedBytes, wakeUp, log });
   const scheduler = createScheduler({ store, clock, wakeUp, agenda, slots, recorder, claimer, flights });
   const prober = createProber({ store, clock, agenda, prepare, flights, leaseToken, log });
-  const reserve = createReserve({ clock, agenda, wakeUp, leaseToken });
+  const reserve = createReserve({ clock, agenda, claimedBytes, wakeUp, leaseToken });
   const sendTest = createSendTest({ store, clock, agenda, prepare, flights });
 
   const standstill = createStandstill({
     clock,
     inLine: () =>
-      agenda.toClaim.size + HEALTH_LEVELS.reduce((sum, name) => sum + agenda.toSend[name].size, 0),
+      [...Object.values(agenda.toClaim), ...Object.values(agenda.toSend)].reduce(
+        (sum, { size }) => sum + size,
+        0,
+      ),
     done: () => sumOf(tally.seconds.counts),
   });
 

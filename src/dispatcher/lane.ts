@@ -4,6 +4,7 @@ import type { ClaimedDelivery } from '../model/delivery.ts';
 import { DEFAULT_RATE_LIMIT_PER_MINUTE } from '../model/webhook.ts';
 import type { LaneClaim, LaneDemand, Taking } from '../store/delivery-store.ts';
 import { type Alarm, createAlarm } from './alarms.ts';
+import type { ClaimedBytes } from './claimed-bytes.ts';
 import { type Health, IN_FLIGHT_PER_ENDPOINT, type Waiter } from './slots.ts';
 import type { LaneTarget } from './target.ts';
 import { createThrottle, WINDOW_MS } from './throttle.ts';
@@ -44,10 +45,7 @@ export class Lane implements Waiter {
   #isOrdered = false;
   /** When its next unclaimed delivery is due, Unix milliseconds; Infinity if none is known. */
   #dueAt = Number.POSITIVE_INFINITY;
-  readonly #hand = createHand((id) => {
-    this.#held.delete(id);
-    this.#claimed--;
-  });
+  readonly #hand: Hand;
   /** Number of its deliveries that are being stored; see {@link reserve}. */
   #reserved = 0;
   /** All claimed deliveries without a stored outcome, in flight or not: ID to attempt number. */
@@ -77,10 +75,21 @@ export class Lane implements Waiter {
   #confirmedFailures = 0;
 
   /** `target` is the target that was cached when the endpoint last had a lane. */
-  constructor(endpointId: string, tenantId: string, target: LaneTarget | null) {
+  constructor(
+    endpointId: string,
+    tenantId: string,
+    { target, claimedBytes }: { target: LaneTarget | null; claimedBytes: ClaimedBytes },
+  ) {
     this.endpointId = endpointId;
     this.#tenantId = tenantId;
     this.#target = target;
+    this.#hand = createHand({
+      giveBack: (id) => {
+        this.#held.delete(id);
+        this.#claimed--;
+      },
+      count: (bytes) => claimedBytes.add(this.#tenantId, bytes),
+    });
     if (target === null) return;
     this.#isOrdered = target.endpoint.ordered;
     this.throttle.setLimit(target.endpoint.settings.rate_limit_per_minute);
@@ -121,6 +130,17 @@ export class Lane implements Waiter {
     if (this.#hand.size === 0 || this.#target === null || this.#isDoubtful) return false;
     const limit = this.#isOrdered ? 1 : inFlightLimit;
     return this.#inFlight < limit && this.throttle.room(now) > 0;
+  }
+
+  /** Size of the largest recent body; 0 if none is known. */
+  get bodyBytes(): number {
+    return this.#hand.bodyBytes;
+  }
+
+  /** What its next claim is for; each kind has its own queue. */
+  get claimKind(): ClaimKind {
+    if (this.#isDoubtful) return 'confirming';
+    return this.#answers ? 'proven' : 'unproven';
   }
 
   /**
@@ -356,6 +376,13 @@ export class Lane implements Waiter {
   }
 }
 
+/**
+ * What a claim is for: to confirm that an endpoint that failed was not paused, which nothing may delay, as it holds deliveries until then;
+ * for an endpoint that responded to the last request; or for another one.
+ */
+export type ClaimKind = (typeof CLAIM_KINDS)[number];
+export const CLAIM_KINDS = ['confirming', 'proven', 'unproven'] as const;
+
 /** Deliveries that are added together. */
 interface Dealt {
   deliveries: readonly ClaimedDelivery[];
@@ -382,15 +409,26 @@ export interface Hand {
   clear(): void;
 }
 
-/** Calls `giveBack` for each unsent delivery: the next claim may return it if it is still due. */
-function createHand(giveBack: (deliveryId: string) => void): Hand {
+/**
+ * Calls `giveBack` for each unsent delivery that is given up: the next claim may return it if it is still due. Calls `count` with the bytes of
+ * bodies that are added and, negative, of those that leave.
+ */
+function createHand({
+  giveBack,
+  count,
+}: {
+  giveBack(deliveryId: string): void;
+  count(bytes: number): void;
+}): Hand {
   const batches = createFifo<Batch>();
   let size = 0;
   let bodyBytes = 0;
 
   function drop({ deliveries, next, bodies }: Batch): void {
-    for (const { id } of deliveries.slice(next)) giveBack(id);
-    size -= deliveries.length - next;
+    const left = deliveries.slice(next);
+    for (const { id } of left) giveBack(id);
+    count(-bytesOf(left));
+    size -= left.length;
     // The garbage collector is slow to free them: they are older than most objects, and outside the heap that
     // it measures.
     if (bodies !== null) letGo(bodies);
@@ -408,6 +446,7 @@ function createHand(giveBack: (deliveryId: string) => void): Hand {
       if (deliveries.length === 0) return;
       batches.push({ deliveries, next: 0, until, bodies });
       size += deliveries.length;
+      count(bytesOf(deliveries));
       bodyBytes = deliveries.reduce((most, { start, end }) => Math.max(most, end - start), bodyBytes / 2);
     },
     take() {
@@ -416,6 +455,7 @@ function createHand(giveBack: (deliveryId: string) => void): Hand {
         if (delivery !== undefined) {
           batch.next++;
           size--;
+          count(delivery.start - delivery.end);
           return delivery;
         }
         drop(batch);
@@ -432,4 +472,8 @@ function createHand(giveBack: (deliveryId: string) => void): Hand {
       for (let batch = batches.peek(); batch !== undefined; batch = batches.peek()) drop(batch);
     },
   };
+}
+
+function bytesOf(deliveries: readonly ClaimedDelivery[]): number {
+  return deliveries.reduce((sum, { start, end }) => sum + end - start, 0);
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createAgenda } from '../../src/dispatcher/agenda.ts';
+import { createClaimedBytes } from '../../src/dispatcher/claimed-bytes.ts';
 import { createSlots } from '../../src/dispatcher/slots.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 
@@ -10,7 +11,12 @@ test.each(['throttled', 'giveBackAll'] as const)(
     // Each reading takes a millisecond, as if the machine were slow.
     const clock = { ...systemClock, monotonic: () => readings++ };
     const wakeUp = { soon() {}, atOnce() {}, listen() {} };
-    const agenda = createAgenda({ clock, slots: createSlots(systemClock, () => {}), wakeUp });
+    const agenda = createAgenda({
+      clock,
+      slots: createSlots(systemClock, () => {}),
+      claimedBytes: createClaimedBytes(),
+      wakeUp,
+    });
     for (let n = 0; n < 100; n++) agenda.due(`whk_${n}`, 'ten_a', systemClock.now());
     agenda.stop();
     let isLater = false;

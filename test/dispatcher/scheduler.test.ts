@@ -1,12 +1,15 @@
 import { expect, it } from 'vitest';
 import type { Agenda, WakeUp } from '../../src/dispatcher/agenda.ts';
 import type { Claimer } from '../../src/dispatcher/claim.ts';
+import { createClaimedBytes } from '../../src/dispatcher/claimed-bytes.ts';
 import type { FlightDeps } from '../../src/dispatcher/flight.ts';
 import { Lane } from '../../src/dispatcher/lane.ts';
 import type { OutcomeRecorder } from '../../src/dispatcher/recorder.ts';
 import { createScheduler } from '../../src/dispatcher/scheduler.ts';
 import { createFairQueue, createSlots } from '../../src/dispatcher/slots.ts';
 import { createManualClock } from '../support/manual-clock.ts';
+
+const NEW = { target: null, claimedBytes: createClaimedBytes() };
 
 it('lets a tenant wait that has as many requests in flight as there are free slots, and no other', () => {
   const clock = createManualClock();
@@ -26,7 +29,7 @@ it('lets a tenant wait that has as many requests in flight as there are free slo
     recorder: { waiting: 0 } as OutcomeRecorder,
     claimer: { run: () => {} } satisfies Claimer,
   });
-  for (const tenantId of ['stalled', 'other']) first.add(new Lane(`whk_${tenantId}`, tenantId, null));
+  for (const tenantId of ['stalled', 'other']) first.add(new Lane(`whk_${tenantId}`, tenantId, NEW));
   wake();
   expect(considered).toEqual(['other']);
   slots.release('proven', 'stalled', 0);
@@ -57,7 +60,7 @@ it('sends nothing while everything is being given back', async () => {
     recorder: { waiting: 0 } as OutcomeRecorder,
     claimer: { run: () => {} } satisfies Claimer,
   });
-  first.add(new Lane('whk_a', 'ten_a', null));
+  first.add(new Lane('whk_a', 'ten_a', NEW));
   epoch++;
   wake();
   wake();
