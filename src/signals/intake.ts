@@ -75,7 +75,7 @@ async function observeInPieces(
   const deps = { ...rest, clock: advancing(clock) };
   const results: ObservedResult[][] = [];
   // Commits are sequential: a retried request finds them in the order in which it created them.
-  const pieces = piecesOf(posts);
+  const pieces = piecesOf(posts, (await deps.matchers.of(tenantId)).profiles.length);
   const nextTurn = createYielder(deps.clock);
   const checkTime = limitBatchTime(clock);
   let left = posts.length;
