@@ -7,8 +7,11 @@ import { type ClaimKind, Lane } from './lane.ts';
 import { createFairQueue, type FairQueue, type Health, type Slots } from './slots.ts';
 import type { LaneTarget } from './target.ts';
 
-/** Maximum number of endpoints without a lane whose prepared target is cached; claims check its version. */
-const MAX_TARGETS = 10_000;
+/**
+ * Maximum number of endpoints without a lane whose prepared target is cached; claims check its version. And maximum size of their own
+ * headers.
+ */
+const [MAX_TARGETS, MAX_TARGET_CHARS] = [10_000, 16 * 1_048_576];
 
 /** Every lane with work: queued for what it can do now, or with an alarm for when it can. */
 export interface Agenda {
@@ -54,7 +57,11 @@ export interface AgendaDeps {
  */
 export function createAgenda({ clock, slots, claimedBytes, wakeUp }: AgendaDeps): Agenda {
   const lanes = new Map<string, Lane>();
-  const targets = new LRUCache<string, LaneTarget>({ max: MAX_TARGETS });
+  const targets = new LRUCache<string, LaneTarget>({
+    max: MAX_TARGETS,
+    maxSize: MAX_TARGET_CHARS,
+    sizeCalculation: ({ ready }) => ready?.own.reduce((sum, { length }) => sum + length, 1) ?? 1,
+  });
   const toSend = {
     proven: createFairQueue<Lane>(),
     first: createFairQueue<Lane>(),

@@ -94,6 +94,26 @@ describe('the custom headers of an endpoint', () => {
     ]);
   });
 
+  test('are limited to 8,192 characters together', async () => {
+    // The names have 9 characters.
+    const add = (chars: number) => {
+      const headers = {
+        'X-A': 'a'.repeat(4_000),
+        'X-B': 'b'.repeat(4_000),
+        'X-C': 'c'.repeat(chars - 8_009),
+      };
+      return t.call('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/', headers });
+    };
+    expect((await add(8_192)).statusCode).toBe(201);
+    const answer = await add(8_193);
+    expect(answer.json().errors).toEqual([
+      {
+        pointer: '/headers',
+        detail: '"headers" must have at most 8,192 characters, names and values together.',
+      },
+    ]);
+  });
+
   test('are limited to 10, with names that are distinct regardless of case', async () => {
     const many = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`X-${i}`, 'x']));
     for (const refused of [many, { 'X-A': '1', 'x-a': '2' }]) {
