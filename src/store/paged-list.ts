@@ -91,7 +91,8 @@ export function createReceiverList(
 
 /**
  * Lists all rows of a tenant by pages, yielding between them. Concurrent calls share one list, as long as its stamp does not
- * change. With `kept`, it is cached until then. The stamp is read first: after a commit in between, the rows are newer, never older.
+ * change; if it does, they share the next one: with a list for each stamp, 120 screens of a tenant whose profiles changed took 0.8 GB. With
+ * `kept`, it is cached until then. The stamp is read first: after a commit in between, the rows are newer, never older.
  */
 function createPagedList<T>(
   readPage: ReadPage<T>,
@@ -99,8 +100,8 @@ function createPagedList<T>(
   atOnce: number,
   kept?: LRUCache<string, { stamp: string; rows: T[] }>,
 ): (tenantId: string) => Promise<T[]> {
-  /** Lists in progress, by tenant and stamp. */
-  const underWay = new Map<string, Promise<T[]>>();
+  /** The list in progress of each tenant, and the one that follows it. */
+  const underWay = new Map<string, { stamp: string; list: Promise<T[]>; next: Promise<T[]> | null }>();
 
   async function list(tenantId: string): Promise<T[]> {
     const all: T[] = [];
@@ -114,15 +115,42 @@ function createPagedList<T>(
     return all;
   }
 
+  function begin(tenantId: string, stamp: string): Promise<T[]> {
+    const begun = { stamp, list: list(tenantId), next: null };
+    underWay.set(tenantId, begun);
+    const end = () => {
+      if (underWay.get(tenantId) === begun && begun.next === null) underWay.delete(tenantId);
+    };
+    begun.list.then(end, end);
+    return begun.list;
+  }
+
+  async function beginAfter(tenantId: string, previous: Promise<unknown>): Promise<T[]> {
+    await previous.catch(() => {});
+    const stamp = await stampOf(tenantId).catch((error: unknown) => {
+      underWay.delete(tenantId);
+      throw error;
+    });
+    const rows = await begin(tenantId, stamp);
+    kept?.set(tenantId, { stamp, rows });
+    return rows;
+  }
+
+  /** A list that contains everything that was stored before `stamp` was read. */
+  async function listSince(tenantId: string, stamp: string): Promise<T[]> {
+    const running = underWay.get(tenantId);
+    if (running !== undefined && running.stamp !== stamp) {
+      running.next ??= beginAfter(tenantId, running.list);
+      return shared(running.next);
+    }
+    const rows = await shared(running?.list ?? begin(tenantId, stamp));
+    kept?.set(tenantId, { stamp, rows });
+    return rows;
+  }
+
   return async (tenantId) => {
     const stamp = await stampOf(tenantId);
     const known = kept?.get(tenantId);
-    if (known?.stamp === stamp) return known.rows;
-    const key = `${tenantId} ${stamp}`;
-    const running = underWay.get(key) ?? list(tenantId).finally(() => underWay.delete(key));
-    underWay.set(key, running);
-    const rows = await shared(running);
-    kept?.set(tenantId, { stamp, rows });
-    return rows;
+    return known?.stamp === stamp ? known.rows : listSince(tenantId, stamp);
   };
 }

@@ -57,6 +57,48 @@ test('concurrent calls share a list, unless a profile changed in between', async
   expect(store.pages).toHaveLength(6);
 });
 
+test('calls after several changes share the list that follows the one in progress', async () => {
+  const store = reads();
+  const list = createProfileList(store);
+  const first = list('ten_a');
+  await Promise.resolve();
+  const others: Promise<IcpProfile[]>[] = [];
+  for (let n = 0; n < 5; n++) {
+    store.change();
+    others.push(list('ten_a'));
+    await Promise.resolve();
+  }
+  const [listed, ...shared] = await Promise.all([first, ...others]);
+  expect(listed).toEqual(PROFILES);
+  expect(new Set(shared).size).toBe(1);
+  expect(shared[0]).toEqual(PROFILES);
+  expect(store.pages).toHaveLength(6);
+  expect(await list('ten_a')).not.toBe(shared[0]); // nothing is kept
+});
+
+test('a list that failed is not shared with later calls', async () => {
+  const store = reads();
+  let fails = true;
+  const list = createProfileList({
+    ...store,
+    async profileStamp() {
+      return fails ? Promise.reject(new Error('The store failed.')) : store.profileStamp();
+    },
+  });
+  fails = false;
+  const first = list('ten_a');
+  await Promise.resolve();
+  store.change();
+  const second = list('ten_a');
+  await Promise.resolve();
+  await Promise.resolve();
+  fails = true;
+  expect(await first).toEqual(PROFILES);
+  await expect(second).rejects.toThrow('The store failed.');
+  fails = false;
+  expect(await list('ten_a')).toEqual(PROFILES);
+});
+
 test('receivers are listed by pages with turns between them, once until their stamp changes', async () => {
   const all = Array.from({ length: 250 }, (_, n) => aReceiver(`whk_${String(n).padStart(3, '0')}`));
   const turns: number[] = [];
