@@ -24,6 +24,8 @@ const CHARACTER_US = 0.5;
 /** The words of a text that leaves the index are removed one by one. */
 const REMOVED_CHARACTER_US = 5;
 const LEAD_US = 1_500;
+/** A stored signal with a post of 14,000 characters that is attached to a lead. */
+const ATTACHED_US = 300;
 const CAMPAIGN_EVENT_US = 50;
 /** A delivery that is made due or discarded. */
 const MOVED_US = 10;
@@ -111,8 +113,8 @@ export function costOf(call: AnyChange): number {
     case 'restoreSearch':
       return MAX_REMOVED_AT_ONCE * REMOVED_CHARACTER_US;
     case 'commitLead': {
-      const { newSignals, events } = first as LeadChange;
-      return LEAD_US + signalsCost(newSignals) + eventsCost(events);
+      const { newSignals, attach, events } = first as LeadChange;
+      return LEAD_US + attach.length * ATTACHED_US + signalsCost(newSignals) + eventsCost(events);
     }
     case 'storeRemainder':
       return OTHER_US + ENDPOINTS_OF_A_REMAINDER * (DELIVERY_US + MOVED_US);

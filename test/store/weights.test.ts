@@ -207,7 +207,7 @@ describe('the writer under many tenants', () => {
       'a lead',
       (deliveries) => [
         'commitLead',
-        [{ tenantId: 'ten_1', newSignals: [], events: [{ deliveries, batched: [] }] }],
+        [{ tenantId: 'ten_1', newSignals: [], attach: [], events: [{ deliveries, batched: [] }] }],
       ],
     ],
     [
