@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { costOf, indexedLength, ownerOf, shareOf } from '../../src/store/weights.ts';
 import { createWriteQueue } from '../../src/store/write-queue.ts';
+import { severalTurns } from '../support/turn.ts';
 
 type Change = readonly [name: string, args: readonly unknown[]];
 
@@ -15,8 +16,8 @@ function setUp() {
   const committed: Change[] = [];
   const queue = createWriteQueue<Change>({
     commit: async (batch) => {
-      // Like a thread: by then, callers have sent their next request.
-      await new Promise((resolve) => setImmediate(resolve));
+      // Like a thread: by then, callers have sent their next request; on a slow machine they are notified in several turns.
+      await severalTurns();
       time.ms += FLUSH_MS + batch.reduce((sum, change) => sum + costOf(change), 0) / 1_000;
       committed.push(...batch);
       return { values: batch, failed: [] };
