@@ -21,12 +21,12 @@ import { indexedLength } from '../store/weights.ts';
 import { inCommits, listReceivers, newHotEvents, reserveNothing, storeSignals } from '../webhooks/fan-out.ts';
 import type { Encoding } from './encoder/encoder.ts';
 import type { WayIn } from './intake-tally.ts';
+import { piecesOf } from './pieces.ts';
 import {
   EVERY_POST,
   type IntakeDeps,
   kindOf,
   type PlannedPost,
-  piecesOf,
   planPiece,
   planPosts,
   type ScopedPost,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ObservedPost } from '../../src/model/signal.ts';
-import { piecesOf } from '../../src/signals/plan-posts.ts';
+import { piecesOf } from '../../src/signals/pieces.ts';
 
 const posts = Array.from({ length: 60 }, (_, n) => ({ text: `Post ${n}` }) as ObservedPost);
 
