@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { csvLine } from '../../src/dashboard/exports.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 import { memberSignedIn, signedIn, TestBrowser } from './browser-session.ts';
@@ -140,4 +140,41 @@ test('an export with an invalid filter is refused, and so is one without a sessi
   expect((await new TestBrowser(made.app).get('/dashboard/leads.csv')).statusCode).toBe(303);
   const reader = await memberSignedIn(made, { email: 'dana@example.com', role: 'reader' });
   expect((await reader.get('/dashboard/leads.csv')).statusCode).toBe(200);
+});
+
+test('an account has eight exports in progress, until they are read or their client disconnects', async () => {
+  const held = Promise.withResolvers<void>();
+  const t = await buildTestApp({
+    wrapStore: (store) => ({
+      ...store,
+      async listLeads(...args) {
+        await held.promise;
+        return store.listLeads(...args);
+      },
+    }),
+  });
+  onTestFinished(() => t.app.close());
+  const own = await signedIn(t, t.tenant.id);
+  const base = await t.app.listen({ port: 0, host: '127.0.0.1' });
+  const cookie = [...own.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const gone = new AbortController();
+  const begin = (n: number) =>
+    fetch(`${base}/dashboard/leads.${n % 2 === 0 ? 'csv' : 'ndjson'}`, {
+      headers: { cookie },
+      signal: gone.signal,
+    });
+  const unread = Array.from({ length: 8 }, (_, n) => begin(n).catch(() => null));
+  await expect.poll(async () => (await own.get('/dashboard/signals.csv')).statusCode).toBe(503);
+  const refused = await own.get('/dashboard/leads.csv');
+  expect(refused.statusCode).toBe(503);
+  expect(refused.headers['retry-after']).toBe('10');
+  expect(refused.headers['content-type']).toContain('text/html');
+  expect(refused.body).toContain('8 exports of this account are already in progress.');
+  const other = await t.addTenant();
+  expect((await (await signedIn(t, other.tenant.id)).get('/dashboard/signals.csv')).statusCode).toBe(200);
+  gone.abort();
+  await Promise.all(unread);
+  held.resolve();
+  await expect.poll(async () => (await own.get('/dashboard/leads.csv')).statusCode).toBe(200);
+  for (let n = 0; n < 9; n++) expect((await own.get('/dashboard/signals.csv')).statusCode).toBe(200);
 });
