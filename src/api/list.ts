@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { LongPoll } from '../http/connections.ts';
 import {
   cursorScope,
   type Pagination,
@@ -82,15 +83,14 @@ export function addList<
         const json = 'json' in data ? data.json : await serialize(item, data, clock);
         return sendAsIs(reply, JSON_TYPE, await pageBytes(json, pagination, clock));
       };
-      if (stored !== undefined && asksForStored(query)) {
-        const { page, nextCursor } = await readStored<Omit<P, 'last'> & StoredPage>(call, {
+      if (stored !== undefined && asksForStored(query))
+        return answerStored<Omit<P, 'last'> & StoredPage, unknown>(call, {
           kind: stored.kind,
           bound: { name, filters: bound },
           query,
           read: (place) => stored.read(asked, { ...(bound as F), ...place }),
+          answer: (page, nextCursor) => answer(page, { nextCursor, hasMore: page.hasMore }),
         });
-        return answer(page, { nextCursor, hasMore: page.hasMore });
-      }
       const scope = cursorScope(name, tenantId, bound);
       const after = readCursor(cursors, scope, cursor);
       return fewAtOnce(tenantId, async () => {
@@ -183,39 +183,53 @@ function asksForStored(query: ListQuery): boolean {
   );
 }
 
-/** A list in commit order. */
-interface StoredRead<P> {
+/** A list in commit order, and the response for a page of it with the cursor of the next. */
+interface StoredRead<P, R> {
   kind: StoredWait['kind'];
   /** The filters that the list's cursors are bound to. */
   bound: { name: string; filters: unknown };
   query: ListQuery;
   read(page: PageRequest): Promise<P>;
+  answer(page: P, nextCursor: string): Promise<R>;
 }
 
-/** A page in commit order with its cursor; if there is nothing yet, it waits for as long as the query allows. */
-export async function readStored<P extends StoredPage>(
+/**
+ * Answers with a page in commit order; if there is nothing yet, waits for as long as the query allows. Reading and answering count for the limit of
+ * the account, waiting does not.
+ */
+export async function answerStored<P extends StoredPage, R>(
   { request, reply, tenantId, deps }: AnyListCall,
-  { kind, bound, query, read }: StoredRead<P>,
-): Promise<{ page: P; nextCursor: string }> {
+  { kind, bound, query, read, answer }: StoredRead<P, R>,
+): Promise<R> {
   const { store, cursors, longPolls } = deps;
   const { limit, cursor, wait = 0 } = query;
   const scope = cursorScope(bound.name, tenantId, { order: 'stored', of: bound.filters });
-  const after: Position | null =
-    cursor === NOW ? [await store.storedPosition(tenantId)] : readCursor(cursors, scope, cursor);
-  let page = await read({ limit, after });
-  if (wait > 0 && isNothing(page)) {
-    const poll = longPolls.begin({ request, reply, tenantId, seconds: wait });
-    try {
-      while (isNothing(page) && !poll.signal.aborted) {
-        await store.untilStored(tenantId, { kind, after: page.next }, poll.signal);
-        await poll.turn();
-        page = await read({ limit, after: page.next });
-      }
-    } finally {
-      poll.end();
-    }
+
+  /** `next`: from where to read again, as there is nothing yet. */
+  const attempt = (after: Position | null, poll: LongPoll | null) =>
+    fewAtOnce(tenantId, async () => {
+      const page = await read({ limit, after });
+      if (wait > 0 && isNothing(page) && poll?.signal.aborted !== true) return { next: page.next };
+      poll?.end();
+      return { answered: await answer(page, cursors.encode(scope, page.next)) };
+    });
+
+  let done = await attempt(
+    cursor === NOW ? [await store.storedPosition(tenantId)] : readCursor(cursors, scope, cursor),
+    null,
+  );
+  if ('answered' in done) return done.answered;
+  const poll = longPolls.begin({ request, reply, tenantId, seconds: wait });
+  try {
+    do {
+      await store.untilStored(tenantId, { kind, after: done.next }, poll.signal);
+      await poll.turn();
+      done = await attempt(done.next, poll);
+    } while (!('answered' in done));
+    return done.answered;
+  } finally {
+    poll.end();
   }
-  return { page, nextCursor: cursors.encode(scope, page.next) };
 }
 
 /** An empty page can be followed by more: its rows did not match the filters. */

@@ -30,7 +30,7 @@ import {
   resumeEndpoint,
 } from '../webhooks/endpoints.ts';
 import { expectedTest, previewFormat, testEndpoint, testResource } from '../webhooks/test-delivery.ts';
-import { addList, type ListQuery, readStored, storedQuery } from './list.ts';
+import { addList, answerStored, type ListQuery, storedQuery } from './list.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 
 /** `/v1/webhooks`: endpoints that events are delivered to. */
@@ -191,7 +191,7 @@ function addWebhookFeed(webhooks: Routes): void {
       const endpoint = await findEndpoint(deps.store, tenantId, params.id);
       refuseBeyondPlan(deps, caller.tenant, endpoint);
       let truncated = false;
-      const { page, nextCursor } = await readStored(call, {
+      return answerStored(call, {
         kind: 'feeds',
         bound: { name: 'feed', filters: endpoint.id },
         query: query as ListQuery,
@@ -200,16 +200,17 @@ function addWebhookFeed(webhooks: Routes): void {
           truncated ||= read.truncated;
           return read;
         },
+        async answer(page, nextCursor) {
+          const end = { baseUrl: deps.baseUrl, limit: query.limit, nextCursor, hasMore: page.hasMore };
+          const pagination = JSON.stringify(paginate(request, reply, end));
+          const data = feedJson(deps, endpoint, page.rows);
+          return sendAsIs(
+            reply,
+            JSON_TYPE,
+            `{"data":[${data}],"pagination":${pagination},"truncated":${truncated}}`,
+          );
+        },
       });
-      const { limit } = query;
-      const end = { baseUrl: deps.baseUrl, limit, nextCursor, hasMore: page.hasMore };
-      const pagination = JSON.stringify(paginate(request, reply, end));
-      const data = feedJson(deps, endpoint, page.rows);
-      return sendAsIs(
-        reply,
-        JSON_TYPE,
-        `{"data":[${data}],"pagination":${pagination},"truncated":${truncated}}`,
-      );
     },
   });
 }

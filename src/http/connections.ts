@@ -115,7 +115,7 @@ export interface LongPoll {
   readonly signal: AbortSignal;
   /** Resolves when it may read again after it was woken: one commit can wake all, and tenants take turns. */
   turn(): Promise<void>;
-  /** Must be called exactly once, before the response is sent. */
+  /** Must be called before the response is sent; further calls do nothing. */
   end(): void;
 }
 
@@ -176,9 +176,9 @@ export function createLongPolls({ clock, load, limits = LONG_POLL_LIMITS }: Long
           });
         },
         end() {
+          if (!waiting.delete(controller)) return;
           timer.cancel();
           goOn();
-          waiting.delete(controller);
           const left = (ofTenants.get(tenantId) ?? 1) - 1;
           if (left === 0) ofTenants.delete(tenantId);
           else ofTenants.set(tenantId, left);

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { buildTestApp, type TestApp } from '../support/app.ts';
+import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 
 let t: TestApp;
 afterEach(() => t.app.close());
@@ -23,5 +23,30 @@ test('of many concurrent requests for pages, an account has four read and serial
     Array.from({ length: 20 }, () => t.app.inject({ url: '/v1/icps', headers: t.auth })),
   );
   expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
+  expect(most).toBe(4);
+});
+
+test('pages in the order of storing count as well, but not while they wait', async () => {
+  let reading = 0;
+  let most = 0;
+  t = await buildTestApp({
+    wrapStore: (store) => ({
+      ...store,
+      async listStoredSignals(...args) {
+        most = Math.max(most, ++reading);
+        await new Promise(setImmediate);
+        const page = await store.listStoredSignals(...args);
+        reading--;
+        return page;
+      },
+    }),
+  });
+  const get = (query: string) => t.app.inject({ url: `/v1/signals?order=stored${query}`, headers: t.auth });
+  const waiting = Array.from({ length: 10 }, () => get('&wait=20'));
+  const answers = await Promise.all(Array.from({ length: 20 }, () => get('')));
+  expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
+  await t.app.inject({ method: 'POST', url: '/v1/signals', headers: t.auth, payload: aPost() });
+  const woken = await Promise.all(waiting);
+  expect(new Set(woken.map((answer) => answer.json().data.length))).toEqual(new Set([1]));
   expect(most).toBe(4);
 });
