@@ -1,4 +1,4 @@
-import { addAll, largestOf } from '../../../lib/lists.ts';
+import { addAll } from '../../../lib/lists.ts';
 import { CLASSIFICATIONS, MOST_OUTCOMES } from '../../../model/constants.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
 import { DomainError } from '../../../model/errors.ts';
@@ -63,7 +63,7 @@ const DELIVERED = `d.id, d.endpoint_id AS "endpointId", ${SHOWN_STATUS} AS statu
 const OUTCOMES_AT_ONCE = 4_000;
 const EVENTS_AT_ONCE = 50;
 
-/** The outcome of events per endpoint: three statements, sent at once, for one event, and then for as many as have few enough. */
+/** The outcome of events per endpoint: three statements, sent at once, for as many events as have few enough. */
 function createOutcomes(db: Connection): (events: readonly EventRow[]) => Promise<RecordedEvent[]> {
   const batchedOf = (ids: string) => `unnest(${ids}::text[]) v (id) CROSS JOIN LATERAL (
     SELECT * FROM batched_events WHERE event_id = v.id COLLATE "C" ORDER BY endpoint_id LIMIT ${MOST_OUTCOMES}) b`;
@@ -93,6 +93,15 @@ function createOutcomes(db: Connection): (events: readonly EventRow[]) => Promis
      WHERE s.event_id = ANY (?) ORDER BY e.id COLLATE "C"`,
   );
 
+  // Counted first: one event says nothing about the next, and fifty with a thousand each were read at once.
+  const countOutcomes = values<[string[]], number>(
+    db,
+    `SELECT (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE event_id = v.id COLLATE "C" LIMIT ${MOST_OUTCOMES}) d)
+       + (SELECT count(*) FROM (SELECT 1 FROM batched_events WHERE event_id = v.id COLLATE "C" LIMIT ${MOST_OUTCOMES}) b)
+       + (SELECT coalesce(sum(json_array_length(endpoint_ids::json)), 0)::bigint FROM event_skips WHERE event_id = v.id COLLATE "C")
+     FROM unnest(?::text[]) WITH ORDINALITY v (id, place) ORDER BY v.place`,
+  );
+
   async function outcomesOf(events: readonly EventRow[]): Promise<RecordedEvent[]> {
     const ids = events.map(({ id }) => id);
     const found = await Promise.all([selectDeliveries({ ids }), selectBatched(ids), selectSkips(ids)]);
@@ -110,15 +119,17 @@ function createOutcomes(db: Connection): (events: readonly EventRow[]) => Promis
   }
 
   return async (events) => {
+    const counts = events.length > 1 ? await countOutcomes(events.map(({ id }) => id)) : [];
     const recorded: RecordedEvent[] = [];
-    for (let size = 1; recorded.length < events.length; ) {
-      const part = await outcomesOf(events.slice(recorded.length, recorded.length + size));
-      addAll(recorded, part);
-      // The next ones have about as many.
-      const counts = part.map(({ deliveries, batched, skips }) =>
-        [deliveries, batched, skips].reduce((sum, { length }) => sum + length, 0),
-      );
-      size = Math.max(1, Math.min(EVENTS_AT_ONCE, Math.floor(OUTCOMES_AT_ONCE / largestOf(counts, 1))));
+    while (recorded.length < events.length) {
+      const first = recorded.length;
+      let [next, outcomes] = [first + 1, counts[first] ?? 0];
+      while (next < events.length && next - first < EVENTS_AT_ONCE) {
+        outcomes += counts[next] ?? 0;
+        if (outcomes > OUTCOMES_AT_ONCE) break;
+        next++;
+      }
+      addAll(recorded, await outcomesOf(events.slice(first, next)));
     }
     return recorded;
   };
