@@ -10,7 +10,7 @@ import { handleTogether } from '../http/turns.ts';
 import type { Clock } from '../lib/clock.ts';
 import { sharedOnce } from '../lib/yielding.ts';
 import type { SiteContent } from './content/site-content.ts';
-import { once } from './documents/document.ts';
+import { once, type SiteDocument } from './documents/document.ts';
 import { createDocuments } from './documents/documents.ts';
 import { describePublicApi } from './documents/openapi.ts';
 import { addPageGate, addPublicGate } from './gates.ts';
@@ -87,8 +87,19 @@ export async function pages(app: FastifyInstance, deps: PagesDeps): Promise<void
   addPages(app, made);
   addAssets(app, made);
   for (const document of await createDocuments(made)) {
-    app.get(document.path, document.isLate ? { preHandler: prepare } : {}, (request, reply) => {
+    const preHandler = document.isLate ? [prepare, inSteps(document)] : [];
+    app.get(document.path, { preHandler }, (request, reply) => {
       sendRepresentation(request, reply, document.at(clock.now()));
     });
   }
+}
+
+/** Generates a document, each step in a turn of its own. */
+function inSteps({ steps }: SiteDocument): () => Promise<void> {
+  return sharedOnce(async () => {
+    for (const step of steps) {
+      step();
+      await setImmediate();
+    }
+  });
 }

@@ -39,6 +39,8 @@ export interface SiteDocument {
   description: string;
   /** Whether it is generated on first request. */
   isLate: boolean;
+  /** If it is too long for one turn of the event loop: steps of its generation, which may run before `at` is called. */
+  steps: readonly (() => void)[];
   /** The response at `now` (Unix milliseconds); the same object until its content has to change. */
   at(now: number): Representation;
 }
@@ -61,15 +63,16 @@ export const MARKDOWN = 'text/markdown; charset=utf-8';
 export function lateDocument(
   about: Pick<FixedDocumentInput, 'path' | 'title' | 'description'>,
   make: () => Omit<FixedDocumentInput, 'path' | 'title' | 'description'>,
+  steps: SiteDocument['steps'] = [],
 ): SiteDocument {
   const made = once(() => fixedDocument({ ...about, ...make() }));
-  return { ...about, isLate: true, at: (now) => made().at(now) };
+  return { ...about, isLate: true, steps, at: (now) => made().at(now) };
 }
 
 /** A document that does not change after startup. */
 export function fixedDocument({ path, title, description, ...answer }: FixedDocumentInput): SiteDocument {
   const representation = represent({ ...answer, cacheControl: CACHE_BRIEFLY });
-  return { path, title, description, isLate: false, at: () => representation };
+  return { path, title, description, isLate: false, steps: [], at: () => representation };
 }
 
 /** A heading and the pages under it. */
@@ -107,15 +110,26 @@ interface LlmsEntry {
 /** `/llms.txt` (llmstxt.org): the entry point for agents, with the length of each linked page. */
 export function createLlms(deps: DocumentDeps, others: LlmsOthers): SiteDocument {
   const description = 'The index for agents, with the length of each page.';
-  return lateDocument({ path: LLMS_PATH, title: 'llms.txt', description }, () => ({
-    contentType: TEXT,
-    body: llmsText(deps, others),
-    lastModified: deps.madeAt,
-  }));
+  const api = others.api.map((item) => once(() => documentEntry(deps, item)));
+  const optional = others.optional.map((item) => once(() => documentEntry(deps, item)));
+  const signal = signalEntries(deps);
+  const make = () => {
+    const made = { api: api.map(call), optional: optional.map(call), signal: signal.map(call) };
+    return { contentType: TEXT, body: llmsText(deps, made), lastModified: deps.madeAt };
+  };
+  const steps = [...api, ...optional, ...signal];
+  return lateDocument({ path: LLMS_PATH, title: 'llms.txt', description }, make, steps);
 }
 
-function llmsText(deps: DocumentDeps, others: LlmsOthers): string {
-  const { baseUrl, content, madeAt } = deps;
+function call<T>(make: () => T): T {
+  return make();
+}
+
+/** The entries of what is not a page. */
+type OtherEntries = Record<'api' | 'optional' | 'signal', LlmsEntry[]>;
+
+function llmsText(deps: DocumentDeps, others: OtherEntries): string {
+  const { baseUrl, content } = deps;
   const { identity } = content;
   const groups = bySection({ identity, pages: deps.completePages() }).map(({ section, pages }) => ({
     section,
@@ -132,40 +146,35 @@ function llmsText(deps: DocumentDeps, others: LlmsOthers): string {
     INTRODUCTION,
     forAgents(deps),
     ...groups.filter((group) => group !== optional).map(({ section, entries }) => list(section, entries)),
-    list('API', [
-      ...operationEntries(deps),
-      ...others.api.map((item) => documentEntry(baseUrl, item, madeAt)),
-    ]),
-    list('Signal API', signalEntries(deps)),
-    list(OPTIONAL_SECTION, [
-      ...(optional?.entries ?? []),
-      ...others.optional.map((item) => documentEntry(baseUrl, item, madeAt)),
-    ]),
+    list('API', [...operationEntries(deps), ...others.api]),
+    list('Signal API', others.signal),
+    list(OPTIONAL_SECTION, [...(optional?.entries ?? []), ...others.optional]),
   ];
   return `${body.join('\n\n')}\n`;
 }
 
 /** The descriptions of /v1, each with the length of its response. */
-function signalEntries({ baseUrl, signalApi }: DocumentDeps): LlmsEntry[] {
-  const entry = (title: string | null, path: string, description: string, answer: unknown): LlmsEntry => ({
-    title,
-    url: `${title === null ? 'GET ' : ''}${baseUrl}${path}`,
-    description,
-    tokens: estimateTokenCount(JSON.stringify(answer)),
-  });
+function signalEntries({ baseUrl, signalApi }: DocumentDeps): (() => LlmsEntry)[] {
+  const entry = (title: string | null, path: string, description: string, answer: () => unknown) =>
+    once(() => ({
+      title,
+      url: `${title === null ? 'GET ' : ''}${baseUrl}${path}`,
+      description,
+      tokens: estimateTokenCount(JSON.stringify(answer())),
+    }));
   return [
-    entry(null, SIGNAL_API_PATH, 'What it is for and where it is described.', signalApi.index()),
+    entry(null, SIGNAL_API_PATH, 'What it is for and where it is described.', signalApi.index),
     entry(
       null,
       SIGNAL_OPERATIONS_PATH,
       'Every operation in a line: method, path, summary, scope and tag.',
-      signalApi.operations(),
+      signalApi.operations,
     ),
     entry(
       'Signal API description',
       SIGNAL_OPENAPI_PATH,
       'OpenAPI 3.1 of the whole API and its webhooks; `?operation=createSignal` gives one operation.',
-      signalApi.description(),
+      signalApi.description,
     ),
   ];
 }
@@ -223,9 +232,9 @@ function brief(description: string): string {
   return excerpt(sentence, MAX_DESCRIPTION_CHARS);
 }
 
-function documentEntry(baseUrl: string, document: SiteDocument, now: number): LlmsEntry {
+function documentEntry({ baseUrl, madeAt }: DocumentDeps, document: SiteDocument): LlmsEntry {
   const { path, title, description } = document;
-  const tokens = estimateTokenCount(document.at(now).plain.body.toString('utf8'));
+  const tokens = estimateTokenCount(document.at(madeAt).plain.body.toString('utf8'));
   const isCalled = path === API_CATALOG_PATH;
   return { title: isCalled ? null : title, url: `${baseUrl}${path}`, description, tokens };
 }

@@ -215,6 +215,7 @@ function createSecurityTxt({ baseUrl, content }: DocumentDeps): SiteDocument {
     title: 'security.txt',
     description: 'Whom to tell of a weakness.',
     isLate: false,
+    steps: [],
     at(now) {
       // Aligned to calendar weeks, so that every node and every start produce the same bytes.
       const since = now - (now % RENEWED_EVERY_MS);
