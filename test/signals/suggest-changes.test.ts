@@ -1,12 +1,29 @@
 import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile, patchProfile } from '../../src/model/icp.ts';
 import { classify } from '../../src/signals/score.ts';
-import { judgedPostOf, patchOf, suggestChanges } from '../../src/signals/suggest-changes.ts';
+import { judgedPostOf, patchOf, suggestChanges, tallyOf } from '../../src/signals/suggest-changes.ts';
 import { compileOne } from '../support/compile.ts';
 import { scoreAlone } from '../support/score-alone.ts';
 
 const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
 const base = defaultProfile('icp_1', 'ten_1', 0);
+
+function judgedPost(
+  profile: IcpProfile,
+  { text, relevant, score }: { text: string; relevant: boolean; score: number },
+  i: number,
+) {
+  const wire = JSON.stringify({
+    signal_type: 'intent_post',
+    timestamp: '2026-11-22T00:00:00.000Z',
+    prospect: { name: `Author ${i}`, title: '', email: '', linkedin_url: '' },
+    company: { name: '', domain: '', industry: '', headcount: '', location: '' },
+    platform: { name: `site${i}`, post_url: '', posted_at: '' },
+  });
+  const classification = classify(score, profile.thresholds);
+  const judgement = { signalId: `sig_${i}`, score, classification, relevant, createdAt: 0, textBytes: 0 };
+  return judgedPostOf(judgement, { text, wire });
+}
 
 /** Suggestions for posts with the scores of the profile, or of `score`. */
 async function suggest(
@@ -16,16 +33,7 @@ async function suggest(
   const compiled = compileOne(profile);
   const judged = posts.map(({ text, relevant, score: given }, i) => {
     const score = given ?? scoreAlone({ ...UNKNOWN, text }, compiled).score;
-    const wire = JSON.stringify({
-      signal_type: 'intent_post',
-      timestamp: '2026-11-22T00:00:00.000Z',
-      prospect: { name: `Author ${i}`, title: '', email: '', linkedin_url: '' },
-      company: { name: '', domain: '', industry: '', headcount: '', location: '' },
-      platform: { name: `site${i}`, post_url: '', posted_at: '' },
-    });
-    const classification = classify(score, profile.thresholds);
-    const judgement = { signalId: `sig_${i}`, score, classification, relevant, createdAt: 0, textBytes: 0 };
-    return judgedPostOf(judgement, { text, wire });
+    return judgedPost(profile, { text, relevant, score }, i);
   });
   return suggestChanges(profile, judged, async () => {});
 }
@@ -96,4 +104,21 @@ test('a change of a weight is suggested if it separates relevant posts from othe
   expect(after.not_relevant).toBeLessThanOrEqual(1);
   const key = move.member.replace('weights.', '') as keyof typeof base.weights;
   expect(patchProfile(base, patchOf(move, base)).weights[key]).toBe(move.value);
+});
+
+test('of a million pairs of words, a limited number is counted, each in every post', async () => {
+  const shared = 'depot scanner';
+  // A Korean syllable with a final consonant counts as a word of three letters.
+  let seed = 1;
+  const syllable = () => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return String.fromCharCode(0xac00 + (seed % 399) * 28 + 1 + (seed % 27));
+  };
+  const posts = Array.from({ length: 350 }, (_, i) => {
+    const text = `${shared}. ${Array.from({ length: 2_900 }, syllable).join(' ')}`;
+    return judgedPost(base, { text, relevant: true, score: 50 }, i);
+  });
+  const tally = await tallyOf(posts, async () => {});
+  expect(tally.size).toBe(131_072);
+  expect(tally.get(shared)).toBe(350);
 });
