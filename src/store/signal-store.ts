@@ -56,8 +56,8 @@ export interface CommittedSignal {
   id: string;
   wire: string;
   /**
-   * Stored signals of the same post, by external id, with a different text; omitted if there are none, or if the signal
-   * does not ask for them.
+   * Stored signals of the same post, by external id, with a different text, except those of deleted profiles; omitted if there are none, or if the
+   * signal does not ask for them.
    */
   outdated?: OutdatedSignal[];
 }
@@ -198,7 +198,7 @@ export interface SignalStore {
    * For each new signal, the stored one for the same post and profile; null: there is none, or the post was edited.
    */
   findDuplicates(signals: readonly NewSignal[]): Promise<(StoredDuplicate | null)[]>;
-  /** The stored signals of a post, for any profile, whose text differs from the current one. */
+  /** The stored signals of a post, for any profile that was not deleted, whose text differs from the current one. */
   findOutdatedSignals(post: PostText): Promise<OutdatedSignal[]>;
   /**
    * Updates text, score and classification of signals whose posts were edited, and moves them to the end of the commit order.

@@ -384,3 +384,15 @@ test('posts that match hundreds of profiles are processed a few at once; too man
   const [later] = await observe({ ...post, external_id: 'next' });
   expect(later).toMatchObject({ status: 'created' });
 });
+
+test('an edit of a post leaves the signal of a deleted profile as it is', async () => {
+  const post = await postForMany(2, 100);
+  await observe(post);
+  const idOf = (profileId: string) => committed.find((signal) => signal.profileId === profileId)?.id ?? '';
+  expect(await store.deleteProfile('ten_a', 'icp_0', 0)).toBe('deleted');
+  const text = `Edit. ${post.text}`;
+  const [edited] = await observe({ ...post, text });
+  expect(edited).toMatchObject({ isUpdated: true });
+  expect((await store.getSignal('ten_a', idOf('icp_0')))?.text).toBe(post.text);
+  expect((await store.getSignal('ten_a', idOf('icp_1')))?.text).toBe(text);
+});

@@ -255,7 +255,7 @@ function createSignalEdits(ask: Asks<SignalStatements>) {
   }
 
   return {
-    /** The stored signals of this post, for any profile, whose text differs from the current one. */
+    /** The stored signals of this post, for any profile that was not deleted, whose text differs from the current one. */
     *outdatedBy({ tenantId, platform, externalId, text }: NewSignal): Script<OutdatedSignal[]> {
       if (externalId === null) return [];
       return yield* ask.signals.selectOutdated({ tenantId, platform, externalId, text });

@@ -43,6 +43,35 @@ export function describeSignals(open: OpenStore): void {
       ]);
     });
 
+    test('the signals of a deleted profile do not become outdated', async () => {
+      const { store } = await openWithTenants(open);
+      for (const id of ['icp_1', 'icp_2'])
+        await store.createProfile({ ...defaultProfile(id, 'ten_a', T0), name: id }, 10);
+      const ofPost = { externalId: 'x1', wire: JSON.stringify({ external_id: 'x1' }), canonicalUrl: null };
+      const signalOf = (profileId: string, id: string) => aSignal('ten_a', { ...ofPost, id, profileId });
+      await store.commitSignals([signalOf('icp_1', 'sig_1'), signalOf('icp_2', 'sig_2')]);
+      const edited = {
+        ...signalOf('icp_1', 'sig_3'),
+        text: 'An edited post.',
+        asksForOutdated: true as const,
+      };
+      const { tenantId, platform, text } = edited;
+      const outdated = async () => {
+        const found = await store.findOutdatedSignals({
+          ...{ tenantId, platform, text },
+          ...{ shownId: 'x1', externalId: 'x1' },
+        });
+        const [committed] = await store.commitSignals([edited]);
+        return [found, committed?.outdated ?? []].map((signals) => signals.map(({ id }) => id).sort());
+      };
+      expect(await outdated()).toEqual([
+        ['sig_1', 'sig_2'],
+        ['sig_1', 'sig_2'],
+      ]);
+      expect(await store.deleteProfile('ten_a', 'icp_2', T0)).toBe('deleted');
+      expect(await outdated()).toEqual([['sig_1'], ['sig_1']]);
+    });
+
     test('prunes near-duplicate keys by age, oldest first, in parts', async () => {
       const { store } = await openWithTenants(open);
       const wire = (id: string) =>

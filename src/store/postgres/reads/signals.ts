@@ -18,7 +18,7 @@ import type {
 import type { Connection } from '../connection.ts';
 import { answeredLater, createScriptRunner } from '../runner.ts';
 import { row, rows, value, values } from '../sql/prepared.ts';
-import { ofPlatform } from '../sql/signals.ts';
+import { OF_LIVE_PROFILE, ofPlatform } from '../sql/signals.ts';
 import { Table, VIEWS } from '../tables.ts';
 import { createStoredOrder } from './events.ts';
 import { createProfileResolver } from './profiles.ts';
@@ -106,7 +106,7 @@ export function signalReads(db: Connection) {
     db,
     `SELECT id, profile_id AS "profileId", wire, length(text) AS "textLength" FROM signals
      WHERE tenant_id = :tenantId AND strpos(wire, '"external_id":' || to_json(:shownId::text)) > 0
-       AND external_id = :externalId AND platform = :platform AND text <> :text`,
+       AND external_id = :externalId AND platform = :platform AND text <> :text AND ${OF_LIVE_PROFILE}`,
   );
   const findKnown = createKnownSignalSearch(answeredLater<StoreStatements>());
   const run = createScriptRunner(db);

@@ -11,6 +11,13 @@ import { type Async, changed, count, row, rows, run, value, values } from './pre
 const OF_PLATFORM_AT_ONCE = 500;
 
 /**
+ * Whether a signal's profile was not deleted. The signals of deleted ones are not edited: 25 posts with 4,000 each, read whole for nothing, ended the
+ * process.
+ */
+export const OF_LIVE_PROFILE =
+  'EXISTS (SELECT 1 FROM icp_profiles p WHERE p.id = signals.profile_id AND p.deleted_at IS NULL)';
+
+/**
  * Signals from a platform that have an external ID, by the index of each profile: to find that there are none, all signals of the
  * tenant were read, 0.13 s for 300,000.
  */
@@ -103,7 +110,7 @@ export function signalsSql(db: Connection): Async<SignalStatements['signals']> {
     selectOutdated: rows(
       db,
       `SELECT id, profile_id AS "profileId", wire, length(text) AS "textLength" FROM signals
-       WHERE tenant_id = :tenantId AND external_id = :externalId AND platform = :platform AND text <> :text
+       WHERE tenant_id = :tenantId AND external_id = :externalId AND platform = :platform AND text <> :text AND ${OF_LIVE_PROFILE}
          AND strpos(wire, '"external_id":' || to_json(:externalId)) > 0`,
     ),
     selectEdited: row(

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { CompanyStatements, StoredCompany } from '../../changes/companies.ts';
 import type { SignalStatements } from '../../changes/signals.ts';
 import { ACTIVE_COMPANIES } from '../reads/companies.ts';
-import { ofPlatform, VIEWS } from '../reads/signals.ts';
+import { OF_LIVE_PROFILE, ofPlatform, VIEWS } from '../reads/signals.ts';
 import { createSignalIndex } from '../signal-index.ts';
 import type { Table } from '../table.ts';
 import { changed, count, row, rows, run, value, values } from './prepared.ts';
@@ -106,7 +106,7 @@ export function signalsSql(db: Database): SignalStatements['signals'] {
       `SELECT id, profile_id AS profileId, wire, length(text) AS textLength
      FROM signals INDEXED BY signals_by_external_id
      WHERE tenant_id = +:tenantId AND json_extract(wire, '$.external_id') = +:externalId AND external_id = +:externalId
-       AND platform = :platform AND text <> :text`,
+       AND platform = :platform AND text <> :text AND ${OF_LIVE_PROFILE}`,
     ),
     selectEdited: row(
       db,
