@@ -194,8 +194,8 @@ interface StoredRead<P, R> {
 }
 
 /**
- * Answers with a page in commit order; if there is nothing yet, waits for as long as the query allows. Reading and answering count for the limit of
- * the account, waiting does not.
+ * Answers with a page in commit order; if there is nothing yet, waits for as long as the query allows. Reading and answering count
+ * towards the account's limit; waiting does not.
  */
 export async function answerStored<P extends StoredPage, R>(
   { request, reply, tenantId, deps }: AnyListCall,
@@ -205,7 +205,7 @@ export async function answerStored<P extends StoredPage, R>(
   const { limit, cursor, wait = 0 } = query;
   const scope = cursorScope(bound.name, tenantId, { order: 'stored', of: bound.filters });
 
-  /** `next`: from where to read again, as there is nothing yet. */
+  /** Returns `next`, where to continue reading, if there is nothing yet. */
   const attempt = (after: Position | null, poll: LongPoll | null) =>
     fewAtOnce(tenantId, async () => {
       const page = await read({ limit, after });

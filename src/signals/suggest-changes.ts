@@ -293,12 +293,12 @@ function holdersOf(packed: number) {
 type Holders = ReturnType<typeof holdersOf>;
 
 /**
- * Maximum number of pairs that are counted; of further posts, only those already found are. A map that grows is copied in one piece: 500 posts of
+ * Maximum number of different pairs; once it is reached, further posts only count towards pairs already found. A map that grows is copied in one piece: 500 posts of
  * single Korean syllables had 1.5 million pairs, and copying took 300 ms. 500 real posts have 14,000, and the longest 500 of 27,000 have 31,000.
  */
 const MOST_PAIRS = 2 ** 17;
 
-/** Counts the pairs of words of the posts, newest first. Exported for tests. */
+/** Counts the pairs of words in the posts, which start with the newest feedback. Exported for tests. */
 export async function tallyOf(posts: readonly JudgedPost[], nextTurn: NextTurn): Promise<PairCounts> {
   const tally = new Map<string, number>();
   for (const { post, relevant, isShown } of posts) {

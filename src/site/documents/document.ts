@@ -39,7 +39,7 @@ export interface SiteDocument {
   description: string;
   /** Whether it is generated on first request. */
   isLate: boolean;
-  /** If it is too long for one turn of the event loop: steps of its generation, which may run before `at` is called. */
+  /** Parts of its generation that can run before the first call of `at`, each in its own turn of the event loop. */
   steps: readonly (() => void)[];
   /** The response at `now` (Unix milliseconds); the same object until its content has to change. */
   at(now: number): Representation;
@@ -113,19 +113,16 @@ export function createLlms(deps: DocumentDeps, others: LlmsOthers): SiteDocument
   const api = others.api.map((item) => once(() => documentEntry(deps, item)));
   const optional = others.optional.map((item) => once(() => documentEntry(deps, item)));
   const signal = signalEntries(deps);
+  const allOf = (entries: readonly (() => LlmsEntry)[]) => entries.map((entry) => entry());
   const make = () => {
-    const made = { api: api.map(call), optional: optional.map(call), signal: signal.map(call) };
+    const made = { api: allOf(api), optional: allOf(optional), signal: allOf(signal) };
     return { contentType: TEXT, body: llmsText(deps, made), lastModified: deps.madeAt };
   };
   const steps = [...api, ...optional, ...signal];
   return lateDocument({ path: LLMS_PATH, title: 'llms.txt', description }, make, steps);
 }
 
-function call<T>(make: () => T): T {
-  return make();
-}
-
-/** The entries of what is not a page. */
+/** The entries of everything other than pages, by section. */
 type OtherEntries = Record<'api' | 'optional' | 'signal', LlmsEntry[]>;
 
 function llmsText(deps: DocumentDeps, others: OtherEntries): string {
