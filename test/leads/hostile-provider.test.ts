@@ -23,18 +23,23 @@ test.each([
   onTestFinished(() => void server.close());
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const provider = createProvider({
-    ...{ url: `http://127.0.0.1:${port}/`, dailyLimit: 100, clock: systemClock },
-    store: { countEnrichment: async () => true },
-    log: { warn: () => {} },
-  });
-  onTestFinished(() => provider.close());
-  const { longestMs } = await cpuOf(() =>
-    Promise.all(
-      Array.from({ length: 8 }, (_, n) => provider.ask(`ten_${n}`, { email: `jane${n}@example.com` })),
-    ),
-  );
-  expect(longestMs).toBeLessThan(35);
+  const longestTurn = async () => {
+    const provider = createProvider({
+      ...{ url: `http://127.0.0.1:${port}/`, dailyLimit: 100, clock: systemClock },
+      store: { countEnrichment: async () => true },
+      log: { warn: () => {} },
+    });
+    const { longestMs } = await cpuOf(() =>
+      Promise.all(
+        Array.from({ length: 8 }, (_, n) => provider.ask(`ten_${n}`, { email: `jane${n}@example.com` })),
+      ),
+    );
+    await provider.close();
+    return longestMs;
+  };
+  // The least of three: 3 to 12, and 61 to 90 when responses are not read in turns. The first one includes compiling, any may include collecting garbage.
+  const turns = [await longestTurn(), await longestTurn(), await longestTurn()];
+  expect(Math.min(...turns)).toBeLessThan(35);
 });
 
 test('queries of one tenant, however many, leave places for those of others, who take turns', async () => {
