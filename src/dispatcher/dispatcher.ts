@@ -6,7 +6,7 @@ import type { SecretBox } from '../lib/secret-box.ts';
 import type { Tracer } from '../lib/tracing.ts';
 import { createYielder } from '../lib/yielding.ts';
 import type { NewWork } from '../model/event.ts';
-import type { DueLane } from '../store/delivery-store.ts';
+import type { DueLane, RetryPlace } from '../store/delivery-store.ts';
 import type { Store } from '../store/store.ts';
 import { createConnect } from '../webhooks/connect.ts';
 import type { Reserve } from '../webhooks/fan-out.ts';
@@ -91,6 +91,8 @@ export interface Dispatcher {
  * housekeeping.
  */
 const SAFETY_NET_MS = 15_000;
+/** About 15 ms of the writer. */
+const SHIFTED_AT_ONCE = 500;
 
 const NOT_RUNNING = { new: 'deliveries have not started yet', stopped: 'the server is stopping' };
 
@@ -156,9 +158,17 @@ export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwor
   function onClockStep(deltaMs: number): void {
     log.warn({ delta_ms: deltaMs }, 'the clock was set; planned retries move with it');
     agenda.shift(deltaMs);
-    store.shiftDue(deps.clock.now(), deltaMs).catch((error: unknown) => {
+    shiftStored(deltaMs).catch((error: unknown) => {
       log.error({ err: error }, 'planned retries could not be moved with the clock');
     });
+  }
+
+  /** In parts: two hundred thousand retries in one commit would keep every other change waiting for five seconds. */
+  async function shiftStored(deltaMs: number): Promise<void> {
+    let after: RetryPlace | null = null;
+    do {
+      after = await store.shiftDue({ now: deps.clock.now(), deltaMs, after, limit: SHIFTED_AT_ONCE });
+    } while (after !== null && state !== 'stopped');
   }
 
   async function lookAround(): Promise<void> {

@@ -25,6 +25,20 @@ export interface LaneDemand {
   oldest?: number;
 }
 
+/** The last retry of a part, in the order of the index. */
+export interface RetryPlace {
+  endpointId: string;
+  bodyId: number;
+}
+
+export interface ShiftPart {
+  now: number;
+  deltaMs: number;
+  /** Null for the first part. */
+  after: RetryPlace | null;
+  limit: number;
+}
+
 export interface ClaimRequest {
   lanes: LaneDemand[];
   /** Unix milliseconds; deliveries due by then are claimed. */
@@ -114,10 +128,11 @@ export interface DeliveryStore {
     request: Omit<ClaimRequest, 'lanes'> & Pick<LaneDemand, 'endpointId' | 'held'>,
   ): Promise<ProbeClaim | null>;
   /**
-   * The machine's clock was set: moves every planned retry and probe by `deltaMs`, and makes first attempts due that
-   * would otherwise be in the future.
+   * The machine's clock was set: moves planned probes and retries by `deltaMs`, and makes first attempts due that would
+   * otherwise be in the future. Each call moves a part, about `limit` retries after the place that the previous one
+   * returned; null: that was all. A retry that is planned meanwhile may be moved as well.
    */
-  shiftDue(now: number, deltaMs: number): Promise<void>;
+  shiftDue(part: ShiftPart): Promise<RetryPlace | null>;
   /**
    * Start times of attempts after `since` by endpoint, in no order: what the throttle needs after a restart. A request that was sent
    * twice counts twice.

@@ -1,5 +1,12 @@
 import type { Endpoint } from '../../model/webhook.ts';
-import type { ClaimRequest, LaneClaim, LaneDemand, Taking } from '../delivery-store.ts';
+import type {
+  ClaimRequest,
+  LaneClaim,
+  LaneDemand,
+  RetryPlace,
+  ShiftPart,
+  Taking,
+} from '../delivery-store.ts';
 import type { Asks, Script } from '../script.ts';
 import type { CommittedSignal, NewSignal } from '../signal-store.ts';
 import type { EndpointStatements } from './endpoints.ts';
@@ -28,8 +35,15 @@ export interface ClaimStatements extends EndpointStatements {
     selectEarlierRemainder(deliveryId: string): number | undefined;
     selectLeftDue(endpointId: string, now: number, held: string): number | undefined;
     selectNextDue(endpointId: string, now: number): number | undefined;
-    shiftRetries(deltaMs: number): void;
-    pullFirstAttempts(now: number, later: number): void;
+    selectLastRetry(endpointId: string, bodyId: number, limit: number): RetryPlace | undefined;
+    shiftRetries(
+      deltaMs: number,
+      endpointId: string,
+      bodyId: number,
+      lastEndpointId: string,
+      lastBodyId: number,
+    ): void;
+    pullFirstAttempts(now: number, later: number, limit: number): number;
     selectActiveVersion(endpointId: string): { version: number; ordered: number } | undefined;
     selectById(id: string): Endpoint | null;
     selectUnready(row: Record<string, unknown>): { endpointId: string; refused: 0 | 1 }[];
@@ -276,13 +290,22 @@ export function claimChanges(ask: Asks<ClaimStatements>) {
       );
       return { endpoint, delivery };
     },
-    *shiftDue(now: number, deltaMs: number): Script<void> {
-      yield* ask.claims.shiftRetries(deltaMs);
-      yield* ask.claims.pullFirstAttempts(now, now);
-      yield* ask.endpoints.shiftProbes(deltaMs);
+    *shiftDue({ now, deltaMs, after, limit }: ShiftPart): Script<RetryPlace | null> {
+      if (after === null) yield* ask.endpoints.shiftProbes(deltaMs);
+      // Retries without a body are not moved: their claim ends them.
+      const { endpointId, bodyId } = after ?? BEFORE_ALL;
+      const last = yield* ask.claims.selectLastRetry(endpointId, bodyId, limit);
+      if (last === undefined) {
+        const pulled = yield* ask.claims.pullFirstAttempts(now, now, limit);
+        return pulled === limit ? { endpointId, bodyId } : null;
+      }
+      yield* ask.claims.shiftRetries(deltaMs, endpointId, bodyId, last.endpointId, last.bodyId);
+      return last;
     },
   };
 }
+
+const BEFORE_ALL: RetryPlace = { endpointId: '', bodyId: -1 };
 
 /** The deliveries of one claim, urgent ones first. */
 function together(urgent: DueRow | undefined, others: DueRow | undefined): DueRow | undefined {

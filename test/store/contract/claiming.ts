@@ -1,6 +1,6 @@
 import { idFloor } from '../../../src/lib/ids.ts';
 import type { AttemptRecord, Outcome } from '../../../src/model/delivery.ts';
-import type { LaneClaim } from '../../../src/store/delivery-store.ts';
+import type { LaneClaim, RetryPlace } from '../../../src/store/delivery-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 
@@ -20,6 +20,17 @@ export async function addDeliveries(
     urgent,
   }));
   await store.commitSignals([aSignal(tenantId, { events })]);
+}
+
+/** Moves planned retries and probes with the clock. Returns the number of parts. */
+export async function shiftAll(store: Store, now: number, deltaMs: number, limit = 1_000): Promise<number> {
+  let parts = 0;
+  let after: RetryPlace | null = null;
+  do {
+    after = await store.shiftDue({ now, deltaMs, after, limit });
+    parts++;
+  } while (after !== null);
+  return parts;
 }
 
 /** Claims deliveries of one endpoint. */

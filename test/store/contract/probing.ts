@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
 import { anEndpoint, T0 } from '../../support/store.ts';
-import { addDeliveries, anOutcome, claim, LEASE_MS } from './claiming.ts';
+import { addDeliveries, anOutcome, claim, LEASE_MS, shiftAll } from './claiming.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
 const MINUTE = 60_000;
@@ -163,7 +163,7 @@ export function describeProbing(open: OpenStore): void {
       await store.recordOutcome(anOutcome({ next: { status: 'retrying', at: T0 + 5_000 } }));
       await addDeliveries(store, 'whk_b', ['dlv_2'], T0 + 1);
       const now = T0 + 1_000 + deltaMs;
-      await store.shiftDue(now, deltaMs);
+      await shiftAll(store, now, deltaMs);
       const idsAt = async (endpointId: string, at: number) =>
         (await claim(store, endpointId, { now: at })).deliveries.map(({ id }) => id);
       expect(await idsAt('whk_a', now + 3_999)).toEqual([]);
@@ -171,10 +171,39 @@ export function describeProbing(open: OpenStore): void {
       expect(await idsAt('whk_b', now)).toEqual(['dlv_2']);
     });
 
+    test('shifts everything exactly once, in parts', async () => {
+      const { store } = await openWithTenants(open);
+      for (const endpointId of ['whk_a', 'whk_b']) {
+        const ids = [1, 2, 3, 4, 5].map((n) => `dlv_${endpointId}_${n}`);
+        await addDeliveries(store, endpointId, ids);
+        for (const deliveryId of ids)
+          await store.recordOutcome(
+            anOutcome(
+              { deliveryId, next: { status: 'retrying', at: T0 + 5_000 } },
+              { id: `att_${deliveryId}` },
+            ),
+          );
+        await addDeliveries(
+          store,
+          endpointId,
+          ids.map((id) => `${id}_new`),
+          T0 + 1,
+        );
+      }
+      const now = T0 + 1_000 + deltaMs;
+      expect(await shiftAll(store, now, deltaMs, 2)).toBeGreaterThan(5);
+      for (const endpointId of ['whk_a', 'whk_b']) {
+        const countAt = async (at: number) => (await claim(store, endpointId, { now: at })).deliveries.length;
+        expect(await countAt(now)).toBe(5);
+        expect(await countAt(now + 3_999)).toBe(5);
+        expect(await countAt(now + 4_000)).toBe(10);
+      }
+    });
+
     test('shifts planned probes', async () => {
       const { store } = await openWithTenants(open);
       await fail(store, 20);
-      await store.shiftDue(T0 + 1_000 + deltaMs, deltaMs);
+      await shiftAll(store, T0 + 1_000 + deltaMs, deltaMs);
       const probeAt = T0 + 5 * MINUTE + deltaMs;
       expect(await store.listDueProbes(probeAt - 1, 10)).toEqual([]);
       expect(await store.listDueProbes(probeAt, 10)).toHaveLength(1);

@@ -10,6 +10,7 @@ import { expireDeliveries } from '../../../src/webhooks/housekeeping.ts';
 import { bodyText } from '../../support/body-text.ts';
 import type { ManualClock } from '../../support/manual-clock.ts';
 import { aRoutedEvent, aSignal } from '../../support/store.ts';
+import { shiftAll } from '../contract/claiming.ts';
 import type { Ending, Expected, ExpectedEndpoint, Flight } from './expected.ts';
 import * as rules from './expected.ts';
 import { verify } from './verify.ts';
@@ -292,7 +293,7 @@ export const pass = (ms: number): Command =>
 export const setClock = (deltaMs: number): Command =>
   command(`the clock is set by ${deltaMs} ms`, async (expected, { store, clock }) => {
     clock.stepWall(deltaMs);
-    await store.shiftDue(expected.now + deltaMs, deltaMs);
+    await shiftAll(store, expected.now + deltaMs, deltaMs);
     rules.stepClock(expected, deltaMs);
   });
 

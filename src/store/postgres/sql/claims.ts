@@ -1,7 +1,7 @@
 import type { ClaimStatements } from '../../changes/claims.ts';
 import type { Connection } from '../connection.ts';
 import { ENDPOINTS } from '../tables.ts';
-import { type Async, row, rows, run, value } from './prepared.ts';
+import { type Async, count, row, rows, run, value } from './prepared.ts';
 
 /** The condition of the partial indexes of waiting deliveries. */
 export const WAITING = "status IN ('pending', 'retrying')";
@@ -21,6 +21,7 @@ interface Gathered {
 }
 
 export function claimsSql(db: Connection): Async<ClaimStatements['claims']> {
+  const retriesAfter = "FROM deliveries WHERE status = 'retrying' AND (endpoint_id, body_id) > (?, ?)";
   const selectById = ENDPOINTS.select<[string]>(db, 'WHERE id = ?');
   const selectDue = gathered<[string, number, string[], number]>(
     db,
@@ -96,13 +97,21 @@ export function claimsSql(db: Connection): Async<ClaimStatements['claims']> {
       `SELECT next_attempt_at FROM deliveries
        WHERE endpoint_id = ? AND ${WAITING} AND next_attempt_at > ? ORDER BY next_attempt_at LIMIT 1`,
     ),
+    selectLastRetry: row(
+      db,
+      `SELECT "endpointId", "bodyId" FROM (
+         SELECT endpoint_id AS "endpointId", body_id AS "bodyId" ${retriesAfter} ORDER BY endpoint_id, body_id LIMIT ?
+       ) r ORDER BY "endpointId" DESC, "bodyId" DESC LIMIT 1`,
+    ),
     shiftRetries: run(
       db,
-      "UPDATE deliveries SET next_attempt_at = next_attempt_at + ? WHERE status = 'retrying'",
+      `UPDATE deliveries SET next_attempt_at = next_attempt_at + ?
+       WHERE id IN (SELECT id ${retriesAfter} AND (endpoint_id, body_id) <= (?, ?))`,
     ),
-    pullFirstAttempts: run(
+    pullFirstAttempts: count(
       db,
-      "UPDATE deliveries SET next_attempt_at = ? WHERE status = 'pending' AND next_attempt_at > ?",
+      `UPDATE deliveries SET next_attempt_at = ? WHERE id IN
+         (SELECT id FROM deliveries WHERE status = 'pending' AND next_attempt_at > ? LIMIT ?)`,
     ),
     selectActiveVersion: row(
       db,

@@ -2,10 +2,11 @@ import type { Database } from 'better-sqlite3';
 import type { ClaimStatements, DueRow, HeadRow } from '../../changes/claims.ts';
 import { ENDPOINTS } from '../reads/endpoints.ts';
 import { BODY_JOINS, WAITING, WHOLE_BODY } from '../reads/shown-state.ts';
-import { row, rows, run, value } from './prepared.ts';
+import { count, row, rows, run, value } from './prepared.ts';
 
 export function claimsSql(db: Database): ClaimStatements['claims'] {
-  const waitingIds = `SELECT id FROM deliveries INDEXED BY deliveries_due WHERE ${WAITING}`;
+  const retriesAfter = `FROM deliveries INDEXED BY deliveries_retrying
+     WHERE status = 'retrying' AND (endpoint_id, body_id) > (?, ?)`;
   const selectDue = row<(string | number)[], DueRow>(db, gathered('w', eitherInOrder(DUE)));
   const selectOldest = row<(string | number)[], DueRow>(db, gathered('w', eitherInOrder(NOT_HELD)));
   const firstOf = (terms: string, order = 'd.next_attempt_at') =>
@@ -63,14 +64,22 @@ export function claimsSql(db: Database): ClaimStatements['claims'] {
     selectFirstPending: (endpointId) => selectFirstPending(endpointId, endpointId),
     selectLeftDue: (endpointId, now, held) => selectLeftDue(endpointId, now, held, endpointId, now, held),
     selectNextDue: (endpointId, now) => selectNextDue(endpointId, now, endpointId, now),
+    selectLastRetry: row(
+      db,
+      `SELECT endpointId, bodyId FROM (
+       SELECT endpoint_id AS endpointId, body_id AS bodyId ${retriesAfter} ORDER BY endpoint_id, body_id LIMIT ?
+     ) ORDER BY endpointId DESC, bodyId DESC LIMIT 1`,
+    ),
     shiftRetries: run(
       db,
-      `UPDATE deliveries SET next_attempt_at = next_attempt_at + ? WHERE id IN (${waitingIds} AND status = 'retrying')`,
+      `UPDATE deliveries SET next_attempt_at = next_attempt_at + ?
+     WHERE id IN (SELECT id ${retriesAfter} AND (endpoint_id, body_id) <= (?, ?))`,
     ),
-    pullFirstAttempts: run(
+    pullFirstAttempts: count(
       db,
       `UPDATE deliveries SET next_attempt_at = ?
-     WHERE id IN (${waitingIds} AND status = 'pending' AND next_attempt_at > ?)`,
+     WHERE id IN (SELECT id FROM deliveries INDEXED BY deliveries_due
+       WHERE ${WAITING} AND status = 'pending' AND next_attempt_at > ? LIMIT ?)`,
     ),
     selectActiveVersion: row(
       db,
