@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher as Undici } from 'undici';
 import type { Clock } from '../lib/clock.ts';
+import { createYielder } from '../lib/yielding.ts';
 import { type Connect, ConnectError, type Dial } from '../webhooks/connect.ts';
 import { readingOf } from '../webhooks/replies-in-turns.ts';
 
@@ -107,7 +108,14 @@ export function createPools(clock: Clock, connect: Connect, mostIdle = MOST_IDLE
     async destroy() {
       free.clear();
       idle.clear();
-      await Promise.all([...all].map((connection) => connection.destroy()));
+      const nextTurn = createYielder(clock);
+      const closed: Promise<void>[] = [];
+      // Thousands of connections at once took 0.3 s, for which clients wait whose last request is being answered.
+      for (const connection of all) {
+        closed.push(connection.destroy());
+        await nextTurn();
+      }
+      await Promise.all(closed);
     },
   };
 }

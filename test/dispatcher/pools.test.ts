@@ -1,17 +1,20 @@
+import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { Dispatcher as Undici } from 'undici';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createPools, type Pools, type RequestHandler } from '../../src/dispatcher/pools.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createAddressSet, parseCidr } from '../../src/lib/network.ts';
-import { ConnectError, createConnect } from '../../src/webhooks/connect.ts';
+import { type Connect, ConnectError, createConnect } from '../../src/webhooks/connect.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { type Receiver, startReceiver, status } from '../support/receiver.ts';
+import { workForATurn } from '../support/turn.ts';
 
 const MOST_IDLE = 5;
 
 let receiver: Receiver;
 let pools: Pools;
+let connect: Connect;
 let clock: ReturnType<typeof createManualClock>;
 
 beforeEach(async () => {
@@ -19,7 +22,7 @@ beforeEach(async () => {
   clock = createManualClock();
   const loopback = parseCidr('127.0.0.0/8');
   const allow = createAddressSet(loopback ? [loopback] : []);
-  const connect = createConnect({ clock: systemClock, allow, lookup: async () => [], localAddress: null });
+  connect = createConnect({ clock: systemClock, allow, lookup: async () => [], localAddress: null });
   pools = createPools(clock, connect, MOST_IDLE);
 });
 afterEach(async () => {
@@ -28,7 +31,7 @@ afterEach(async () => {
 });
 
 /** Sends a POST, and resolves to the error or null one turn of the event loop later. */
-function post(how: 'dispatch' | 'dispatchFresh' = 'dispatch'): Promise<string | null> {
+function post(how: 'dispatch' | 'dispatchFresh' = 'dispatch', by = pools): Promise<string | null> {
   return new Promise((resolve) => {
     const end = async (error: string | null) => {
       await setTimeout(5);
@@ -51,7 +54,7 @@ function post(how: 'dispatch' | 'dispatchFresh' = 'dispatch'): Promise<string | 
       headers: [],
       body: Buffer.from('{}'),
     };
-    pools[how](new URL(receiver.url).origin, options, handler);
+    by[how](new URL(receiver.url).origin, options, handler);
   });
 }
 
@@ -118,6 +121,31 @@ test('of too many idle connections, those that have been idle longest are closed
   await Promise.all(Array.from({ length: MOST_IDLE }, () => post()));
   const reused = connections().slice(MOST_IDLE + 3);
   expect(new Set([...reused, ...idleLongest]).size).toBe(MOST_IDLE + 3);
+});
+
+test('at the end, connections are closed in several turns of the event loop', async () => {
+  const turns: number[] = [];
+  const watched: Connect = (options, callback, owner) => {
+    const onSocket = (socket: Socket) => {
+      const destroy = socket.destroy.bind(socket);
+      socket.destroy = (error) => {
+        turns.push(workForATurn());
+        return destroy(error);
+      };
+      callback(null, socket);
+    };
+    return connect(
+      options,
+      (...[error, socket]) => (error ? callback(error, null) : onSocket(socket)),
+      owner,
+    );
+  };
+  const ended = createPools(systemClock, watched);
+  await Promise.all(Array.from({ length: 5 }, () => post('dispatch', ended)));
+  expect(turns).toEqual([]);
+  await ended.destroy();
+  expect(turns).toHaveLength(5);
+  expect(new Set(turns).size).toBe(5);
 });
 
 /** Sends this as the reply, and leaves the connection as it is. */
