@@ -8,16 +8,16 @@ import { createYielder } from '../lib/yielding.ts';
 import { DomainError, type Fault, limitBatchTime } from '../model/errors.ts';
 import type { Explanation, ObservedPost, Signal } from '../model/signal.ts';
 import { editedSignal } from '../rules/signals.ts';
-import {
-  type CommittedSignal,
-  type EditedSignal,
-  MAX_REMOVED_AT_ONCE,
-  type NewSignal,
-  type OutdatedSignal,
-  type SignalEdit,
+import { searchedFacts } from '../rules/words.ts';
+import { MAX_REMOVED_AT_ONCE, searchedLength } from '../store/search-cost.ts';
+import type {
+  CommittedSignal,
+  EditedSignal,
+  NewSignal,
+  OutdatedSignal,
+  SignalEdit,
 } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
-import { indexedLength } from '../store/weights.ts';
 import { inCommits, listReceivers, newHotEvents, reserveNothing, storeSignals } from '../webhooks/fan-out.ts';
 import type { Encoding } from './encoder/encoder.ts';
 import type { WayIn } from './intake-tally.ts';
@@ -253,13 +253,13 @@ export async function storeEditedPosts(
 }
 
 /** Removing a word from the index takes as long as adding that many. */
-const REMOVED = 10;
+const REMOVED = 20;
 /** An edit takes the writer more than twice as long as a new signal, besides the words. */
 const MOST_EDITS_A_COMMIT = 100;
 
 /**
  * Updates stored signals with the current text of their posts. If a signal's profile does not
- * match the new text, the text is scored for that profile, too. Signals of inactive profiles stay as they
+ * match the new text, the text is scored for that profile, too. Signals of deleted profiles stay as they
  * are.
  */
 async function storeEdits(
@@ -280,11 +280,12 @@ async function storeEdits(
       scored.find((signal) => signal.profileId === profileId) ??
       (await planPosts(deps, tenantId, [{ ...post, icp_profile_id: profileId }]))[0]?.signals[0];
     if (edit === undefined) continue;
-    const after = editedSignal(JSON.parse(outdated.wire) as Signal, JSON.parse(edit.wire) as Signal);
+    const before = JSON.parse(outdated.wire) as Signal;
+    const after = editedSignal(before, JSON.parse(edit.wire) as Signal);
     const explained = { text: edit.text, explanation: JSON.parse(edit.explanation) as Explanation };
     const story = () => storyOf({ ...deps, tenantId, now }, { ...after, signal_id: id }, explained);
     const events = await newHotEvents(after, { tenantId, now, newId, receivers, trace, story, nextTurn });
-    const { textLength: replacedLength } = outdated;
+    const replacedLength = outdated.textBytes + searchedLength({ text: '', facts: searchedFacts(before) });
     changes.push({
       place,
       now,
@@ -292,8 +293,8 @@ async function storeEdits(
       signal: { ...edit, id, wire: JSON.stringify(after), events },
     });
   }
-  const indexedOf = ({ text }: NewSignal, i: number) =>
-    indexedLength(text) + REMOVED * Math.min(changes[i]?.replacedLength ?? 0, MAX_REMOVED_AT_ONCE);
+  const indexedOf = (signal: NewSignal, i: number) =>
+    searchedLength(signal) + REMOVED * Math.min(changes[i]?.replacedLength ?? 0, MAX_REMOVED_AT_ONCE);
   const commits = inCommits(
     changes.map(({ signal }) => signal),
     { most: MOST_EDITS_A_COMMIT, indexedOf },

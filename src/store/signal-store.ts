@@ -67,8 +67,8 @@ export interface OutdatedSignal {
   id: string;
   profileId: string;
   wire: string;
-  /** The length of its text in characters. */
-  textLength: number;
+  /** The size of its text, which takes about as long to index as a usual one of as many characters. */
+  textBytes: number;
 }
 
 /** The current text of a post. */
@@ -90,15 +90,9 @@ export interface SignalEdit {
   signal: NewSignal;
   /** Unix milliseconds. */
   now: number;
-  /** The length of the text that it replaces, in characters. */
+  /** The length of what the stored signal is found by ({@link searchedLength}). */
   replacedLength: number;
 }
-
-/**
- * Removing a word from the search takes up to 20 us, thirty times as long as adding one, as nothing of it may remain. Texts of
- * more characters leave the search in several commits ({@link SignalStore.leaveSearch}) before the one that changes the signal.
- */
-export const MAX_REMOVED_AT_ONCE = 2_000;
 
 /** Result of a {@link SignalEdit}: the signal after it; `wire` null: it no longer exists. */
 export interface EditedSignal {

@@ -6,7 +6,8 @@ import type { DoneCall, KeptCall } from './changes/requests.ts';
 import type { BackfillStep, NoticeChange } from './event-store.ts';
 import type { LeadChange } from './lead-store.ts';
 import type { AnyChange } from './script.ts';
-import { MAX_REMOVED_AT_ONCE, type NewSignal, type SignalEdit } from './signal-store.ts';
+import { MAX_REMOVED_AT_ONCE, searchedLength } from './search-cost.ts';
+import type { NewSignal, SignalEdit } from './signal-store.ts';
 import type { SourceRun } from './source-store.ts';
 
 /**
@@ -21,8 +22,8 @@ const DELIVERY_US = 45;
 /** An endpoint that gets an event later, in one message with others. */
 const BATCHED_US = 10;
 const CHARACTER_US = 0.5;
-/** The words of a text that leaves the index are removed one by one. */
-const REMOVED_CHARACTER_US = 5;
+/** The words that leave the index are removed one by one. */
+const REMOVED_CHARACTER_US = 10;
 const LEAD_US = 1_500;
 /** A stored signal with a post of 14,000 characters that is attached to a lead. */
 const ATTACHED_US = 300;
@@ -151,34 +152,9 @@ function claimCost({ lanes }: StoredClaim): number {
 
 function signalsCost(signals: readonly NewSignal[]): number {
   return signals.reduce(
-    (sum, { text, events }) => sum + SIGNAL_US + indexedLength(text) * CHARACTER_US + eventsCost(events),
+    (sum, signal) => sum + SIGNAL_US + searchedLength(signal) * CHARACTER_US + eventsCost(signal.events),
     0,
   );
-}
-
-/** Characters per word in usual texts: indexing takes as long as there are words. */
-const CHARACTERS_A_WORD = 4;
-/** Scripts without spaces, in which each character is a word; from the first one on, up to Hangul, and outside the first plane. */
-const [FIRST_UNSPACED, FIRST_HANGUL, FIRST_SURROGATE, LAST_SURROGATE] = [0xe00, 0xac00, 0xd800, 0xdfff];
-
-/** The length of a usual text that takes as long to index. */
-export function indexedLength(text: string): number {
-  let words = 0;
-  let isInWord = false;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    const isWord =
-      (unit >= FIRST_UNSPACED && unit < FIRST_HANGUL) || (unit >= FIRST_SURROGATE && unit <= LAST_SURROGATE);
-    const isLetter = unit >= 0x80 || isAsciiLetter(unit);
-    if (isWord || (isLetter && !isInWord)) words++;
-    isInWord = isLetter && !isWord;
-  }
-  return Math.max(text.length, words * CHARACTERS_A_WORD);
-}
-
-function isAsciiLetter(unit: number): boolean {
-  const lower = unit | 0x20;
-  return (unit >= 0x30 && unit <= 0x39) || (lower >= 0x61 && lower <= 0x7a);
 }
 
 function editsCost(edits: readonly SignalEdit[]): number {

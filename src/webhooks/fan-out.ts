@@ -21,8 +21,8 @@ import type { Taking } from '../store/delivery-store.ts';
 import type { EndpointStore, Receiver, SubscriptionStore } from '../store/endpoint-store.ts';
 import type { RemainderStore } from '../store/event-store.ts';
 import type { LeadStore } from '../store/lead-store.ts';
+import { searchedLength } from '../store/search-cost.ts';
 import type { CommittedSignal, NewSignal, SignalStore } from '../store/signal-store.ts';
-import { indexedLength } from '../store/weights.ts';
 import type { Notice, SignalStory } from './notice.ts';
 import {
   createEnvelopes,
@@ -409,7 +409,7 @@ export function inCommits(
   signals: readonly NewSignal[],
   {
     most = MOST_SIGNALS_A_COMMIT,
-    indexedOf = ({ text }) => indexedLength(text),
+    indexedOf = searchedLength,
   }: {
     most?: number;
     /** The number of characters that take as long to index as the words that a signal adds and removes. */

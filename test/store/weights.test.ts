@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { costOf, indexedLength, ownerOf, shareOf } from '../../src/store/weights.ts';
+import { indexedLength, searchedLength } from '../../src/store/search-cost.ts';
+import { costOf, ownerOf, shareOf } from '../../src/store/weights.ts';
 import { createWriteQueue } from '../../src/store/write-queue.ts';
 import { severalTurns } from '../support/turn.ts';
 
@@ -37,6 +38,7 @@ const aPost = (tenantId: string, deliveries: number, n = 0): Change => [
         tenantId,
         n,
         text: 'x'.repeat(300),
+        facts: [],
         events: [{ deliveries: Array.from({ length: deliveries }), batched: [] }],
       },
     ],
@@ -201,7 +203,7 @@ describe('the writer under many tenants', () => {
       'a post',
       (deliveries) => [
         'commitSignals',
-        [[{ tenantId: 'ten_1', text: '', events: [{ deliveries, batched: [] }] }]],
+        [[{ tenantId: 'ten_1', text: '', facts: [], events: [{ deliveries, batched: [] }] }]],
       ],
     ],
     [
@@ -232,7 +234,7 @@ describe('the writer under many tenants', () => {
       'an event to endpoints with batching',
       (batched) => [
         'commitSignals',
-        [[{ tenantId: 'ten_1', text: '', events: [{ deliveries: [], batched }] }]],
+        [[{ tenantId: 'ten_1', text: '', facts: [], events: [{ deliveries: [], batched }] }]],
       ],
     ],
   ])('%s costs more, the more deliveries it stores or makes due', (_, change) => {
@@ -267,4 +269,10 @@ test.each([
   ['Korean, which has spaces', '\uc608\uc57d \ub3c4\uad6c\ub97c', 8],
 ])('%s is indexed as long as a usual text of so many characters', (_, text, length) => {
   expect(indexedLength(text)).toBe(length);
+});
+
+test('the facts of a signal are indexed, too', () => {
+  expect(searchedLength({ text: 'a booking tool', facts: ['Jane Doe', '\u6f22\u5b57'] })).toBe(
+    14 + 8 + 2 * 4,
+  );
 });

@@ -1,7 +1,8 @@
 import { eraseSignal } from '../../rules/signals.ts';
+import { searchedFacts } from '../../rules/words.ts';
 import type { ErasureStore, LeadErasure, Mentions } from '../erasure-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
-import { MAX_REMOVED_AT_ONCE } from '../signal-store.ts';
+import { MAX_REMOVED_AT_ONCE, searchedLength } from '../search-cost.ts';
 import { type CampaignStatements, createRecipients } from './campaigns.ts';
 import { createEventEraser, createRemainderWriter, type EventDeliveries } from './events.ts';
 import { createKnownSignals } from './known-signals.ts';
@@ -255,13 +256,15 @@ function createSteps(
   const NOTHING: StepResult = { endpointIds: [], cost: 0 };
   const PIECE: StepResult = { endpointIds: [], cost: PIECE_COST };
 
-  /** Removes some words of a long text from the search index, as a separate step; returns whether words remain. */
+  /** Removes some words of a signal with many from the search index, as a separate step; returns whether words remain. */
   function* leaveSearch(
     { leadId, reindexing }: Erasing,
     kind: StepKind,
-    { id, text }: { id: string; text: string },
+    { id, text, wire }: { id: string; text: string; wire: string },
   ) {
-    if (text.length <= MAX_REMOVED_AT_ONCE || reindexing.hasLeft(id)) return false;
+    if (reindexing.hasLeft(id)) return false;
+    const facts = searchedFacts(JSON.parse(wire));
+    if (searchedLength({ text, facts }) <= MAX_REMOVED_AT_ONCE) return false;
     if (!(yield* ask.signals.leaveIndexPartly(id))) return false;
     yield* ask.erasure.addStep(leadId, kind, id);
     return true;
@@ -297,11 +300,11 @@ function createSteps(
     const { tenantId, leadId, reindexing } = erasing;
     const row = yield* ask.erasure.selectSignal(id, tenantId);
     if (row === undefined) return NOTHING;
-    if (yield* leaveSearch(erasing, 'signal', { id, text: row.text })) return PIECE;
     const { wire, explanation } = eraseSignal(row, leadId);
     // With another of its keys: it is emptied already.
     if (row.text === '' && wire === row.wire && explanation === row.explanation)
       return { endpointIds: [], cost: row.wire.length + row.explanation.length };
+    if (yield* leaveSearch(erasing, 'signal', { id, ...row })) return PIECE;
     yield* knownSignals.forget(id);
     yield* reindexing.leave(id);
     yield* ask.erasure.emptySignal(wire, explanation, id);
@@ -326,7 +329,7 @@ function createSteps(
   function* maskSignal(erasing: Erasing, id: string): Script<StepResult> {
     const row = yield* ask.erasure.selectSignal(id, erasing.tenantId);
     if (row === undefined) return NOTHING;
-    if (yield* leaveSearch(erasing, 'naming_signal', { id, text: row.text })) return PIECE;
+    if (yield* leaveSearch(erasing, 'naming_signal', { id, ...row })) return PIECE;
     const { eventIds, keepsNames } = yield* mask.signal(erasing, id);
     for (const eventId of eventIds)
       yield* ask.erasure.addStep(erasing.leadId, keepsNames ? 'event_of_namesake' : 'naming_event', eventId);

@@ -104,7 +104,7 @@ export function signalReads(db: Connection) {
   // JSON is not decoded in SQL, because posts may contain escapes that PostgreSQL rejects.
   const selectOutdated = rows<[NamedParameters], OutdatedSignal>(
     db,
-    `SELECT id, profile_id AS "profileId", wire, length(text) AS "textLength" FROM signals
+    `SELECT id, profile_id AS "profileId", wire, octet_length(text) AS "textBytes" FROM signals
      WHERE tenant_id = :tenantId AND strpos(wire, '"external_id":' || to_json(:shownId::text)) > 0
        AND external_id = :externalId AND platform = :platform AND text <> :text AND ${OF_LIVE_PROFILE}`,
   );

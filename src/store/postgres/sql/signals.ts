@@ -109,7 +109,7 @@ export function signalsSql(db: Connection): Async<SignalStatements['signals']> {
     // not decoded in SQL, because posts may contain escapes that PostgreSQL rejects.
     selectOutdated: rows(
       db,
-      `SELECT id, profile_id AS "profileId", wire, length(text) AS "textLength" FROM signals
+      `SELECT id, profile_id AS "profileId", wire, octet_length(text) AS "textBytes" FROM signals
        WHERE tenant_id = :tenantId AND external_id = :externalId AND platform = :platform AND text <> :text AND ${OF_LIVE_PROFILE}
          AND strpos(wire, '"external_id":' || to_json(:externalId)) > 0`,
     ),

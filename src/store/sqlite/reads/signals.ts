@@ -130,7 +130,7 @@ export function signalReads(db: Database) {
     .pluck();
   const findKnown = runAtOnce(createKnownSignalSearch(answeredAtOnce({ knownSignals: knownSignalsSql(db) })));
   const selectOutdated = db.prepare<Record<string, unknown>[], OutdatedSignal>(
-    `SELECT id, profile_id AS profileId, wire, length(text) AS textLength
+    `SELECT id, profile_id AS profileId, wire, octet_length(text) AS textBytes
      FROM signals INDEXED BY signals_by_external_id
      WHERE tenant_id = +:tenantId AND json_extract(wire, '$.external_id') = +:shownId AND external_id = +:externalId
        AND platform = :platform AND text <> :text AND ${OF_LIVE_PROFILE}`,

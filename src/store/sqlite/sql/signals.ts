@@ -103,7 +103,7 @@ export function signalsSql(db: Database): SignalStatements['signals'] {
     // For items of feeds, the stored ID differs from the shown one: their edits are other posts of the feed.
     selectOutdated: rows(
       db,
-      `SELECT id, profile_id AS profileId, wire, length(text) AS textLength
+      `SELECT id, profile_id AS profileId, wire, octet_length(text) AS textBytes
      FROM signals INDEXED BY signals_by_external_id
      WHERE tenant_id = +:tenantId AND json_extract(wire, '$.external_id') = +:externalId AND external_id = +:externalId
        AND platform = :platform AND text <> :text AND ${OF_LIVE_PROFILE}`,
