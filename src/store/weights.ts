@@ -3,6 +3,7 @@ import type { NewCampaignEvent } from './campaign-store.ts';
 import type { StoredClaim } from './changes/claims.ts';
 import { countDeliveries, ENDPOINTS_OF_A_REMAINDER } from './changes/event-bundles.ts';
 import type { DoneCall, KeptCall } from './changes/requests.ts';
+import type { ShiftPart } from './delivery-store.ts';
 import type { BackfillStep, NoticeChange } from './event-store.ts';
 import type { LeadChange } from './lead-store.ts';
 import type { AnyChange } from './script.ts';
@@ -137,6 +138,8 @@ export function costOf(call: AnyChange): number {
       return OTHER_US + (first as { limit: number }).limit * MOVED_US;
     case 'replayList':
       return OTHER_US + (first as { ids: string[] }).ids.length * DELIVERY_US;
+    case 'shiftDue':
+      return OTHER_US + (first as ShiftPart).limit * DELIVERY_US;
     case 'deleteEndpoint':
       return OTHER_US + DISCARDED * MOVED_US;
     case 'continueErasure':

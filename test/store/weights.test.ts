@@ -230,6 +230,7 @@ describe('the writer under many tenants', () => {
     ['a replay', ({ length: limit }) => ['replayRange', [{ limit }]]],
     ['a replay of a list', (ids) => ['replayList', [{ ids }]]],
     ['a resumption', ({ length: limit }) => ['resumeEndpoint', [{ limit }]]],
+    ['a part of the retries that move with the clock', ({ length: limit }) => ['shiftDue', [{ limit }]]],
     [
       'an event to endpoints with batching',
       (batched) => [
