@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { generateApiKey } from '../../src/accounts/keys.ts';
 import { systemRandom } from '../../src/lib/random.ts';
+import { standInLine } from '../../src/lib/yielding.ts';
 import { bearer, buildTestApp, type TestApp } from '../support/app.ts';
 
 let t: TestApp;
@@ -53,6 +54,28 @@ test.each([
     'ratelimit-remaining': '599',
   });
   expect(answer.json()).toMatchObject({ code: 'UNAUTHENTICATED', status: 401 });
+});
+
+test('a key is not looked up behind those of all requests of another', async () => {
+  await t.app.close();
+  const looked: string[] = [];
+  t = await buildTestApp({
+    wrapStore: (store) => ({
+      ...store,
+      async findKey(hash) {
+        await standInLine(); // as while much else runs
+        looked.push(hash);
+        const until = performance.now() + 6; // longer than several may take of one turn of the event loop
+        while (performance.now() < until);
+        return store.findKey(hash);
+      },
+    }),
+  });
+  const other = await t.addTenant();
+  const answers = await Promise.all([...Array.from({ length: 20 }, () => me(t.auth)), me(other.auth)]);
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual(Array(21).fill(200));
+  expect(new Set(looked).size).toBe(2);
+  expect(looked.findIndex((hash) => hash !== looked[0])).toBeLessThan(3);
 });
 
 test('a mistyped key is rejected without querying the store', async () => {
