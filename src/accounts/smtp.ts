@@ -3,7 +3,9 @@ import type { TLSSocket } from 'node:tls';
 import { createTransport } from 'nodemailer';
 import { type Clock, toHttpDate } from '../lib/clock.ts';
 import { limitReceived } from '../lib/network.ts';
+import { createReleases } from '../lib/yielding.ts';
 import { createHandshakes, type HandshakeStream, TLS_LIMITS } from '../webhooks/handshakes.ts';
+import { createReplyTurns } from '../webhooks/replies-in-turns.ts';
 import type { SendMail } from './mail.ts';
 
 /** An unresponsive mail server must not delay other mail for minutes (nodemailer's own limits are 2 to 10). */
@@ -13,9 +15,10 @@ const WHOLE_MS = 20_000;
 
 /**
  * Maximum size of all responses to an email. nodemailer keeps each line of a server that sends more than it was asked for: 64 KB
- * of empty lines at a time took up to 0.3 s per turn of the event loop.
+ * of empty lines at a time took up to 0.3 s per turn of the event loop. With 256 KB,
+ * eight connections still took 0.4 s.
  */
-const MAX_RESPONSE_BYTES = 256 * 1024;
+const MAX_RESPONSE_BYTES = 32 * 1024;
 
 /**
  * Sends over SMTP; `smtpUrl` is `smtp://user:password@host:port` or `smtps://…`. Uses TLS whenever the server offers
@@ -23,6 +26,7 @@ const MAX_RESPONSE_BYTES = 256 * 1024;
  */
 export function createSmtpSender(smtpUrl: string, from: string, clock: Clock): SendMail {
   const handshakeOf = createHandshakes(clock);
+  const readInTurns = createReplyTurns(clock, createReleases());
   const domain = /@([^\s>]+)>?\s*$/.exec(from)?.[1] ?? 'localhost';
   const options = {
     url: smtpUrl,
@@ -35,6 +39,7 @@ export function createSmtpSender(smtpUrl: string, from: string, clock: Clock): S
   };
   return async ({ messageId, writtenAt, unsubscribeUrl, ...mail }) => {
     const socket = limitedSocket();
+    readInTurns(socket, 'mail');
     const tls = tlsOver(handshakeOf(socket, 'mail'));
     await createTransport({ ...options, socket, tls }).sendMail({
       from,

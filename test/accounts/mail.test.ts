@@ -14,6 +14,7 @@ import type { MailFacts } from '../../src/model/mail.ts';
 import type { Store } from '../../src/store/store.ts';
 import { RECEIVERS, TEST_CA } from '../dispatcher/tls-fixture.ts';
 import { ownCurveCertificates } from '../support/costly-certificates.ts';
+import { cpuOf } from '../support/cpu-time.ts';
 import type { ManualClock } from '../support/manual-clock.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
 import { aTenant, openTestStore, T0 } from '../support/store.ts';
@@ -279,6 +280,22 @@ describe('over SMTP', () => {
       expect(bytes).toBeLessThan(32 * 1024 * 1024);
     },
   );
+
+  test('the lines of servers that send too many are read in turns of the event loop', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.write('\n'.repeat(200_000));
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const send = createSmtpSender(`smtp://127.0.0.1:${port}`, 'post@signals.example.com', systemClock);
+    const { longestMs } = await cpuOf(async () => {
+      const sent = Array.from({ length: 8 }, () => send(mail));
+      for (const one of sent) await expect(one).rejects.toThrow('The mail server sends too much.');
+    });
+    expect(longestMs).toBeLessThan(60);
+  });
 });
 
 test('the signals of digests that are due together are read in turns of the event loop', async () => {
