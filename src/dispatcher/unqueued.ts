@@ -6,6 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 import type { Agenda } from './agenda.ts';
 import { leaseEnd } from './claim.ts';
+import { dueInShares } from './due-probes.ts';
 import { Flight, type FlightDeps } from './flight.ts';
 import type { Lane } from './lane.ts';
 import type { Log } from './recorder.ts';
@@ -71,7 +72,9 @@ export function createProber(deps: ProberDeps): Prober {
   return {
     async run() {
       try {
-        for (const { endpointId, tenantId } of await store.listDueProbes(clock.now(), AT_ONCE)) {
+        const list = (limit: number, except: readonly string[]) =>
+          store.listDueProbes(clock.now(), limit, except);
+        for (const { endpointId, tenantId } of await dueInShares(list, AT_ONCE - underWay)) {
           const lane = agenda.lane(endpointId, tenantId);
           if (underWay < AT_ONCE && !lane.isProbing) void probe(lane);
         }

@@ -121,8 +121,12 @@ export interface DeliveryStore {
   recordOutcome(outcome: Outcome): Promise<boolean>;
   /** The trace that caused each of these deliveries, as `joinTrace` writes it; untraced ones are omitted. */
   tracesOf(deliveryIds: readonly string[]): Promise<[deliveryId: string, trace: string][]>;
-  /** Paused endpoints with waiting deliveries whose next probe is due, longest due first. */
-  listDueProbes(now: number, limit: number): Promise<{ endpointId: string; tenantId: string }[]>;
+  /** Paused endpoints with waiting deliveries whose next probe is due, longest due first, except those of some tenants. */
+  listDueProbes(
+    now: number,
+    limit: number,
+    exceptTenants?: readonly string[],
+  ): Promise<{ endpointId: string; tenantId: string }[]>;
   /** Claims the delivery of a probe, under the same lease as a claim; null if there is nothing to probe. */
   claimProbe(
     request: Omit<ClaimRequest, 'lanes'> & Pick<LaneDemand, 'endpointId' | 'held'>,

@@ -76,6 +76,8 @@ export function describeProbing(open: OpenStore): void {
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_idle' }), null);
       await fail(store, 20);
       expect(await store.listDueProbes(T0 + 5 * MINUTE - 1, 10)).toEqual([]);
+      expect(await store.listDueProbes(T0 + 5 * MINUTE, 10, ['ten_a', 'ten_x'])).toEqual([]);
+      expect(await store.listDueProbes(T0 + 5 * MINUTE, 10, ['ten_x'])).toHaveLength(1);
       expect(await store.listDueProbes(T0 + 5 * MINUTE, 10)).toEqual([
         { endpointId: 'whk_a', tenantId: 'ten_a' },
       ]);

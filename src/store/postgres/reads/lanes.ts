@@ -26,10 +26,10 @@ export function laneReads(db: Connection) {
          ORDER BY next_attempt_at LIMIT 1) d ON true
      ORDER BY e.id`,
   );
-  const selectProbes = rows<[number, number], { endpointId: string; tenantId: string }>(
+  const selectProbes = rows<[number, readonly string[], number], { endpointId: string; tenantId: string }>(
     db,
     `SELECT e.id AS "endpointId", e.tenant_id AS "tenantId" FROM webhook_endpoints e
-     WHERE e.next_probe_at <= ? AND e.status = 'paused' AND e.deleted_at IS NULL
+     WHERE e.next_probe_at <= ? AND e.status = 'paused' AND e.deleted_at IS NULL AND e.tenant_id <> ALL (?::text[])
        AND EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = e.id AND d.${WAITING})
      ORDER BY e.next_probe_at LIMIT ?`,
   );
@@ -112,7 +112,7 @@ export function laneReads(db: Connection) {
       return starts;
     },
     lanesAfter: selectLanes,
-    listDueProbes: selectProbes,
+    listDueProbes: (now, limit, exceptTenants = []) => selectProbes(now, exceptTenants, limit),
     testStarts: selectTestSends,
     async heldAfter(after, since, limit) {
       const [held, last = null] = await Promise.all([

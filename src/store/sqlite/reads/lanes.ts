@@ -30,9 +30,10 @@ export function laneReads(db: Database) {
        FROM webhook_endpoints e WHERE id > ? ORDER BY id LIMIT ?)
      SELECT endpointId, tenantId, min(ifnull(urgent, other), ifnull(other, urgent)) AS nextDueAt FROM lanes ORDER BY endpointId`,
   );
-  const selectDue = db.prepare<[number, number], { endpointId: string; tenantId: string }>(
+  const selectDue = db.prepare<[number, string, number], { endpointId: string; tenantId: string }>(
     `SELECT e.id AS endpointId, e.tenant_id AS tenantId FROM webhook_endpoints e
      WHERE e.next_probe_at <= ? AND e.status = 'paused' AND e.deleted_at IS NULL
+       AND e.tenant_id NOT IN (SELECT value FROM json_each(?))
        AND EXISTS (SELECT 1 FROM deliveries d INDEXED BY deliveries_due
                    WHERE d.endpoint_id = e.id AND d.status IN ('pending', 'retrying'))
      ORDER BY e.next_probe_at LIMIT ?`,
@@ -81,7 +82,8 @@ export function laneReads(db: Database) {
   return {
     tracesOf: (deliveryIds: readonly string[]) => selectTraces.all(JSON.stringify(deliveryIds)),
     lanesAfter: (after, limit) => selectLanes.all(after, limit),
-    listDueProbes: (now, limit) => selectDue.all(now, limit),
+    listDueProbes: (now, limit, exceptTenants = []) =>
+      selectDue.all(now, JSON.stringify(exceptTenants), limit),
     testStarts: (since) => selectTestSends.all(since),
     heldAfter(after, since, limit) {
       const held = selectHeld.all(after, limit, since);

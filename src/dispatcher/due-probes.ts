@@ -1,0 +1,29 @@
+/** A paused endpoint whose probe is due. */
+export interface DueProbe {
+  endpointId: string;
+  tenantId: string;
+}
+
+/** Due probes, longest due first, except those of some tenants. */
+type ListDueProbes = (limit: number, exceptTenants: readonly string[]) => Promise<DueProbe[]>;
+
+/**
+ * At most `room` due probes. A tenant gets at most half of the places that are left, unless no other needs them: nine thousand failing endpoints of
+ * one tenant would keep those of others waiting for half an hour.
+ */
+export async function dueInShares(list: ListDueProbes, room: number): Promise<DueProbe[]> {
+  const due: DueProbe[] = [];
+  const over: DueProbe[] = [];
+  const counts = new Map<string, number>();
+  for (let left = room; left > 0; left = room - due.length) {
+    const listed = await list(left, [...counts.keys()]);
+    const share = Math.ceil(left / 2);
+    for (const probe of listed) {
+      const count = (counts.get(probe.tenantId) ?? 0) + 1;
+      counts.set(probe.tenantId, count);
+      (count <= share ? due : over).push(probe);
+    }
+    if (listed.length < left) break;
+  }
+  return [...due, ...over].slice(0, room);
+}
