@@ -2,6 +2,7 @@ import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
 import type { KeyProof } from '../../lib/secret-box.ts';
 import { standInLine } from '../../lib/yielding.ts';
 import { createCommitMeter } from '../commit-meter.ts';
+import { createDueProbes } from '../due-probes.ts';
 import { createDueSources } from '../due-sources.ts';
 import { StoreOpenError } from '../errors.ts';
 import { createMethods } from '../methods.ts';
@@ -204,6 +205,7 @@ function createPostgresStore(
     listEndpoints: createEndpointList(reads),
     listReceivers: createReceiverList(reads),
     dueSources: createDueSources(reads),
+    listDueProbes: createDueProbes(reads),
     recentAttempts: createRecentAttempts(reads),
     ...methods,
     async pruneAttempts(before, limit) {

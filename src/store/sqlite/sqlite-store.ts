@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../lib/clock.ts';
 import { isTurnLong, standInLine } from '../../lib/yielding.ts';
 import { translateFault } from '../commit-batch.ts';
+import { createDueProbes } from '../due-probes.ts';
 import { createDueSources } from '../due-sources.ts';
 import { createMethods } from '../methods.ts';
 import {
@@ -128,6 +129,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     pageEndpoints: pageEndpointsInParts(reads.pageEndpoints),
     listReceivers: createReceiverList(reads),
     dueSources: createDueSources(reads),
+    listDueProbes: createDueProbes(reads),
     recentAttempts: createRecentAttempts(reads),
     ...methods,
     async probe() {

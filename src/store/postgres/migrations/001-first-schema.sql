@@ -671,7 +671,7 @@ CREATE TABLE webhook_endpoints (
 ) WITH (fillfactor = 70);
 CREATE INDEX webhook_endpoints_by_tenant ON webhook_endpoints (tenant_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX webhook_endpoints_paused ON webhook_endpoints (paused_at) WHERE status = 'paused' AND deleted_at IS NULL;
-CREATE INDEX webhook_endpoints_probed ON webhook_endpoints (next_probe_at) WHERE next_probe_at IS NOT NULL;
+CREATE INDEX webhook_endpoints_probed ON webhook_endpoints (next_probe_at, id) WHERE next_probe_at IS NOT NULL;
 CREATE INDEX webhook_endpoints_deleted ON webhook_endpoints (deleted_at) WHERE deleted_at IS NOT NULL;
 CREATE INDEX webhook_endpoints_live ON webhook_endpoints (tenant_id, id, version) WHERE deleted_at IS NULL;
 CREATE INDEX webhook_endpoints_formats ON webhook_endpoints (tenant_id, format_bytes, id)

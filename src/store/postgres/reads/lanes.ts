@@ -2,6 +2,7 @@ import { idFloor } from '../../../lib/ids.ts';
 import { standInLine } from '../../../lib/yielding.ts';
 import type { AttemptStart, DeliveryStore } from '../../delivery-store.ts';
 import type { EndpointLane, LaneReads } from '../../due-lanes.ts';
+import type { DueProbeReads, DueProbeRow, ProbePlace } from '../../due-probes.ts';
 import type { StartsOf } from '../../methods.ts';
 import type { AttemptReads, StoredStart } from '../../recent-attempts.ts';
 import type { Connection } from '../connection.ts';
@@ -26,12 +27,14 @@ export function laneReads(db: Connection) {
          ORDER BY next_attempt_at LIMIT 1) d ON true
      ORDER BY e.id`,
   );
-  const selectProbes = rows<[number, readonly string[], number], { endpointId: string; tenantId: string }>(
+  const selectProbes = rows<[number, string, number, readonly string[], number], DueProbeRow>(
     db,
-    `SELECT e.id AS "endpointId", e.tenant_id AS "tenantId" FROM webhook_endpoints e
-     WHERE e.next_probe_at <= ? AND e.status = 'paused' AND e.deleted_at IS NULL AND e.tenant_id <> ALL (?::text[])
-       AND EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = e.id AND d.${WAITING})
-     ORDER BY e.next_probe_at LIMIT ?`,
+    `SELECT e.id AS "endpointId", e.tenant_id AS "tenantId", e.next_probe_at AS at,
+            EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = e.id AND d.${WAITING}) AS waits
+     FROM webhook_endpoints e
+     WHERE (e.next_probe_at, e.id) > (?, ?) AND e.next_probe_at <= ? AND e.status = 'paused' AND e.deleted_at IS NULL
+       AND e.tenant_id <> ALL (?::text[])
+     ORDER BY e.next_probe_at, e.id LIMIT ?`,
   );
   const selectAttempts = rows<[string, string, number, number], StoredStart>(
     db,
@@ -112,7 +115,12 @@ export function laneReads(db: Connection) {
       return starts;
     },
     lanesAfter: selectLanes,
-    listDueProbes: (now, limit, exceptTenants = []) => selectProbes(now, exceptTenants, limit),
+    dueProbesAfter: (
+      { at, endpointId }: ProbePlace,
+      now: number,
+      exceptTenants: readonly string[],
+      limit: number,
+    ) => selectProbes(at, endpointId, now, exceptTenants, limit),
     testStarts: selectTestSends,
     async heldAfter(after, since, limit) {
       const [held, last = null] = await Promise.all([
@@ -122,5 +130,5 @@ export function laneReads(db: Connection) {
       return { endpointIds: held.map(({ endpointId }) => endpointId), last };
     },
     attemptsAfter: (after, since, limit) => selectAttempts(REPEATED, after, since, limit),
-  } satisfies Partial<DeliveryStore> & AttemptReads & LaneReads & { startsOf: StartsOf };
+  } satisfies Partial<DeliveryStore> & AttemptReads & LaneReads & DueProbeReads & { startsOf: StartsOf };
 }

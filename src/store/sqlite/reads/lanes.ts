@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { AttemptStart, DeliveryStore } from '../../delivery-store.ts';
 import type { EndpointLane, LaneReads } from '../../due-lanes.ts';
+import type { DueProbeReads, DueProbeRow, ProbePlace } from '../../due-probes.ts';
 import type { AttemptReads } from '../../recent-attempts.ts';
 import type { Part } from '../table.ts';
 import { WAITING } from './shown-state.ts';
@@ -30,13 +31,14 @@ export function laneReads(db: Database) {
        FROM webhook_endpoints e WHERE id > ? ORDER BY id LIMIT ?)
      SELECT endpointId, tenantId, min(ifnull(urgent, other), ifnull(other, urgent)) AS nextDueAt FROM lanes ORDER BY endpointId`,
   );
-  const selectDue = db.prepare<[number, string, number], { endpointId: string; tenantId: string }>(
-    `SELECT e.id AS endpointId, e.tenant_id AS tenantId FROM webhook_endpoints e
-     WHERE e.next_probe_at <= ? AND e.status = 'paused' AND e.deleted_at IS NULL
+  const selectDue = db.prepare<[number, string, number, string, number], DueProbeRow>(
+    `SELECT e.id AS endpointId, e.tenant_id AS tenantId, e.next_probe_at AS at,
+            EXISTS (SELECT 1 FROM deliveries d INDEXED BY deliveries_due
+                    WHERE d.endpoint_id = e.id AND d.status IN ('pending', 'retrying')) AS waits
+     FROM webhook_endpoints e INDEXED BY webhook_endpoints_probed
+     WHERE (e.next_probe_at, e.id) > (?, ?) AND e.next_probe_at <= ? AND e.status = 'paused' AND e.deleted_at IS NULL
        AND e.tenant_id NOT IN (SELECT value FROM json_each(?))
-       AND EXISTS (SELECT 1 FROM deliveries d INDEXED BY deliveries_due
-                   WHERE d.endpoint_id = e.id AND d.status IN ('pending', 'retrying'))
-     ORDER BY e.next_probe_at LIMIT ?`,
+     ORDER BY e.next_probe_at, e.id LIMIT ?`,
   );
   // A repeated request is detected in the text, which cannot fail at startup, unlike parsing:
   // in a JSON string, the quotation marks would be escaped.
@@ -82,8 +84,12 @@ export function laneReads(db: Database) {
   return {
     tracesOf: (deliveryIds: readonly string[]) => selectTraces.all(JSON.stringify(deliveryIds)),
     lanesAfter: (after, limit) => selectLanes.all(after, limit),
-    listDueProbes: (now, limit, exceptTenants = []) =>
-      selectDue.all(now, JSON.stringify(exceptTenants), limit),
+    dueProbesAfter: (
+      { at, endpointId }: ProbePlace,
+      now: number,
+      exceptTenants: readonly string[],
+      limit: number,
+    ) => selectDue.all(at, endpointId, now, JSON.stringify(exceptTenants), limit),
     testStarts: (since) => selectTestSends.all(since),
     heldAfter(after, since, limit) {
       const held = selectHeld.all(after, limit, since);
@@ -97,5 +103,5 @@ export function laneReads(db: Database) {
       selectAttempts
         .all(REPEATED, after, since, limit)
         .map((row) => ({ ...row, isRepeated: row.isRepeated === 1 })),
-  } satisfies Part<DeliveryStore & AttemptReads & LaneReads>;
+  } satisfies Part<DeliveryStore & AttemptReads & LaneReads & DueProbeReads>;
 }
