@@ -8,7 +8,6 @@ import { createYielder } from '../lib/yielding.ts';
 import { DomainError, type Fault, limitBatchTime } from '../model/errors.ts';
 import type { Explanation, ObservedPost, Signal } from '../model/signal.ts';
 import { editedSignal } from '../rules/signals.ts';
-import { searchedFacts } from '../rules/words.ts';
 import { MAX_REMOVED_AT_ONCE, searchedLength } from '../store/search-cost.ts';
 import type {
   CommittedSignal,
@@ -272,25 +271,29 @@ async function storeEdits(
   const receivers = await listReceivers(deps, tenantId);
   const now = clock.now();
   const nextTurn = createYielder(clock);
+  /** Of a signal that the edit makes hot, as it is afterwards. Only these are read: others may be thousands, of 15 KB each. */
+  const eventsOf = async (id: string, edit: NewSignal) => {
+    const { wire = edit.wire } = (await store.getSignal(tenantId, id)) ?? {};
+    const after = editedSignal(JSON.parse(wire) as Signal, JSON.parse(edit.wire) as Signal);
+    const explained = { text: edit.text, explanation: JSON.parse(edit.explanation) as Explanation };
+    const story = () => storyOf({ ...deps, tenantId, now }, { ...after, signal_id: id }, explained);
+    return newHotEvents(after, { tenantId, now, newId, receivers, trace, story, nextTurn });
+  };
   const changes: (SignalEdit & { place: number })[] = [];
   for (const { place, post, scored, outdated } of edits) {
     await nextTurn();
-    const { id, profileId } = outdated;
+    // Zero in what earlier versions stored for interrupted requests.
+    const { id, profileId, searchedBytes = 0 } = outdated;
     const edit =
       scored.find((signal) => signal.profileId === profileId) ??
       (await planPosts(deps, tenantId, [{ ...post, icp_profile_id: profileId }]))[0]?.signals[0];
     if (edit === undefined) continue;
-    const before = JSON.parse(outdated.wire) as Signal;
-    const after = editedSignal(before, JSON.parse(edit.wire) as Signal);
-    const explained = { text: edit.text, explanation: JSON.parse(edit.explanation) as Explanation };
-    const story = () => storyOf({ ...deps, tenantId, now }, { ...after, signal_id: id }, explained);
-    const events = await newHotEvents(after, { tenantId, now, newId, receivers, trace, story, nextTurn });
-    const replacedLength = outdated.textBytes + searchedLength({ text: '', facts: searchedFacts(before) });
+    const events = edit.classification === 'hot' ? await eventsOf(id, edit) : [];
     changes.push({
       place,
       now,
-      replacedLength,
-      signal: { ...edit, id, wire: JSON.stringify(after), events },
+      replacedLength: searchedBytes,
+      signal: { ...edit, id, events },
     });
   }
   const indexedOf = (signal: NewSignal, i: number) =>

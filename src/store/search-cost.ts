@@ -28,6 +28,9 @@ export function searchedLength({ text, facts }: { text: string; facts: readonly 
   return facts.reduce((sum, fact) => sum + indexedLength(fact), indexedLength(text));
 }
 
+/** About the size of a signal as JSON without facts: its IDs, names of members and excerpt. */
+export const WIRE_WITHOUT_FACTS = 600;
+
 /**
  * The most of {@link searchedLength} that leaves the search in the commit that changes a signal. Removing a word takes up to 45 us, many times as
  * long as adding one, as nothing of it may remain. More leaves in several commits before (`SignalStore.leaveSearch`).

@@ -66,9 +66,8 @@ export interface CommittedSignal {
 export interface OutdatedSignal {
   id: string;
   profileId: string;
-  wire: string;
-  /** The size of its text, which takes about as long to index as a usual one of as many characters. */
-  textBytes: number;
+  /** The size of its text and, at most, of its facts: about the length of a usual text that takes as long to index (`searchedLength`). */
+  searchedBytes: number;
 }
 
 /** The current text of a post. */

@@ -4,6 +4,7 @@ import type { StoreStatements } from '../../changes.ts';
 import type { DeliveryLogStore } from '../../delivery-log-store.ts';
 import type { LeadStore } from '../../lead-store.ts';
 import type { NamedParameters } from '../../pages.ts';
+import { WIRE_WITHOUT_FACTS } from '../../search-cost.ts';
 import type {
   Judgement,
   OutdatedSignal,
@@ -104,7 +105,9 @@ export function signalReads(db: Connection) {
   // JSON is not decoded in SQL, because posts may contain escapes that PostgreSQL rejects.
   const selectOutdated = rows<[NamedParameters], OutdatedSignal>(
     db,
-    `SELECT id, profile_id AS "profileId", wire, octet_length(text) AS "textBytes" FROM signals
+    `SELECT id, profile_id AS "profileId",
+         octet_length(text) + greatest(0, octet_length(wire) - ${WIRE_WITHOUT_FACTS}) AS "searchedBytes"
+       FROM signals
      WHERE tenant_id = :tenantId AND strpos(wire, '"external_id":' || to_json(:shownId::text)) > 0
        AND external_id = :externalId AND platform = :platform AND text <> :text AND ${OF_LIVE_PROFILE}`,
   );

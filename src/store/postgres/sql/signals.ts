@@ -2,6 +2,7 @@ import { searchedFacts } from '../../../rules/words.ts';
 import type { CompanyStatements, StoredCompany } from '../../changes/companies.ts';
 import { type KeySharer, type KnownSignalStatements, MAX_COMPARED } from '../../changes/known-signals.ts';
 import type { SignalStatements } from '../../changes/signals.ts';
+import { WIRE_WITHOUT_FACTS } from '../../search-cost.ts';
 import type { Connection } from '../connection.ts';
 import { wordsVector } from '../search-words.ts';
 import { COMPANIES, type Table, VIEWS } from '../tables.ts';
@@ -109,7 +110,9 @@ export function signalsSql(db: Connection): Async<SignalStatements['signals']> {
     // not decoded in SQL, because posts may contain escapes that PostgreSQL rejects.
     selectOutdated: rows(
       db,
-      `SELECT id, profile_id AS "profileId", wire, octet_length(text) AS "textBytes" FROM signals
+      `SELECT id, profile_id AS "profileId",
+         octet_length(text) + greatest(0, octet_length(wire) - ${WIRE_WITHOUT_FACTS}) AS "searchedBytes"
+       FROM signals
        WHERE tenant_id = :tenantId AND external_id = :externalId AND platform = :platform AND text <> :text AND ${OF_LIVE_PROFILE}
          AND strpos(wire, '"external_id":' || to_json(:externalId)) > 0`,
     ),

@@ -7,6 +7,7 @@ import type { DeliveryLogStore } from '../../delivery-log-store.ts';
 import type { LeadStore } from '../../lead-store.ts';
 import type { NamedParameters, PositionRange } from '../../pages.ts';
 import type { JobStore, KeptBodyReads } from '../../request-store.ts';
+import { WIRE_WITHOUT_FACTS } from '../../search-cost.ts';
 import type {
   Judgement,
   OutdatedSignal,
@@ -130,7 +131,8 @@ export function signalReads(db: Database) {
     .pluck();
   const findKnown = runAtOnce(createKnownSignalSearch(answeredAtOnce({ knownSignals: knownSignalsSql(db) })));
   const selectOutdated = db.prepare<Record<string, unknown>[], OutdatedSignal>(
-    `SELECT id, profile_id AS profileId, wire, octet_length(text) AS textBytes
+    `SELECT id, profile_id AS profileId,
+       octet_length(text) + max(0, octet_length(wire) - ${WIRE_WITHOUT_FACTS}) AS searchedBytes
      FROM signals INDEXED BY signals_by_external_id
      WHERE tenant_id = +:tenantId AND json_extract(wire, '$.external_id') = +:shownId AND external_id = +:externalId
        AND platform = :platform AND text <> :text AND ${OF_LIVE_PROFILE}`,

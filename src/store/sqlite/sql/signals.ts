@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { CompanyStatements, StoredCompany } from '../../changes/companies.ts';
 import type { SignalStatements } from '../../changes/signals.ts';
+import { WIRE_WITHOUT_FACTS } from '../../search-cost.ts';
 import { ACTIVE_COMPANIES } from '../reads/companies.ts';
 import { OF_LIVE_PROFILE, ofPlatform, VIEWS } from '../reads/signals.ts';
 import { createSignalIndex } from '../signal-index.ts';
@@ -103,7 +104,8 @@ export function signalsSql(db: Database): SignalStatements['signals'] {
     // For items of feeds, the stored ID differs from the shown one: their edits are other posts of the feed.
     selectOutdated: rows(
       db,
-      `SELECT id, profile_id AS profileId, wire, octet_length(text) AS textBytes
+      `SELECT id, profile_id AS profileId,
+       octet_length(text) + max(0, octet_length(wire) - ${WIRE_WITHOUT_FACTS}) AS searchedBytes
      FROM signals INDEXED BY signals_by_external_id
      WHERE tenant_id = +:tenantId AND json_extract(wire, '$.external_id') = +:externalId AND external_id = +:externalId
        AND platform = :platform AND text <> :text AND ${OF_LIVE_PROFILE}`,
