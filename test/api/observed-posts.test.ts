@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { signalSchema } from '../../src/model/signal.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 
@@ -85,4 +85,22 @@ test('a batch has 1 to 500 posts', async () => {
   });
   expect((await post({ signals: [] }, '/v1/signals/batch')).statusCode).toBe(400);
   expect((await post({ signals: full.slice(1) }, '/v1/signals/batch')).statusCode).toBe(200);
+});
+
+test('the response to a post with many signals is encoded signal by signal', async () => {
+  for (let n = 0; n < 9; n++) {
+    const profile = { name: `P${n}`, phrases: ['booking system'], thresholds: { hot: 99, warm: 1 } };
+    expect((await post(profile, '/v1/icps')).statusCode).toBe(201);
+  }
+  const encoded = vi.spyOn(Buffer, 'from');
+  onTestFinished(() => void encoded.mockRestore());
+  const facts = { prospect: { name: '\u6f22'.repeat(300) }, company: { name: '\u5b57'.repeat(300) } };
+  const answer = await post(aPost({ text: 'We need a booking system.', ...facts }));
+  const [longest] = encoded.mock.calls
+    .map(([given]: unknown[]) => (typeof given === 'string' ? given.length : 0))
+    .sort((a, b) => b - a);
+  const { signals } = answer.json().data;
+  expect(signals.length).toBeGreaterThan(8);
+  expect(answer.body.length).toBeGreaterThan(8 * JSON.stringify(signals[0]).length);
+  expect(longest).toBeLessThan(2 * JSON.stringify(signals[0]).length);
 });
