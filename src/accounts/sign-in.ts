@@ -3,7 +3,7 @@ import type { Cursors } from '../lib/cursor.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import { onBehalfOf } from '../lib/yielding.ts';
+import { onBehalfOf, unknownOwner } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Session, User } from '../model/tenant.ts';
 import type { OpenSession } from '../store/account-store.ts';
@@ -198,7 +198,7 @@ export async function openSession(
 ): Promise<OpenSession | null> {
   const now = clock.now();
   const hash = hashToken(token);
-  const found = await onBehalfOf(hash, () => store.findSession(hash, now));
+  const found = await onBehalfOf(unknownOwner(hash), () => store.findSession(hash, now));
   if (found === null) return null;
   const { session } = found;
   if (now - session.seenAt >= MINUTE_MS) {

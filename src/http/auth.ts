@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { allows, hashApiKey, isWellFormedApiKey, keyRefusal } from '../accounts/keys.ts';
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
 import type { Clock } from '../lib/clock.ts';
-import { onBehalfOf } from '../lib/yielding.ts';
+import { onBehalfOf, unknownOwner } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Scope } from '../model/key.ts';
 import type { Plan } from '../model/tenant.ts';
@@ -67,11 +67,12 @@ async function identify(
 ): Promise<Caller | null> {
   const token = bearerOf(request);
   // A JWT contains dots (RFC 7519, section 3), an API key does not.
-  if (identifyToken !== null && token?.includes('.')) return onBehalfOf(token, () => identifyToken(token));
+  if (identifyToken !== null && token?.includes('.'))
+    return onBehalfOf(unknownOwner(token), () => identifyToken(token));
   // The check characters reject a typo without a query to the store.
   if (token === null || !isWellFormedApiKey(token)) return null;
   const hash = hashApiKey(token);
-  const found = await onBehalfOf(hash, () => store.findKey(hash));
+  const found = await onBehalfOf(unknownOwner(hash), () => store.findKey(hash));
   return found !== null && keyRefusal(found.key, clock.now()) === null ? found : null;
 }
 

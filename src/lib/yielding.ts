@@ -32,6 +32,19 @@ export function onBehalfOf<T>(owner: string, work: () => T): T {
   return owners.run(owner, work);
 }
 
+/** Callers that are not authenticated yet share this many owners. */
+const UNKNOWN_OWNERS = 64;
+
+/**
+ * The owner of work for a caller that is not known yet, by its credentials: those with the same ones have the same owner. There are few owners, because
+ * a new one has its turn before all others, and a caller may send a new key with each request.
+ */
+export function unknownOwner(credentials: string): string {
+  const end = credentials.length;
+  const code = credentials.charCodeAt(end - 1) * 31 + credentials.charCodeAt(end - 2);
+  return `unknown ${(code || 0) % UNKNOWN_OWNERS}`; // NaN if there are fewer characters
+}
+
 /** Identifies the turn of the event loop. */
 const turnNow = () => performance.nodeTiming.uvMetricsInfo.loopCount;
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import {
   createReleases,
@@ -11,6 +12,7 @@ import {
   shared,
   sharedOnce,
   standInLine,
+  unknownOwner,
   wasAccepted,
 } from '../../src/lib/yielding.ts';
 import { createManualClock } from '../support/manual-clock.ts';
@@ -263,4 +265,14 @@ test('a turn of the event loop is long once it has taken 20 ms since this was fi
   expect(isTurnLong()).toBe(true);
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   expect(isTurnLong()).toBe(false);
+});
+
+test('callers that are not known yet have few owners, and the same one with the same credentials', () => {
+  const keys = Array.from({ length: 5_000 }, (_, n) => createHash('sha256').update(`${n}`).digest('hex'));
+  const counts = Map.groupBy(keys.map(unknownOwner), (owner) => owner);
+  expect(counts.size).toBeLessThanOrEqual(64);
+  expect(counts.size).toBeGreaterThan(32);
+  expect(Math.max(...[...counts.values()].map(({ length }) => length))).toBeLessThan(5_000 / 10);
+  expect(keys.map(unknownOwner)).toEqual(keys.map(unknownOwner));
+  expect(unknownOwner('')).toBe(unknownOwner(''));
 });
