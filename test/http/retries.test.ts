@@ -147,11 +147,11 @@ test('an edit that is stored in several commits is completed by a retry, whereve
   changed.length = 0;
   expect((await post('ab', 'whole')).statusCode).toBe(200);
   const whole = [...changed];
-  expect(whole).toEqual(['commitSignals', 'leaveSearch', 'leaveSearch', 'leaveSearch', 'editSignals']);
+  expect(whole).toEqual(['commitSignals', ...Array(5).fill('leaveSearch'), 'editSignals']);
 
   let before = 'ab';
   for (let n = 1; n <= whole.length; n++) {
-    const words = `${'bcdefg'[n]}a`;
+    const words = `${'bcdefghi'[n]}a`;
     killAfter(n);
     expect((await post(words, `cut-${n}`)).statusCode).toBe(503);
     killAfter(Number.POSITIVE_INFINITY);
