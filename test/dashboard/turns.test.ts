@@ -46,9 +46,9 @@ test('large forms that arrive together are parsed in different turns of the even
   const payload = `phrases=${'%41'.repeat(165_000)}`; // takes at least a millisecond; a turn takes five of them
   parsedIn.length = 0;
   const send = () => t.app.inject({ method: 'POST', url: '/dashboard/profiles/new', payload, headers });
-  const answers = await Promise.all(Array.from({ length: 60 }, send));
+  const answers = await Promise.all(Array.from({ length: 30 }, send)); // as many are never refused, however long they would wait
   expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([403])); // without a token
-  expect(parsedIn).toHaveLength(60);
+  expect(parsedIn).toHaveLength(30);
   expect(mostPerTurn(parsedIn)).toBeLessThan(6);
 });
 
