@@ -191,7 +191,7 @@ export function passwordMark({ passwordHash }: User): string {
   return hashToken(passwordHash ?? '').slice(0, 16);
 }
 
-/** The session of a browser's token; null if there is no valid one. Using it extends it. Sessions take turns: the account is not known before. */
+/** The session of a browser's token; null if there is no valid one. Using it extends it. Look-ups take turns by session. */
 export async function openSession(
   { store, clock, sessionLife = SESSION_LIFE }: Pick<SignInDeps, 'store' | 'clock' | 'sessionLife'>,
   token: string,

@@ -8,8 +8,8 @@ export interface DueProbe {
 type ListDueProbes = (limit: number, exceptTenants: readonly string[]) => Promise<DueProbe[]>;
 
 /**
- * At most `room` due probes. A tenant gets at most half of the places that are left, unless no other needs them: nine thousand failing endpoints of
- * one tenant would keep those of others waiting for half an hour.
+ * Returns at most `room` due probes. Each tenant gets at most half of the remaining places unless no other tenant needs them: nine thousand failing
+ * endpoints of one tenant would delay the probes of others by half an hour.
  */
 export async function dueInShares(list: ListDueProbes, room: number): Promise<DueProbe[]> {
   const due: DueProbe[] = [];

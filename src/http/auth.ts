@@ -58,8 +58,8 @@ export function addAuthentication(app: FastifyInstance, deps: AuthDeps): void {
 }
 
 /**
- * On behalf of the key, because the tenant is not known yet: look-ups stand in line when much else runs, and those of one caller's two hundred connections
- * would all come before those of others, who waited for up to 2.5 s.
+ * Looks up the caller. Callers take turns by their credentials, because the tenant is not known yet: two hundred connections with one key made
+ * other callers wait for up to 2.5 s.
  */
 async function identify(
   request: FastifyRequest,

@@ -36,8 +36,8 @@ export function onBehalfOf<T>(owner: string, work: () => T): T {
 const UNKNOWN_OWNERS = 64;
 
 /**
- * The owner of work for a caller that is not known yet, by its credentials: those with the same ones have the same owner. There are few owners, because
- * a new one has its turn before all others, and a caller may send a new key with each request.
+ * The owner of work for a caller that is not authenticated yet; the same credentials have the same owner. The number of owners is small, because a new one
+ * goes before all others, and a client may send a new key with each request.
  */
 export function unknownOwner(credentials: string): string {
   const end = credentials.length;
