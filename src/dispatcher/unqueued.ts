@@ -6,9 +6,9 @@ import type { Store } from '../store/store.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 import type { Agenda } from './agenda.ts';
 import { leaseEnd } from './claim.ts';
-import { dueInShares } from './due-probes.ts';
 import { Flight, type FlightDeps } from './flight.ts';
 import type { Lane } from './lane.ts';
+import { dueInShares } from './probe-shares.ts';
 import type { Log } from './recorder.ts';
 import type { PrepareTarget } from './target.ts';
 

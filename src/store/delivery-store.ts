@@ -101,6 +101,12 @@ export interface DeliveryLog extends DeliverySummary {
   attempts: AttemptLog[];
 }
 
+/** A paused endpoint whose probe is due. */
+export interface DueProbe {
+  endpointId: string;
+  tenantId: string;
+}
+
 /** Deliveries, from the claim to the outcome. */
 export interface DeliveryStore {
   /**
@@ -122,11 +128,7 @@ export interface DeliveryStore {
   /** The trace that caused each of these deliveries, as `joinTrace` writes it; untraced ones are omitted. */
   tracesOf(deliveryIds: readonly string[]): Promise<[deliveryId: string, trace: string][]>;
   /** Paused endpoints with waiting deliveries whose next probe is due, longest due first, except those of some tenants. */
-  listDueProbes(
-    now: number,
-    limit: number,
-    exceptTenants?: readonly string[],
-  ): Promise<{ endpointId: string; tenantId: string }[]>;
+  listDueProbes(now: number, limit: number, exceptTenants?: readonly string[]): Promise<DueProbe[]>;
   /** Claims the delivery of a probe, under the same lease as a claim; null if there is nothing to probe. */
   claimProbe(
     request: Omit<ClaimRequest, 'lanes'> & Pick<LaneDemand, 'endpointId' | 'held'>,

@@ -1,10 +1,7 @@
 import { standInLine } from '../lib/yielding.ts';
-import type { DeliveryStore } from './delivery-store.ts';
+import type { DeliveryStore, DueProbe } from './delivery-store.ts';
 
-/** A paused endpoint whose probe is due. */
-export interface DueProbeRow {
-  endpointId: string;
-  tenantId: string;
+export interface DueProbeRow extends DueProbe {
   /** When it is due, Unix milliseconds. */
   at: number;
   /** Whether it has waiting deliveries. */
@@ -31,7 +28,7 @@ const AT_ONCE = 1_000;
 /** Lists due probes in parts, between which other tasks run. */
 export function createDueProbes(reads: DueProbeReads): DeliveryStore['listDueProbes'] {
   return async (now, limit, exceptTenants = []) => {
-    const due: { endpointId: string; tenantId: string }[] = [];
+    const due: DueProbe[] = [];
     for (let after = FIRST; ; ) {
       const some = await reads.dueProbesAfter(after, now, exceptTenants, AT_ONCE);
       for (const { endpointId, tenantId, waits } of some) if (waits) due.push({ endpointId, tenantId });

@@ -301,15 +301,21 @@ test('the results of a batch, which a keyed request stores with each commit, do 
   expect(await observe(post)).toMatchObject([{ status: 'duplicate', signals: { length: 3 } }]);
 });
 
-test('an edit that shortens long texts is stored in several commits', async () => {
-  const post = await postForMany(29, 2_000);
-  await observe(post);
+/** The number of edits in each commit from now on. */
+function sizesOfEdits(): number[] {
   const edits: number[] = [];
   const { editSignals } = store;
   store.editSignals = (some) => {
     edits.push(some.length);
     return editSignals(some);
   };
+  return edits;
+}
+
+test('an edit that shortens long texts is stored in several commits', async () => {
+  const post = await postForMany(29, 2_000);
+  await observe(post);
+  const edits = sizesOfEdits();
   await observe({ ...post, text: HOT });
   expect(edits).toEqual([...Array(14).fill(2), 1]);
 });
@@ -318,12 +324,7 @@ test('an edit of a short post with long facts is stored in several commits', asy
   const names = { prospect: { name: '\u6f22'.repeat(200), title: '\u5b57'.repeat(200) } };
   const post = { ...(await postForMany(29, 100)), ...names };
   await observe(post);
-  const edits: number[] = [];
-  const { editSignals } = store;
-  store.editSignals = (some) => {
-    edits.push(some.length);
-    return editSignals(some);
-  };
+  const edits = sizesOfEdits();
   await observe({ ...post, text: `Edit. ${post.text}` });
   expect(edits).toEqual(Array(10).fill(3)); // also for the default profile
 });

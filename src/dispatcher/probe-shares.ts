@@ -1,8 +1,4 @@
-/** A paused endpoint whose probe is due. */
-export interface DueProbe {
-  endpointId: string;
-  tenantId: string;
-}
+import type { DueProbe } from '../store/delivery-store.ts';
 
 /** Due probes, longest due first, except those of some tenants. */
 type ListDueProbes = (limit: number, exceptTenants: readonly string[]) => Promise<DueProbe[]>;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type DueProbe, dueInShares } from '../../src/dispatcher/due-probes.ts';
+import { dueInShares } from '../../src/dispatcher/probe-shares.ts';
+import type { DueProbe } from '../../src/store/delivery-store.ts';
 
 /** Lists these probes, in this order. */
 const listOf = (all: readonly DueProbe[]) => async (limit: number, except: readonly string[]) =>
