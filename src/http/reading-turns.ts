@@ -5,6 +5,7 @@ import { createFifo } from '../lib/queues.ts';
 import { stopReading } from '../lib/sockets.ts';
 import { wasAccepted } from '../lib/yielding.ts';
 import { type ChunkPosition, mergeChunks, START_OF_CHUNKS, walkChunks } from './chunked-body.ts';
+import { createReadGate, type ReadGate } from './read-gate.ts';
 import { oncePerTurn } from './turns.ts';
 
 /** The requests of each connection that wait for the previous one on it. */
@@ -142,6 +143,7 @@ export function readInTurns(server: Server, clock: Pick<Clock, 'monotonic'>, pip
   const fresh = createFifo<ConnectionReader>();
   const bodies = createFifo<ConnectionReader>();
   const rest = createFifo<ConnectionReader>();
+  const gate = createReadGate(clock);
   let hasAccepted = false;
   let mostMs = MAX_TURN_MS;
   let spentMs = 0;
@@ -190,11 +192,16 @@ export function readInTurns(server: Server, clock: Pick<Clock, 'monotonic'>, pip
   server.on('connection', (socket) => {
     hasAccepted = true;
     wasAccepted();
-    readSocket(socket, queue, pipelines);
+    gate.add(socket);
+    readSocket(socket, queue, { pipelines, gate });
   });
 }
 
-function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, pipelines: Pipelines): void {
+function readSocket(
+  socket: Socket,
+  queue: (reading: ConnectionReader) => void,
+  { pipelines, gate }: { pipelines: Pipelines; gate: ReadGate },
+): void {
   const parse = takeListener(socket, 'data');
   const end = takeListener(socket, 'end');
   const parser: unknown = Reflect.get(socket, 'parser');
@@ -297,6 +304,7 @@ function readSocket(socket: Socket, queue: (reading: ConnectionReader) => void, 
   const endLast = () => enqueue(false);
 
   socket.on('data', (bytes: Buffer) => {
+    gate.wasRead(socket);
     if (isEnding()) {
       stop();
       enqueue(false);

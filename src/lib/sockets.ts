@@ -11,3 +11,33 @@ export function stopReading(socket: Socket): void {
   Reflect.set(handle, 'reading', false);
   handle.readStop();
 }
+
+interface ReadHandle {
+  reading: boolean;
+  readStart(): void;
+  readStop(): void;
+}
+
+function readHandleOf(socket: Socket): ReadHandle | null {
+  const handle: unknown = Reflect.get(socket, '_handle');
+  const isReadable =
+    handle instanceof Object && 'readStop' in handle && typeof handle.readStop === 'function';
+  return isReadable ? (handle as ReadHandle) : null;
+}
+
+/** Stops reading without pausing the socket, until {@link resumeReading}; returns false if it is not being read. */
+export function holdReading(socket: Socket): boolean {
+  const handle = readHandleOf(socket);
+  if (handle === null || !handle.reading) return false;
+  handle.reading = false;
+  handle.readStop();
+  return true;
+}
+
+/** Continues reading after {@link holdReading}. A socket that was paused meanwhile is read once: Node does not start again what it has not stopped. */
+export function resumeReading(socket: Socket): void {
+  const handle = readHandleOf(socket);
+  if (handle === null || handle.reading) return;
+  handle.reading = true;
+  handle.readStart();
+}
