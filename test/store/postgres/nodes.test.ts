@@ -48,6 +48,7 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
     first.onCommitted((made) => heard.push({ by: 'first', made }));
     second.onCommitted((made) => heard.push({ by: 'second', made }));
     const shared = () => heard.filter(({ by, made }) => by === 'second' && made.endpoints.includes('whk_a'));
+    const hasLooked = (node: string) => heard.some(({ by, made }) => by === node && made.sources);
     // Waits until both listen, because earlier messages are missed.
     await expect
       .poll(async () => {
@@ -56,6 +57,8 @@ describe.skipIf(mayLackPostgres())('nodes on one PostgreSQL database', () => {
         return shared().length;
       })
       .toBeGreaterThan(0);
+    // A node that starts to listen looks for what is due, which may take longer than a message.
+    await expect.poll(() => hasLooked('first') && hasLooked('second')).toBe(true);
     // Earlier messages arrive together with this one, or are still in transit.
     await new Promise((resolve) => setTimeout(resolve, 100));
     heard.length = 0;
