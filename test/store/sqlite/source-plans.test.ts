@@ -35,3 +35,11 @@ test.each<[string, string, unknown[], string]>([
   expect(plan).toMatch(new RegExp(`USING (COVERING )?INDEX ${index}`));
   expect(plan).not.toMatch(/TEMP B-TREE|SCAN sources$/);
 });
+
+test('the position is the last column of a source: all behind it would be found only by reading its megabyte', () => {
+  const db = openDatabase(':memory:');
+  onTestFinished(() => void db.close());
+  migrate(db);
+  const columns = db.pragma('table_info(sources)') as { name: string }[];
+  expect(columns.at(-1)?.name).toBe('position');
+});
