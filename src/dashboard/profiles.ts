@@ -33,6 +33,7 @@ import { chartHtml, dayLabel } from './charts.ts';
 import type { DashboardDeps } from './deps.ts';
 import { type Form, faultsOf, formOf, LARGE_FORM, lines, number, text, texts, ticked } from './forms.ts';
 import { checked, memberOf } from './gate.ts';
+import { readScreenPage } from './paging.ts';
 import type { Show } from './screens.ts';
 
 /** The number of stored posts that a draft is tried on. */
@@ -47,11 +48,18 @@ const SCORES = 5;
  */
 export function addProfiles(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   app.get('/profiles', async (request, reply) => {
-    const profiles = await deps.store.listProfiles(memberOf(request).tenant.id);
+    const { tenant } = memberOf(request);
+    const { page, ...pages } = await readScreenPage(deps, request, {
+      name: 'profiles',
+      filters: null,
+      read: (place) => deps.store.pageProfiles(tenant.id, place),
+    });
     return show(request, reply, {
       template: 'profiles',
       title: 'Profiles',
-      profiles: profiles.map(icpResource),
+      ...pages,
+      isOldestFirst: true,
+      profiles: page.rows.map(icpResource),
     });
   });
   addNew(app, deps, show);

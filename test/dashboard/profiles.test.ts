@@ -64,6 +64,21 @@ test("a refused profile keeps the input; the last one cannot be deleted; another
   expect((await browser.post(`/dashboard/profiles/${other?.id}/delete`, {}, page)).statusCode).toBe(404);
 });
 
+test('the list of profiles has pages: the descriptions of a thousand have two million characters', async () => {
+  for (let i = 0; i < 30; i++) {
+    const payload = { name: `Profile ${i}`, description: '"'.repeat(2_000) };
+    await made.app.inject({ method: 'POST', url: '/v1/icps', headers: made.auth, payload });
+  }
+  const namesIn = (html: string) => html.match(/(?<=<strong>)(?:Default|Profile \d+)(?=<)/g) ?? [];
+  const first = (await browser.get('/dashboard/profiles')).body;
+  const [, next = ''] = /href="([^"]+)">Newer</.exec(first) ?? [];
+  const second = (await browser.get(next)).body;
+  const all = (await made.store.listProfiles(made.tenant.id)).map(({ name }) => name);
+  expect(namesIn(first)).toHaveLength(25);
+  expect([...namesIn(first), ...namesIn(second)]).toEqual(all);
+  expect([first.includes('>Oldest<'), second.includes('>Oldest<')]).toEqual([false, true]);
+});
+
 test('a suggestion is shown with its past effect, and can be accepted, kept by the editor, and undone', async () => {
   const [profile] = await made.store.listProfiles(made.tenant.id);
   const page = `/dashboard/profiles/${profile?.id}`;
