@@ -251,7 +251,7 @@ function readSocket(
       isPaused = false;
       parse(merged?.merged ?? slice);
       message.parsed(slice, merged !== null);
-      isHeldBack = socket.isPaused();
+      isHeldBack = !hasEnded && socket.isPaused(); // HTTP does not resume a socket that has ended
       if (first === undefined || isOver()) return finish();
       pause();
       if (!isHeldBack) enqueue(false);
@@ -330,7 +330,9 @@ function readSocket(
   socket.on('end', () => {
     if (isOver()) return;
     hasEnded = true;
-    if (first === undefined) endLast();
+    if (first !== undefined && !isHeldBack) return;
+    isHeldBack = false;
+    endLast();
   });
 }
 

@@ -518,3 +518,16 @@ test('what a connection sends after its last response is dropped in turns', asyn
   expect(paused).not.toContain(false);
   wrong.destroy();
 });
+
+test('a connection is closed whose client has ended its side while a body is read late', async () => {
+  let bytes = 0;
+  const server = await listen((request, response) => {
+    request.on('end', () => response.end());
+    setTimeout(() => request.on('data', (data: Buffer) => (bytes += data.length)), 50);
+  });
+  const client = await dial(server);
+  const post = `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 20000\r\n\r\n${'x'.repeat(20_000)}`;
+  client.end(post.repeat(2));
+  await readAll(client);
+  expect(bytes).toBe(20_000);
+});
