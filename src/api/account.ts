@@ -8,9 +8,6 @@ import { MODEL } from '../signals/judge.ts';
 import { MODEL_VERSION } from '../signals/score.ts';
 import type { RoutesOf } from './routes.ts';
 
-/** The maximum of all plans. */
-const MOST_SOURCES = planLimits('enterprise').sources;
-
 const account = (description: string) =>
   z
     .strictObject({
@@ -93,8 +90,8 @@ export function addMe(routesOf: RoutesOf): void {
       const [keys, endpoints, profiles, sources, stored] = await Promise.all([
         store.listKeys(tenant.id),
         store.countEndpoints(tenant.id),
-        store.listProfiles(tenant.id),
-        store.pageSources(tenant.id, { limit: MOST_SOURCES, after: null }),
+        store.countProfiles(tenant.id),
+        store.countSources(tenant.id),
         store.countStored(tenant.id),
       ]);
       return {
@@ -123,8 +120,8 @@ export function addMe(routesOf: RoutesOf): void {
         usage: {
           keys: keys.filter((other) => other.revokedAt === null).length,
           webhook_endpoints: endpoints,
-          icp_profiles: profiles.length,
-          sources: sources.rows.length,
+          icp_profiles: profiles,
+          sources,
           signals: stored.signals,
           leads: stored.leads,
           campaign_events: stored.campaignEvents,

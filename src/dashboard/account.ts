@@ -95,7 +95,6 @@ function selfOf(request: FastifyRequest): Self {
 }
 
 const SHOWN_MAIL = 50;
-const MOST_SOURCES = 1_000;
 
 /** Settings → Plan, and the outbox of account email. */
 export function addAccountScreens(
@@ -111,8 +110,8 @@ export function addAccountScreens(
     const [keys, endpoints, profiles, sources, stored] = await Promise.all([
       store.listKeys(tenant.id),
       store.countEndpoints(tenant.id),
-      store.listProfiles(tenant.id),
-      store.pageSources(tenant.id, { limit: MOST_SOURCES, after: null }),
+      store.countProfiles(tenant.id),
+      store.countSources(tenant.id),
       store.countStored(tenant.id),
     ]);
     return show(request, reply, {
@@ -125,8 +124,8 @@ export function addAccountScreens(
       usage: [
         { name: 'Webhooks', used: endpoints, limit: limits.endpoints },
         { name: 'API keys', used: keys.filter((key) => key.revokedAt === null).length, limit: limits.keys },
-        { name: 'Profiles', used: profiles.length, limit: limits.profiles },
-        { name: 'Sources', used: sources.rows.length, limit: limits.sources },
+        { name: 'Profiles', used: profiles, limit: limits.profiles },
+        { name: 'Sources', used: sources, limit: limits.sources },
         { name: 'Signals', used: stored.signals, limit: limits.signals },
         { name: 'Leads', used: stored.leads, limit: limits.leads },
         { name: 'Campaign events', used: stored.campaignEvents, limit: limits.campaignEvents },

@@ -37,6 +37,7 @@ export const LESSONS_COMPARED = 10;
 /** Ideal customer profiles. Deleted ones are kept for their signals, but returned by no method. */
 export interface ProfileStore {
   listProfiles(tenantId: string): Promise<IcpProfile[]>;
+  countProfiles(tenantId: string): Promise<number>;
   /** Oldest first. */
   pageProfiles(tenantId: string, page: PageRequest): Promise<Page<IcpProfile>>;
   getProfile(tenantId: string, id: string): Promise<IcpProfile | null>;

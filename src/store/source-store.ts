@@ -73,6 +73,7 @@ export interface SourceStore {
   /** `limit` sources at most; names are unique per tenant, case-insensitive. */
   createSource(source: Source, limit: number): Promise<'created' | 'name_taken' | 'full'>;
   getSource(tenantId: string, id: string): Promise<Source | null>;
+  countSources(tenantId: string): Promise<number>;
   /** Oldest first. */
   pageSources(tenantId: string, page: PageRequest): Promise<Page<Source>>;
   /**

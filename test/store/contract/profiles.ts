@@ -64,8 +64,10 @@ export function describeProfiles(open: OpenStore): void {
       const { store } = await openWithTenants(open);
       await store.createProfile(aProfile('icp_1'), 10);
       await store.commitSignals([aSignal('ten_a', { id: 'sig_1', profileId: 'icp_1' })]);
+      const before = await store.countProfiles('ten_a');
       expect(await store.deleteProfile('ten_b', 'icp_1', T0)).toBe('missing');
       expect(await store.deleteProfile('ten_a', 'icp_1', T0)).toBe('deleted');
+      expect(await store.countProfiles('ten_a')).toBe(before - 1);
       expect(await store.deleteProfile('ten_a', 'icp_1', T0)).toBe('missing');
       expect(await store.getProfile('ten_a', 'icp_1')).toBeNull();
       expect(await store.changeProfile(aProfile('icp_1', { version: 2 }))).toBe('stale');

@@ -45,6 +45,9 @@ export function describeSources(open: OpenStore): void {
       ]);
       const second = await store.pageSources('ten_a', { limit: 2, after: first.last });
       expect([second.rows.map(({ id }) => id), second.last]).toEqual([['src_3'], null]);
+      expect(await store.countSources('ten_a')).toBe(3);
+      await store.deleteSource('ten_a', 'src_1');
+      expect(await Promise.all(['ten_a', 'ten_b', 'ten_none'].map(store.countSources))).toEqual([2, 1, 0]);
     });
 
     test('a change applies only to the version it is based on', async () => {

@@ -38,6 +38,10 @@ export function profileReads(db: Connection) {
        coalesce((SELECT sum(version) FROM profile_lessons WHERE tenant_id = max(p.tenant_id)), 0)
      FROM icp_profiles p WHERE tenant_id = ?`,
   );
+  const count = value<[string], number>(
+    db,
+    'SELECT count(*) FROM icp_profiles WHERE tenant_id = ? AND deleted_at IS NULL',
+  );
   const selectDueLessons = rows<[number, number], DueLesson>(
     db,
     `SELECT tenant_id AS "tenantId", profile_id AS "profileId", asked
@@ -62,6 +66,7 @@ export function profileReads(db: Connection) {
     ),
     listDueLessons: (limit) => selectDueLessons(LESSONS_COMPARED * limit, limit),
     profileStamp: async (tenantId) => (await selectStamp(tenantId)) ?? '',
+    countProfiles: async (tenantId) => (await count(tenantId)) ?? 0,
     pageProfiles: async (tenantId, page) =>
       pageByCreation(page, await findPage({ tenantId, ...creationPage(page) })),
     async getProfile(tenantId, id) {

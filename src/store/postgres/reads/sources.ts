@@ -31,6 +31,10 @@ export function sourceReads(db: Connection) {
     db,
     'WHERE source_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
   );
+  const count = value<[string], number>(
+    db,
+    "SELECT count(*) FROM sources WHERE tenant_id = ? AND status <> 'deleted'",
+  );
   const selectNext = value<[number], number | null>(db, 'SELECT min(due_at) FROM sources WHERE due_at > ?');
   const selectDue = rows<[DueSource & { now: number; limit: number }], DueSource>(
     db,
@@ -55,6 +59,7 @@ export function sourceReads(db: Connection) {
       const found = await selectOne.get(id, tenantId);
       return found === null ? null : wholeSource(found);
     },
+    countSources: async (tenantId) => (await count(tenantId)) ?? 0,
     async pageSources(tenantId, page) {
       const found = await selectPage.all({ tenantId, ...creationPage(page) });
       return pageByCreation(page, found.map(wholeSource));

@@ -78,6 +78,11 @@ export function profileReads(db: Database) {
      ORDER BY row_number() OVER (PARTITION BY tenant_id ORDER BY profile_id), profile_id LIMIT ?`,
   );
 
+  const count = db
+    .prepare<[string], number>(
+      'SELECT count(*) FROM icp_profiles INDEXED BY icp_profiles_live WHERE tenant_id = ? AND deleted_at IS NULL',
+    )
+    .pluck();
   const selectDecisions = db.prepare<[string, string], string>(DECISIONS_SQL).pluck();
 
   return {
@@ -86,6 +91,7 @@ export function profileReads(db: Database) {
       selectLessons.all(tenantId).map(({ isOn, ...lesson }) => ({ ...lesson, isOn: isOn === 1 })),
     listDueLessons: (limit) => selectDue.all(LESSONS_COMPARED * limit, limit),
     profileStamp: (tenantId) => selectStamp.get(tenantId) ?? '',
+    countProfiles: (tenantId) => count.get(tenantId) ?? 0,
     pageProfiles: (tenantId, page) =>
       pageByCreation(page, selectPage.all({ tenantId, ...creationPage(page) }).map(toProfile)),
     getProfile(tenantId, id) {

@@ -58,6 +58,9 @@ export function sourceReads(db: Database) {
     "WHERE id = ? AND tenant_id = ? AND status <> 'deleted'",
   );
   const selectPage = SOURCES.rows<[{ tenantId: string } & CreationPage]>(db, SOURCE_PAGE_SQL);
+  const count = db
+    .prepare<[string], number>("SELECT count(*) FROM sources WHERE tenant_id = ? AND status <> 'deleted'")
+    .pluck();
   const selectNext = db.prepare<[number], number | null>(NEXT_SOURCE_SQL).pluck();
   const selectDue = db.prepare<[DueSource & { now: number; limit: number }], DueSource>(DUE_SOURCES_SQL);
 
@@ -82,6 +85,7 @@ export function sourceReads(db: Database) {
       const row = selectOne.get(id, tenantId);
       return row === null ? null : wholeSource(row);
     },
+    countSources: (tenantId) => count.get(tenantId) ?? 0,
     pageSources: (tenantId, page) =>
       pageByCreation(page, selectPage.all({ tenantId, ...creationPage(page) }).map(wholeSource)),
     pageDueSources: (now, after, limit) => selectDue.all({ ...(after ?? BEFORE_ALL_DUE), now, limit }),
