@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { DECISIONS_SQL } from '../../../src/store/sqlite/reads/profiles.ts';
+import { DECISIONS_SQL, PROFILE_COUNT_SQL } from '../../../src/store/sqlite/reads/profiles.ts';
 
 test('the newest decisions on suggestions are found by an index: all were read to find them', () => {
   const db = openDatabase(':memory:');
@@ -16,4 +16,16 @@ test('the newest decisions on suggestions are found by an index: all were read t
   );
   // The 2,000 found are put in order.
   expect(plan.filter((step) => step.includes('TEMP B-TREE'))).toHaveLength(1);
+});
+
+test('profiles are counted in an index that contains all it takes: the rows of ninety have 22 MB', () => {
+  const db = openDatabase(':memory:');
+  onTestFinished(() => void db.close());
+  migrate(db);
+  const steps = db
+    .prepare<string[], { detail: string }>(`EXPLAIN QUERY PLAN ${PROFILE_COUNT_SQL}`)
+    .all('ten_a');
+  expect(steps.map(({ detail }) => detail)).toEqual([
+    'SEARCH icp_profiles USING COVERING INDEX icp_profiles_by_version (tenant_id=?)',
+  ]);
 });

@@ -78,11 +78,7 @@ export function profileReads(db: Database) {
      ORDER BY row_number() OVER (PARTITION BY tenant_id ORDER BY profile_id), profile_id LIMIT ?`,
   );
 
-  const count = db
-    .prepare<[string], number>(
-      'SELECT count(*) FROM icp_profiles INDEXED BY icp_profiles_live WHERE tenant_id = ? AND deleted_at IS NULL',
-    )
-    .pluck();
+  const count = db.prepare<[string], number>(PROFILE_COUNT_SQL).pluck();
   const selectDecisions = db.prepare<[string, string], string>(DECISIONS_SQL).pluck();
 
   return {
@@ -100,6 +96,10 @@ export function profileReads(db: Database) {
     },
   } satisfies Part<ProfileStore>;
 }
+
+/** By an index that contains `deleted_at`, which stands behind the settings: with another, 22 MB of ninety profiles were read. */
+export const PROFILE_COUNT_SQL = `SELECT count(*) FROM icp_profiles INDEXED BY icp_profiles_by_version
+  WHERE tenant_id = ? AND deleted_at IS NULL`;
 
 /** Deleted profiles of one name whose signals a list includes: the latest ones. A name may be used again any number of times. */
 const MOST_OF_A_NAME = 20;
