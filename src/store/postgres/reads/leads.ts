@@ -1,10 +1,18 @@
 import { addAll } from '../../../lib/lists.ts';
+import { eachInTurns } from '../../../lib/yielding.ts';
 import { CLASSIFICATIONS, STAGES } from '../../../model/constants.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { Lead, LeadQuery } from '../../../model/lead.ts';
 import type { BoardStage, Stage } from '../../../model/pipeline.ts';
 import { wordsOf } from '../../../rules/words.ts';
-import type { LeadScore, LeadSignal, LeadStore, PersonalSignal, StageMoveRow } from '../../lead-store.ts';
+import type {
+  BoardColumn,
+  LeadScore,
+  LeadSignal,
+  LeadStore,
+  PersonalSignal,
+  StageMoveRow,
+} from '../../lead-store.ts';
 import { pageOf } from '../../pages.ts';
 import type { Connection } from '../connection.ts';
 import { ask, row, rows, value, values } from '../sql/prepared.ts';
@@ -142,6 +150,11 @@ const ORDERS: Record<LeadQuery['sort'], Order> = {
   '-icp_score': { key: ['score', 'created_at', 'id'], direction: 'DESC' },
 };
 
+/** Leads as bytes, encoded in turns: seven stages with a hundred leads of 107 KB took 0.3 s at once. */
+function encoded(wires: readonly string[]): Promise<Buffer[]> {
+  return eachInTurns(wires, async (wire) => Buffer.from(wire));
+}
+
 /** Sorts after every completion of a word. */
 const LAST_CHARACTER = '\u{10ffff}';
 
@@ -165,10 +178,11 @@ export function leadListReads(db: Connection) {
          WHERE ${conditions.join(' AND ')} ORDER BY ${orderBy} LIMIT ?`,
         [...terms, query.limit + 1],
       );
-      return pageOf(found, query.limit, {
-        toRow: ({ wire }) => Buffer.from(wire),
+      const { rows: page, last } = pageOf(found, query.limit, {
+        toRow: ({ wire }) => wire,
         position: (row) => key.map((column) => row[column]),
       });
+      return { rows: await encoded(page), last };
     },
   } satisfies Partial<LeadStore>;
 }
@@ -299,21 +313,20 @@ export function boardReads(db: Connection) {
       };
     },
     async readBoard(tenantId, limit) {
-      const [sums, ...newest] = await Promise.all([
-        selectSums(tenantId),
-        ...STAGES.map((stage) => (limit === 0 ? [] : selectNewest(tenantId, stage, limit))),
-      ]);
-      return STAGES.map((stage, place) => {
+      const sums = await selectSums(tenantId);
+      const columns: BoardColumn[] = [];
+      for (const stage of STAGES) {
         const own = sums.filter((row) => row.stage === stage);
-        return {
+        columns.push({
           stage,
           count: own.reduce((count, row) => count + row.leads, 0),
           value: own.flatMap(({ currency, amount, leads }) =>
             currency === null ? [] : [{ currency, amount_minor: amount, deals: leads }],
           ),
-          leads: (newest[place] ?? []).map((wire) => Buffer.from(wire)),
-        };
-      });
+          leads: limit === 0 ? [] : await encoded(await selectNewest(tenantId, stage, limit)),
+        });
+      }
+      return columns;
     },
   } satisfies Partial<LeadStore>;
 }
