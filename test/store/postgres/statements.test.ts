@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createChanges, type StoreStatements } from '../../../src/store/changes.ts';
 import { type Connection, connect } from '../../../src/store/postgres/connection.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
+import { createProfileResolver } from '../../../src/store/postgres/reads/profiles.ts';
 import { createReads } from '../../../src/store/postgres/reads.ts';
 import { answeredLater, createScriptRunner } from '../../../src/store/postgres/runner.ts';
 import { known, rows } from '../../../src/store/postgres/sql/prepared.ts';
@@ -54,6 +55,28 @@ describe.skipIf(mayLackPostgres())('the SQL of changes and reads', () => {
       // Without the index: 200 ms and more, to extract 20,000 IDs.
       expect(Math.min(...times)).toBeLessThan(50 * slownessOfMachine());
     }
+  });
+
+  // All names were read: a list of an account that had made and deleted 100,000 profiles took up to 1 s.
+  test('profiles of a filter are found by an index, however many were deleted', async () => {
+    await db.execute(`SET session_replication_role = replica`);
+    await db.execute(`INSERT INTO icp_profiles (id, tenant_id, name, name_key, settings, active, created_at, deleted_at)
+      SELECT 'icp_' || i, 'ten_names', 'Name', CASE WHEN i > 30 THEN 'name ' || i ELSE 'again' END, '{}', false, i, i + 1
+      FROM generate_series(1, 50000) i`);
+    await db.execute('ANALYZE icp_profiles');
+    const resolve = createProfileResolver(db);
+    const times: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      const since = performance.now();
+      expect((await resolve('ten_names', ['icp_7', 'NAME 40', 'Name 41', 'name'])).sort()).toEqual([
+        ...['icp_40', 'icp_41', 'icp_7'],
+      ]);
+      times.push(performance.now() - since);
+    }
+    expect(await resolve('ten_names', ['Again'])).toHaveLength(20);
+    expect(await resolve('ten_other', ['icp_7', 'again'])).toEqual([]);
+    // If all are read: 50 ms and more.
+    expect(Math.min(...times)).toBeLessThan(20 * slownessOfMachine());
   });
 
   test.each(['hasSignalsOf', 'removeSignalsOf'] as const)(

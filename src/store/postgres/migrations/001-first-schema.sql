@@ -234,6 +234,7 @@ CREATE TABLE icp_profiles (
 );
 CREATE INDEX icp_profiles_by_tenant ON icp_profiles (tenant_id, created_at);
 CREATE UNIQUE INDEX icp_profiles_by_name ON icp_profiles (tenant_id, name_key) WHERE deleted_at IS NULL;
+CREATE INDEX icp_profiles_by_key ON icp_profiles (tenant_id, name_key, id);
 CREATE INDEX icp_profiles_phrases ON icp_profiles (tenant_id, id, phrase_count) WHERE deleted_at IS NULL;
 CREATE INDEX icp_profiles_by_version ON icp_profiles (tenant_id, version, deleted_at);
 

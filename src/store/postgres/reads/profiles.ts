@@ -1,7 +1,7 @@
 import { DEFAULT_WEIGHTS, MOST_DECISIONS } from '../../../model/constants.ts';
 import type { IcpProfile } from '../../../model/icp.ts';
 import { profileNameKey } from '../../../rules/words.ts';
-import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
+import { type CreationPage, creationPage, type NamedParameters, pageByCreation } from '../../pages.ts';
 import {
   type DueLesson,
   LESSONS_COMPARED,
@@ -76,18 +76,20 @@ export function profileReads(db: Connection) {
   } satisfies Partial<ProfileStore>;
 }
 
+/** Deleted profiles of one name whose signals a list includes: the latest ones. A name may be used again any number of times. */
+const MOST_OF_A_NAME = 20;
+
 /** IDs of the tenant's profiles, including deleted ones, by ID or name (case-insensitive). */
 export function createProfileResolver(
   db: Connection,
 ): (tenantId: string, idsOrNames: readonly string[]) => Promise<string[]> {
-  const selectNames = rows<[string], { id: string; nameKey: string }>(
+  const selectAsked = values<[NamedParameters], string>(
     db,
-    'SELECT id, name_key AS "nameKey" FROM icp_profiles WHERE tenant_id = ?',
+    `SELECT id FROM icp_profiles WHERE id = ANY (:ids::text[]) AND tenant_id = :tenantId
+     UNION
+     SELECT p.id FROM unnest(:names::text[]) n (name_key) CROSS JOIN LATERAL (
+       SELECT id FROM icp_profiles WHERE tenant_id = :tenantId AND name_key = n.name_key COLLATE "C"
+       ORDER BY id DESC LIMIT ${MOST_OF_A_NAME}) p`,
   );
-
-  return async (tenantId, idsOrNames) => {
-    const [ids, names] = [new Set(idsOrNames), new Set(idsOrNames.map(profileNameKey))];
-    const found = await selectNames(tenantId);
-    return found.filter(({ id, nameKey }) => ids.has(id) || names.has(nameKey)).map(({ id }) => id);
-  };
+  return (tenantId, ids) => selectAsked({ tenantId, ids, names: ids.map(profileNameKey) });
 }
