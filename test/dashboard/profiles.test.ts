@@ -117,6 +117,30 @@ test('a suggestion is shown with its past effect, and can be accepted, kept by t
   expect((await browser.post(theirs, { action: 'accept' }, page)).statusCode).toBe(404);
 });
 
+test('of the decided suggestions, the newest hundred are shown', async () => {
+  const [profile] = await made.store.listProfiles(made.tenant.id);
+  const none = { relevant: 0, not_relevant: 0 };
+  for (let i = 0; i < 120; i++) {
+    const change = {
+      kind: 'mute_author',
+      member: 'muted_authors',
+      value: `author ${i}`,
+      summary: 'Mute an author.',
+    };
+    const effect = { shown_before: none, shown_after: none };
+    await made.store.saveSuggestionDecision({
+      ...{ tenantId: made.tenant.id, profileId: profile?.id ?? '', suggestion: `s${i}`, decidedAt: i },
+      decision: JSON.stringify({
+        suggestion: { id: `s${i}`, status: 'dismissed', ...change, effect },
+        previousWarm: 30,
+      }),
+    });
+  }
+  const { body } = await browser.get(`/dashboard/profiles/${profile?.id}`);
+  const shown = body.match(/(?<=<code>author )\d+(?=<)/g) ?? [];
+  expect([shown.length, shown[0], shown.at(-1)]).toEqual([100, '20', '119']);
+});
+
 test('the scores of the last thirty days are shown next to precision, with both thresholds', async () => {
   const [profile] = await made.store.listProfiles(made.tenant.id);
   const page = `/dashboard/profiles/${profile?.id}`;
