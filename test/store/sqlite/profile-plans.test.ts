@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { DECISIONS_SQL, PROFILE_COUNT_SQL } from '../../../src/store/sqlite/reads/profiles.ts';
+import { OF_LIVE_PROFILE } from '../../../src/store/sqlite/reads/signals.ts';
 
 test('the newest decisions on suggestions are found by an index: all were read to find them', () => {
   const db = openDatabase(':memory:');
@@ -28,4 +29,18 @@ test('profiles are counted in an index that contains all it takes: the rows of n
   expect(steps.map(({ detail }) => detail)).toEqual([
     'SEARCH icp_profiles USING COVERING INDEX icp_profiles_by_version (tenant_id=?)',
   ]);
+});
+
+test('whether the profile of a signal was deleted is found in an index: it stands behind settings of up to 250 KB', () => {
+  const db = openDatabase(':memory:');
+  onTestFinished(() => void db.close());
+  migrate(db);
+  const steps = db
+    .prepare<[], { detail: string }>(
+      `EXPLAIN QUERY PLAN SELECT count(*) FROM signals WHERE ${OF_LIVE_PROFILE}`,
+    )
+    .all();
+  expect(steps.map(({ detail }) => detail).join('; ')).toContain(
+    'USING COVERING INDEX icp_profiles_deleted_by_id (id=? AND deleted_at=?)',
+  );
 });

@@ -227,8 +227,8 @@ export function createPostReads(db: Database) {
  * Whether a signal's profile was not deleted. The signals of deleted ones are not edited: 25 posts with 4,000 each, read whole for nothing, ended the
  * process.
  */
-export const OF_LIVE_PROFILE =
-  'EXISTS (SELECT 1 FROM icp_profiles p WHERE p.id = signals.profile_id AND p.deleted_at IS NULL)';
+export const OF_LIVE_PROFILE = `EXISTS (SELECT 1 FROM icp_profiles p INDEXED BY icp_profiles_deleted_by_id
+  WHERE p.id = signals.profile_id AND p.deleted_at IS NULL)`;
 
 /**
  * Signals of a tenant and platform with an external ID: uses the index for finding duplicates, starting from the
