@@ -6,7 +6,7 @@ import { oncePerTurn } from './turns.ts';
 /** After this time in one poll, no other connection is read in it. A read takes 20 us, and up to 0.5 ms if it is large: it is into 64 KB of fresh memory. */
 const MOST_MS = 5;
 /** Connections that are read again per turn of the event loop: in the turn after a poll that took too long, and otherwise. */
-const RESUMED = { then: 64, otherwise: 512 };
+const RESUMED = { afterFull: 64, otherwise: 512 };
 
 /** Limits how many connections are read in one turn of the event loop. */
 export interface ReadGate {
@@ -31,7 +31,7 @@ export function createReadGate(clock: Pick<Clock, 'monotonic'>): ReadGate {
   let isFull = false;
 
   const nextTurn = oncePerTurn(() => {
-    const most = isFull ? RESUMED.then : RESUMED.otherwise;
+    const most = isFull ? RESUMED.afterFull : RESUMED.otherwise;
     began = null;
     isFull = false;
     resume(held.known, held.fresh.size === 0 ? most : most / 2);
