@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { onceOver } from '../http/once-over.ts';
 import { namesOf } from '../leads/lead-names.ts';
 import { toIso } from '../lib/clock.ts';
-import { parseBytes, parseRows } from '../lib/json.ts';
+import { parseInTurns, parseRows } from '../lib/json.ts';
 import { standInLine } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Page, PageRequest, Position } from '../model/filters.ts';
@@ -65,9 +65,7 @@ export function addExports(app: FastifyInstance, deps: DashboardDeps): void {
       const read = (place: PageRequest) => store.listLeads(tenant.id, { ...filters, ...place });
       const named = async (place: PageRequest) => {
         const { rows, last } = await read(place);
-        const leads: Lead[] = [];
-        for await (const part of inParts(rows, (row) => row.length))
-          for (const row of part) leads.push(parseBytes(row));
+        const leads = await parseInTurns<Lead>(rows);
         const nameOf = await namesOf(store, leads);
         return { rows: leads.map((lead) => ({ ...lead, called: nameOf(lead) })), last };
       };
@@ -138,21 +136,6 @@ async function* pagesOf<T>(read: ReadPage<T>): AsyncGenerator<T[]> {
     yield page.rows;
     after = page.last;
   } while (after !== null);
-}
-
-/** Rows a few at a time, if they are long, with other requests in between. */
-async function* inParts<T>(rows: readonly T[], lengthOf: (row: T) => number): AsyncGenerator<T[]> {
-  let part: T[] = [];
-  let characters = 0;
-  for (const row of rows) {
-    part.push(row);
-    characters += lengthOf(row);
-    if (characters < CHARACTERS_AT_ONCE) continue;
-    yield part;
-    [part, characters] = [[], 0];
-    await standInLine();
-  }
-  yield part;
 }
 
 async function* linesOf<T>(rows: readonly T[], lineOf: (row: T) => string): AsyncGenerator<string> {

@@ -7,7 +7,7 @@ import { eraseLead } from '../leads/erase-lead.ts';
 import { nameOf, namesOf } from '../leads/lead-names.ts';
 import { moveLead, setDeal } from '../leads/move-lead.ts';
 import { DAY_MS } from '../lib/clock.ts';
-import { parseBytes } from '../lib/json.ts';
+import { parseInTurns } from '../lib/json.ts';
 import { CLASSIFICATIONS, STAGES } from '../model/constants.ts';
 import {
   DEPARTMENTS,
@@ -57,7 +57,7 @@ export function addLeads(app: FastifyInstance, deps: DashboardDeps, show: Show):
       filters,
       read: (place) => deps.store.listLeads(tenant.id, { ...filters, ...place }),
     });
-    const leads = page.rows.map(parseBytes<Lead>);
+    const leads = await parseInTurns<Lead>(page.rows);
     return show(request, reply, {
       template: 'leads',
       title: 'Leads',

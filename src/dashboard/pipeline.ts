@@ -3,7 +3,7 @@ import { requireLead } from '../leads/changes.ts';
 import { headlinesOf, nameOf } from '../leads/lead-names.ts';
 import { moveLead } from '../leads/move-lead.ts';
 import { DAY_MS, fromIso } from '../lib/clock.ts';
-import { parseBytes } from '../lib/json.ts';
+import { parseInTurns } from '../lib/json.ts';
 import { dealStatusIn, STAGES } from '../model/constants.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Lead } from '../model/lead.ts';
@@ -42,21 +42,16 @@ export function addPipeline(app: FastifyInstance, deps: DashboardDeps, show: Sho
       store.readBoard(tenant.id, COLUMN_LEADS),
       store.readStageFlow(tenant.id, { since: now - FUNNEL_DAYS * DAY_MS, leads: FUNNEL_LEADS }),
     ]);
-    const shown = columns.map(({ leads, ...column }) => ({
-      ...column,
-      leads: leads.map(parseBytes<Lead>),
-    }));
-    const headlines = await headlinesOf(
-      store,
-      shown.flatMap(({ leads }) => leads),
-    );
+    const leads = await parseInTurns<Lead>(columns.flatMap((column) => column.leads));
+    const headlines = await headlinesOf(store, leads);
+    const cards = leads.map((lead) => cardOf(lead, headlines.get(lead.id) ?? '', now));
     return show(request, reply, {
       template: 'pipeline',
       title: 'Pipeline',
       status: refused === null ? 200 : 400,
-      columns: shown.map(({ leads, ...column }) => ({
-        ...column,
-        cards: leads.map((lead) => cardOf(lead, headlines.get(lead.id) ?? '', now)),
+      columns: columns.map(({ stage, count, value }) => ({
+        ...{ stage, count, value },
+        cards: cards.filter(({ lead }) => lead.stage === stage),
       })),
       stages: STAGES,
       money,

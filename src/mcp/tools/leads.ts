@@ -3,7 +3,7 @@ import { allows } from '../../accounts/keys.ts';
 import { changeLead } from '../../leads/change-lead.ts';
 import { type LeadCaller, requireLead } from '../../leads/changes.ts';
 import { moveLead } from '../../leads/move-lead.ts';
-import { parseBytes } from '../../lib/json.ts';
+import { parseInTurns } from '../../lib/json.ts';
 import { DomainError } from '../../model/errors.ts';
 import { type Lead, leadPatchSchema, leadSchema } from '../../model/lead.ts';
 import { boardStageSchema, moveInputSchema, stageSchema } from '../../model/pipeline.ts';
@@ -89,7 +89,7 @@ export const listLeads = defineTool({
           q: filters.q ?? null,
           sort: filters.sort === 'score' ? '-icp_score' : '-created_at',
         });
-        return { rows: page.rows.map((row) => shownLead(parseBytes(row))), last: page.last };
+        return { rows: (await parseInTurns<Lead>(page.rows)).map(shownLead), last: page.last };
       },
     });
     return { leads: rows, ...rest };
@@ -219,9 +219,10 @@ export const getPipeline = defineTool({
   }),
   async handle({ deps: { store }, tenantId }) {
     const board = await store.readBoard(tenantId, BOARD_LEADS);
-    const stages = board.map(({ leads, stage, count, value }) => ({
+    const leads = await parseInTurns<Lead>(board.flatMap((column) => column.leads));
+    const stages = board.map(({ stage, count, value }) => ({
       ...{ stage, count, value },
-      leads: leads.map((row) => boardLead(parseBytes(row))),
+      leads: leads.filter((lead) => lead.stage === stage).map(boardLead),
     }));
     const truncated = countFitting(stages) < stages.length;
     return { stages: truncated ? stages.map((stage) => ({ ...stage, leads: [] })) : stages, truncated };
