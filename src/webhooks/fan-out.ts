@@ -45,7 +45,7 @@ export interface FanOutTerms {
   notTo?: string | null;
   /** Endpoints that were sent the same in the message of another event. */
   alreadySent?: ReadonlySet<string> | undefined;
-  /** Called between pieces: ten thousand endpoints took 100 ms in one. */
+  /** Called between pieces: ten thousand endpoints took 100 ms in one, and a hundred digests for different topics 0.9 s. */
   nextTurn?: (() => Promise<void>) | undefined;
 }
 
@@ -67,6 +67,7 @@ export async function fanOut(
 ): Promise<RoutedEvent> {
   const routed: RoutedEvent = { event, deliveries: [], batched: [], skipped: [] };
   if (signal?.classification === 'hot') routed.urgent = true;
+  let lastBody: ShapedBody | null = null;
   for (const [place, endpoint] of endpoints.entries()) {
     if (place > 0 && place % ENDPOINTS_A_LOOK === 0) await nextTurn?.();
     const reason =
@@ -87,6 +88,8 @@ export async function fanOut(
       continue;
     }
     const body = bodyOf(endpoint);
+    if (body !== lastBody) await nextTurn?.(); // it may have been created now
+    lastBody = body;
     routed.deliveries.push({
       id: newId('dlv'),
       endpointId: endpoint.id,

@@ -99,7 +99,7 @@ function escapeMrkdwn(text: string): string {
 /** A link; only its label if the URL is too long for the block, and an empty string without a URL. */
 function slackLink(url: string, label: string): string {
   const words = cutTo(label, { max: MAX_SLACK_TITLE, escape: escapeMrkdwn });
-  if (!isWebUrl(url) || url.length > 600) return label === '' || url === '' ? '' : words;
+  if (url.length > 600 || !isWebUrl(url)) return label === '' || url === '' ? '' : words;
   const address = new URL(url).href.replaceAll('|', '%7C').replaceAll('>', '%3E').replaceAll('&', '&amp;');
   return `<${address}|${words.replaceAll('|', '¦')}>`;
 }
@@ -170,7 +170,7 @@ function listBlocks({ title, text, reason, url, postUrl }: NoticeEntry): object[
 }
 
 function isCardUrl(url: string): boolean {
-  return isWebUrl(url) && url.length <= MAX_CARD_FACT;
+  return url.length <= MAX_CARD_FACT && isWebUrl(url);
 }
 
 function block(text: string, look: object): object[] {
@@ -266,7 +266,7 @@ function embedEntry(entry: NoticeEntry): string {
 }
 
 function isShortUrl(url: string): boolean {
-  return isWebUrl(url) && url.length <= MAX_URL;
+  return url.length <= MAX_URL && isWebUrl(url);
 }
 
 function linkAddress(url: string): string {

@@ -124,6 +124,19 @@ test('other work gets its turn between the endpoints of one event, and between i
   expect(looks).toBeGreaterThan(100);
 });
 
+// A hundred digests, each for a topic of its own, were created in one piece of 0.9 s.
+test('other work gets its turn after each body that was created', async () => {
+  const endpoints = Array.from({ length: 20 }, (_, n) => ({ ...endpoint(), id: `whk_${n}` }));
+  const steps: string[] = [];
+  const bodyOf = ({ id }: { id: string }) => {
+    steps.push(id);
+    return { body: id };
+  };
+  const nextTurn = async () => void steps.push('turn');
+  await fanOut(event, bodyOf, endpoints, () => 'dlv_a', signal, { nextTurn });
+  expect(steps.slice(0, 40)).toEqual(endpoints.flatMap(({ id }) => [id, 'turn']));
+});
+
 test('an endpoint without filters gets every signal.detected', async () => {
   expect(skipReason(event, endpoint(), signal)).toBeNull();
 });
