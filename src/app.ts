@@ -37,6 +37,7 @@ import { addRequestContext, createRequestIds } from './http/request-context.ts';
 import { addRequestLog, addTracing, createRequestTally } from './http/request-log.ts';
 import { routableTarget } from './http/request-path.ts';
 import { createHandlerTurns } from './http/turns.ts';
+import { writeInTurns } from './http/writing-turns.ts';
 import type { Tracer } from './lib/tracing.ts';
 import type { ReadDocument } from './mcp/access-tokens.ts';
 import { mcp } from './mcp/mcp.ts';
@@ -115,6 +116,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   });
   closeFailedInTurns(app.server, deps.clock);
   readInTurns(app.server, deps.clock, handleInOrder(app.server));
+  writeInTurns(app.server, deps.clock);
   superviseConnections(app, connections, deps.clock);
   answerSpecialRequests(
     app.server,

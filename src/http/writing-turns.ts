@@ -1,0 +1,85 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Clock } from '../lib/clock.ts';
+import { createReleases } from '../lib/yielding.ts';
+
+/** The most of a response that libuv holds; the rest waits here. Each piece costs 3 us. */
+const PIECE_BYTES = 8_192;
+/** Bytes of a character in UTF-8, at most. */
+const CHARACTER_BYTES = 3;
+
+/** The encoding of bytes, which is missing in the types. */
+const BYTES = 'buffer' as BufferEncoding;
+
+/** A chunk of a response, as streams pass it to `_write`. */
+interface Chunk {
+  chunk: unknown;
+  encoding: BufferEncoding;
+}
+
+type Done = (error?: Error | null) => void;
+
+/**
+ * Writes responses in small pieces, and those of connections that were full in turns. libuv writes everything that it holds once a connection has room
+ * again, in one poll for all: 2,000 connections that had not read a page of 218 KB, and then read on together, kept the event loop for 1.2 s.
+ */
+export function writeInTurns(server: Server, { monotonic }: Pick<Clock, 'monotonic'>): void {
+  const release = createReleases(monotonic);
+  server.on('connection', (socket) => writeInPieces(socket, release));
+}
+
+function writeInPieces(socket: Socket, release: (run: () => void) => void): void {
+  const write = socket._write.bind(socket);
+  const writeAll = socket._writev?.bind(socket);
+
+  /** Writes as many pieces as the connection takes at once; the others once it has room, in turns. */
+  function writeRest(pieces: Iterator<Buffer, void>, done: Done): void {
+    let isTaken = true;
+    while (isTaken) {
+      const piece = pieces.next();
+      if (piece.done === true) {
+        done();
+        return;
+      }
+      let isWaiting = false;
+      isTaken = false;
+      write(piece.value, BYTES, (error) => {
+        if (error) done(error);
+        else if (isWaiting) release(() => writeRest(pieces, done));
+        else isTaken = true;
+      });
+      isWaiting = true;
+    }
+  }
+
+  socket._write = (chunk, encoding, done) => {
+    if (isSmall(chunk)) write(chunk, encoding, done);
+    else writeRest(piecesOf([{ chunk, encoding }]), done);
+  };
+  if (writeAll === undefined) return;
+  socket._writev = (chunks, done) => {
+    if (areSmall(chunks)) writeAll(chunks, done);
+    else writeRest(piecesOf(chunks), done);
+  };
+}
+
+function lengthOf(chunk: unknown): number {
+  return typeof chunk === 'string' ? chunk.length * CHARACTER_BYTES : (chunk as Uint8Array).byteLength;
+}
+
+function isSmall(chunk: unknown): boolean {
+  return lengthOf(chunk) <= PIECE_BYTES;
+}
+
+function areSmall(chunks: readonly Chunk[]): boolean {
+  let length = 0;
+  for (const { chunk } of chunks) length += lengthOf(chunk);
+  return length <= PIECE_BYTES;
+}
+
+function* piecesOf(chunks: readonly Chunk[]): Generator<Buffer, void> {
+  for (const { chunk, encoding } of chunks) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : (chunk as Buffer);
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
+  }
+}
