@@ -3,6 +3,7 @@ import { connect as connectTls, createSecureContext } from 'node:tls';
 import type { buildConnector } from 'undici';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { AddressSet } from '../lib/network.ts';
+import { writeInPieces } from '../lib/writing-turns.ts';
 import { createReleases } from '../lib/yielding.ts';
 import type { AttemptErrorCode } from '../model/delivery.ts';
 import { createHandshakes, type HandshakeStream, TLS_LIMITS } from './handshakes.ts';
@@ -99,6 +100,7 @@ export function createConnect(deps: ConnectDeps): Connect {
         if (given || !settle()) return;
         given = true;
         readInTurns(opened, owner, attempt);
+        writeInPieces(opened, release);
         callback(null, opened);
       };
       if (!last)

@@ -1,4 +1,5 @@
-import type { Socket } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Connect, ConnectError, createConnect } from '../../src/webhooks/connect.ts';
@@ -48,6 +49,25 @@ describe('a connection', () => {
     expect(socket.servername).toBe('receiver.example.com');
     expect(names).toEqual(['receiver.example.com']);
     socket.destroy();
+  });
+
+  it('holds only a piece of what the receiver does not read', async () => {
+    const silent = createServer((socket) => socket.pause());
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const options = { hostname: '127.0.0.1', host: '127.0.0.1', protocol: 'http:', port: String(port) };
+    const socket = await new Promise<Socket>((resolve, reject) => {
+      connectWith(async () => [])(options, (error, opened) =>
+        error === null ? resolve(opened) : reject(error),
+      );
+    });
+    socket.write(Buffer.alloc(10_000_000));
+    const held: number = Reflect.get(Reflect.get(socket, '_handle') as object, 'writeQueueSize') as number;
+    expect(held).toBeGreaterThan(0);
+    expect(held).toBeLessThanOrEqual(8_192);
+    socket.destroy();
+    silent.close();
   });
 
   it('is refused if the certificate is issued for another name', async () => {

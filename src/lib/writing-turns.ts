@@ -1,9 +1,8 @@
-import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
-import type { Clock } from '../lib/clock.ts';
-import { createReleases } from '../lib/yielding.ts';
+import type { Server, Socket } from 'node:net';
+import type { Clock } from './clock.ts';
+import { createReleases } from './yielding.ts';
 
-/** The most of a response that libuv holds; the rest waits here. Each piece costs 3 us. */
+/** The most that libuv holds of what is written to a connection; the rest waits here. Each piece costs 3 us. */
 const PIECE_BYTES = 8_192;
 /** Bytes of a character in UTF-8, at most. */
 const CHARACTER_BYTES = 3;
@@ -11,7 +10,7 @@ const CHARACTER_BYTES = 3;
 /** The encoding of bytes, which is missing in the types. */
 const BYTES = 'buffer' as BufferEncoding;
 
-/** A chunk of a response, as streams pass it to `_write`. */
+/** A chunk, as streams pass it to `_write`. */
 interface Chunk {
   chunk: unknown;
   encoding: BufferEncoding;
@@ -19,16 +18,17 @@ interface Chunk {
 
 type Done = (error?: Error | null) => void;
 
-/**
- * Writes responses in small pieces, and those of connections that were full in turns. libuv writes everything that it holds once a connection has room
- * again, in one poll for all: 2,000 connections that had not read a page of 218 KB, and then read on together, kept the event loop for 1.2 s.
- */
+/** Writes responses in small pieces; see {@link writeInPieces}. */
 export function writeInTurns(server: Server, { monotonic }: Pick<Clock, 'monotonic'>): void {
   const release = createReleases(monotonic);
   server.on('connection', (socket) => writeInPieces(socket, release));
 }
 
-function writeInPieces(socket: Socket, release: (run: () => void) => void): void {
+/**
+ * Writes in small pieces and, once the connection was full, when `release` calls. libuv writes everything that it holds once a connection has room
+ * again, in one poll for all: 2,000 connections that had not read a page of 218 KB, and then read on together, kept the event loop for 1.2 s.
+ */
+export function writeInPieces(socket: Socket, release: (run: () => void) => void): void {
   const write = socket._write.bind(socket);
   const writeAll = socket._writev?.bind(socket);
 

@@ -3,8 +3,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { expect, onTestFinished, test } from 'vitest';
-import { writeInTurns } from '../../src/http/writing-turns.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { writeInTurns } from '../../src/lib/writing-turns.ts';
 
 /** More than the system takes of a connection that is not read. */
 const LENGTH = 8_000_000;
