@@ -103,6 +103,8 @@ export interface DeliveryBundle extends Pick<NewDelivery, 'body' | 'tail' | 'sta
 /** A part of an event that is stored later. */
 export interface Remainder {
   bundles: DeliveryBundle[];
+  /** Further bundles as JSON in UTF-8, if their bodies are large: it reaches the writer without being copied. */
+  sealed?: SharedArrayBuffer;
   /** As in {@link RoutedEvent}. */
   batched: string[];
 }

@@ -16,7 +16,7 @@ import type { McpEventArguments } from '../model/mcp.ts';
 import { isPresetShape, shapeOf } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import type { AccountStore } from '../store/account-store.ts';
-import { bundlesOf, ENDPOINTS_OF_A_REMAINDER } from '../store/changes/event-bundles.ts';
+import { ENDPOINTS_OF_A_REMAINDER, remainderOf } from '../store/changes/event-bundles.ts';
 import type { Taking } from '../store/delivery-store.ts';
 import type { EndpointStore, Receiver, SubscriptionStore } from '../store/endpoint-store.ts';
 import type { RemainderStore } from '../store/event-store.ts';
@@ -125,7 +125,7 @@ async function divided(routed: RoutedEvent, nextTurn: FanOutTerms['nextTurn']): 
   const batchedLater = batched.splice(MOST_DELIVERIES_A_COMMIT - deliveries.length);
   const remainders: Remainder[] = [];
   for (let at = 0; at < later.length; at += ENDPOINTS_OF_A_REMAINDER) {
-    remainders.push({ bundles: bundlesOf(later.slice(at, at + ENDPOINTS_OF_A_REMAINDER)), batched: [] });
+    remainders.push(remainderOf(later.slice(at, at + ENDPOINTS_OF_A_REMAINDER)));
     await nextTurn?.();
   }
   for (let at = 0; at < batchedLater.length; at += ENDPOINTS_OF_A_REMAINDER)

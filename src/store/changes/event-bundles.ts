@@ -1,4 +1,4 @@
-import type { DeliveryBundle, NewDelivery, RoutedEvent, SkipReason } from '../../model/event.ts';
+import type { DeliveryBundle, NewDelivery, Remainder, RoutedEvent, SkipReason } from '../../model/event.ts';
 
 /** Maximum number of endpoints in each of an event's remainders: a commit's worth of the writer's time. */
 export const ENDPOINTS_OF_A_REMAINDER = 250;
@@ -63,6 +63,26 @@ export function bundlesOf(deliveries: readonly HeldDelivery[]): HeldBundle[] {
   }
   for (const bundle of all) bundle.deliveries += ']';
   return all;
+}
+
+/** Bodies of more characters are sealed: copying 10,000 of 7 KB into one message to the writer took 0.4 s. */
+const SEALED_FROM = 65_536;
+
+/** A part of an event with its deliveries bundled. */
+export function remainderOf(deliveries: readonly NewDelivery[]): Remainder {
+  const bundles = bundlesOf(deliveries);
+  const characters = bundles.reduce((sum, { body, tail }) => sum + body.length + (tail?.text.length ?? 0), 0);
+  if (characters <= SEALED_FROM) return { bundles, batched: [] };
+  const json = JSON.stringify(bundles);
+  const sealed = new SharedArrayBuffer(Buffer.byteLength(json));
+  Buffer.from(sealed).write(json);
+  return { bundles: [], sealed, batched: [] };
+}
+
+/** All bundles of a part. */
+export function bundlesIn({ bundles, sealed }: Remainder): DeliveryBundle[] {
+  if (sealed === undefined) return bundles;
+  return [...bundles, ...(JSON.parse(Buffer.from(sealed).toString()) as DeliveryBundle[])];
 }
 
 function getOrAdd<K, V>(map: Map<K, V>, key: K, create: () => V): V {

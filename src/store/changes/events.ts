@@ -17,7 +17,7 @@ import type {
   StoredRemainder,
 } from '../event-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
-import { type HeldDelivery, idsIn, skipsOf, unbundled } from './event-bundles.ts';
+import { bundlesIn, type HeldDelivery, idsIn, skipsOf, unbundled } from './event-bundles.ts';
 
 export interface EventStatements {
   events: {
@@ -163,7 +163,7 @@ export function createEventWriter(ask: Asks<EventStatements>): (routed: RoutedEv
     yield* insertDeliveries(event, unbundled(routed), terms);
     for (const [part, remainder] of (routed.remainders ?? []).entries()) {
       const bundles: StoredBundle[] = [];
-      for (const { body, tail, ...bundle } of remainder.bundles)
+      for (const { body, tail, ...bundle } of bundlesIn(remainder))
         bundles.push({ ...bundle, bodyId: yield* terms.placeOf({ body, ...(tail && { tail }) }) });
       yield* ask.events.insertRemainder(
         id,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RoutedEvent } from '../../../src/model/event.ts';
+import { remainderOf } from '../../../src/store/changes/event-bundles.ts';
 import type { MadeDue, Store } from '../../../src/store/store.ts';
 import { aLead, aNewLead } from '../../support/leads.ts';
 import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
@@ -58,6 +59,23 @@ export function describeRemainders(open: OpenStore): void {
       expect(await store.listRemainders(9)).toEqual([]);
       const bodies = await Promise.all(['dlv_2', 'dlv_3'].map((id) => store.getDelivery('ten_a', id)));
       expect(bodies.map((delivery) => delivery?.body)).toEqual([BODY, BODY]);
+    });
+
+    test('has large bodies, which are sealed on their way to the writer', async () => {
+      const store = await openWithThree(open);
+      const body = JSON.stringify({ text: '각"\ud800'.repeat(30_000) });
+      const remainders = [
+        { id: 'dlv_2', endpointId: 'whk_c' },
+        { id: 'dlv_3', endpointId: 'whk_d' },
+      ].map((ids) => remainderOf([{ ...ids, body, status: 'pending' }]));
+      expect(remainders.map(({ bundles, sealed }) => [bundles.length, sealed !== undefined])).toEqual([
+        [0, true],
+        [0, true],
+      ]);
+      await store.commitSignals([aSignal('ten_a', { events: [anEvent({ remainders })] })]);
+      expect(await statuses(store)).toEqual(['pending', 'pending', 'pending']);
+      const bodies = await Promise.all(['dlv_2', 'dlv_3'].map((id) => store.getDelivery('ten_a', id)));
+      expect(bodies.map((delivery) => delivery?.body)).toEqual([body, body]);
     });
 
     test('has those that are missing after the end of a process stored once', async () => {
