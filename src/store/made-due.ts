@@ -1,6 +1,7 @@
 import { addAll } from '../lib/lists.ts';
 import type { NewDelivery, NewWork, RoutedEvent } from '../model/event.ts';
 import type { PlanFit } from './account-store.ts';
+import { unbundled } from './changes/event-bundles.ts';
 import type { AnyChange } from './script.ts';
 import type { MadeDue, Store } from './store.ts';
 import { storedEvents, storesEvents } from './stored-events.ts';
@@ -101,7 +102,7 @@ function add(all: MadeDue, [name, args]: AnyChange, result: unknown): void {
 }
 
 function ofEvents(events: readonly RoutedEvent[], taken?: ReadonlySet<string>): Partial<MadeDue> {
-  return { due: events.flatMap(({ event, deliveries }) => workOf(event.tenantId, deliveries, taken)) };
+  return { due: events.flatMap((routed) => workOf(routed.event.tenantId, unbundled(routed), taken)) };
 }
 
 function ofPlan(tenantId: string, { paused, resumed }: PlanFit): Partial<MadeDue> {

@@ -16,7 +16,7 @@ import type { McpEventArguments } from '../model/mcp.ts';
 import { isPresetShape, shapeOf } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import type { AccountStore } from '../store/account-store.ts';
-import { ENDPOINTS_OF_A_REMAINDER, remainderOf } from '../store/changes/event-bundles.ts';
+import { bundled, ENDPOINTS_OF_A_REMAINDER, remainderOf } from '../store/changes/event-bundles.ts';
 import type { Taking } from '../store/delivery-store.ts';
 import type { EndpointStore, Receiver, SubscriptionStore } from '../store/endpoint-store.ts';
 import type { RemainderStore } from '../store/event-store.ts';
@@ -268,6 +268,8 @@ export interface RouteDeps {
   trace?: string | null;
 }
 
+const NONE_IN_HAND: ReadonlySet<string> = new Set();
+
 /** Creates and routes the events of changes, to be committed together with the changes. */
 export async function routeChanges(
   { store, clock, newId, trace = null }: RouteDeps,
@@ -292,7 +294,8 @@ export async function routeChanges(
     };
     const fitting = await fittingReceivers(receivers, change);
     const terms = { notTo, nextTurn };
-    routed.push(await fanOut(event, createEnvelopes(event, notice), fitting, newId, null, terms));
+    const whole = await fanOut(event, createEnvelopes(event, notice), fitting, newId, null, terms);
+    routed.push(bundled(whole, NONE_IN_HAND));
     await nextTurn();
   }
   return routed;

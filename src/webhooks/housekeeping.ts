@@ -233,8 +233,10 @@ interface BackfillDeps {
   newId: NewId;
 }
 
-/** Events examined per commit. */
-const STEP_EVENTS = 100;
+/** Events examined per commit, at most, and at first. */
+const STEP_EVENTS = { most: 100, first: 25 };
+/** The data of these events, at most: a hundred of 400,000 characters took the message to the writer 0.5 s. A single one may be larger. */
+const STEP_CHARACTERS = 1_000_000;
 const BACKFILLS_AT_ONCE = 20;
 const SIGNAL_EVENTS: ReadonlySet<string> = new Set(['signal.detected', 'signal.new_hot']);
 
@@ -243,25 +245,40 @@ export async function backfillEndpoints(
   deps: BackfillDeps,
   isStopping: () => boolean = () => false,
 ): Promise<void> {
+  const limits = new Map<string, number>();
   let isAnyDone = true;
   while (isAnyDone) {
     isAnyDone = false;
     for (const backfill of await deps.store.listBackfills(BACKFILLS_AT_ONCE)) {
       if (isStopping()) return;
-      if (await step(deps, backfill)) isAnyDone = true;
+      if (await step(deps, backfill, limits)) isAnyDone = true;
     }
   }
 }
 
-async function step(deps: BackfillDeps, { position, from, until, ...ids }: Backfill): Promise<boolean> {
+/** `limits`: the number of events that the next step of each endpoint reads. */
+async function step(
+  deps: BackfillDeps,
+  { position, from, until, ...ids }: Backfill,
+  limits: Map<string, number>,
+): Promise<boolean> {
   const { store, clock } = deps;
   const { tenantId, endpointId } = ids;
   const receiver = await findReceiver(deps, tenantId, endpointId);
   if (receiver === undefined) return false;
-  const page = await store.listStoredEvents(tenantId, {
-    ...{ types: receiver.settings.event_types, from, to: until + 1, limit: STEP_EVENTS },
-    after: position === 0 ? null : [position],
-  });
+  const read = (limit: number) =>
+    store.listStoredEvents(tenantId, {
+      ...{ types: receiver.settings.event_types, from, to: until + 1, limit },
+      after: position === 0 ? null : [position],
+    });
+  let limit = limits.get(endpointId) ?? STEP_EVENTS.first;
+  let page = await read(limit);
+  while (limit > 1 && charactersOf(page) > STEP_CHARACTERS) {
+    limit = Math.ceil(limit / 5);
+    page = await read(limit);
+  }
+  const isSmall = charactersOf(page) < STEP_CHARACTERS / 5;
+  limits.set(endpointId, isSmall ? Math.min(STEP_EVENTS.most, limit * 4) : limit);
   const items: BackfillStep['items'] = [];
   const nextTurn = createYielder(clock);
   for (const event of page.rows) {
@@ -271,6 +288,10 @@ async function step(deps: BackfillDeps, { position, from, until, ...ids }: Backf
   const next = Number(page.next[0]);
   const change = { ...ids, position, next, isLast: !page.hasMore, items, now: clock.now() };
   return await store.commitBackfill(change);
+}
+
+function charactersOf({ rows }: { rows: readonly RecordedEvent[] }): number {
+  return rows.reduce((sum, { data }) => sum + data.length, 0);
 }
 
 /**

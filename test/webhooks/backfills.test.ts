@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
+import type { RecordedEvent } from '../../src/store/event-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { backfillEndpoints } from '../../src/webhooks/housekeeping.ts';
 import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
@@ -48,6 +49,30 @@ test('an endpoint gets the events of the days before its creation, in order, eac
   await t.addDeliveries(1);
   expect(await subjects(id)).toEqual((await signalIds()).slice(2));
   expect(await t.store.listBackfills(10)).toEqual([]);
+});
+
+// A hundred events of 400,000 characters in one message to the writer held up everybody for 0.5 s.
+test('a step has as many events as are small enough together, and later ones have more again', async () => {
+  await t.addDeliveries(60);
+  const id = await addReader({ backfill_days: 1 });
+  const padded = (length: number) => (event: RecordedEvent, place: number) =>
+    place % 2 === 0 ? { ...event, data: `${event.data.slice(0, -1)},"x":"${'x'.repeat(length)}"}` } : event;
+  const steps: number[] = [];
+  const store: Store = {
+    ...t.store,
+    async listStoredEvents(tenantId, query) {
+      const page = await t.store.listStoredEvents(tenantId, query);
+      return { ...page, rows: page.rows.map(padded(steps.length < 5 ? 400_000 : 0)) };
+    },
+    async commitBackfill(step) {
+      steps.push(step.items.reduce((sum, { event }) => sum + event.data.length, 0));
+      return t.store.commitBackfill(step);
+    },
+  };
+  await backfill(store);
+  expect(steps.slice(0, 5).every((characters) => characters > 300_000 && characters <= 1_000_000)).toBe(true);
+  expect(steps.length).toBeLessThan(15);
+  expect(await subjects(id)).toEqual(await signalIds());
 });
 
 test('a step reads its own endpoint, not all of the tenant', async () => {

@@ -43,7 +43,7 @@ export function bundled(
 }
 
 /** Deliveries grouped by status and bytes. */
-export function bundlesOf(deliveries: readonly HeldDelivery[]): HeldBundle[] {
+function bundlesOf(deliveries: readonly HeldDelivery[]): HeldBundle[] {
   const all: HeldBundle[] = [];
   // Equal texts are mostly the same object, whose hash is computed once. Each of ten thousand endpoints may have its own tail.
   const byBytes = new Map<string, Map<string, HeldBundle[]>>();
