@@ -26,6 +26,7 @@ import {
   type StateChange,
 } from './fan-out.ts';
 import { createEnvelopes, shapedPayload } from './payload.ts';
+import { readSmallPage } from './small-pages.ts';
 import { endSubscriptions } from './subscriptions.ts';
 
 /** How long deliveries to a paused endpoint are held (specification, section 8). */
@@ -235,8 +236,6 @@ interface BackfillDeps {
 
 /** Events examined per commit, at most, and at first. */
 const STEP_EVENTS = { most: 100, first: 25 };
-/** The data of these events, at most: a hundred of 400,000 characters took the message to the writer 0.5 s. A single one may be larger. */
-const STEP_CHARACTERS = 1_000_000;
 const BACKFILLS_AT_ONCE = 20;
 const SIGNAL_EVENTS: ReadonlySet<string> = new Set(['signal.detected', 'signal.new_hot']);
 
@@ -271,13 +270,7 @@ async function step(
       ...{ types: receiver.settings.event_types, from, to: until + 1, limit },
       after: position === 0 ? null : [position],
     });
-  let limit = limits.get(endpointId) ?? STEP_EVENTS.first;
-  let page = await read(limit);
-  while (limit > 1 && charactersOf(page) > STEP_CHARACTERS) {
-    limit = Math.ceil(limit / 5);
-    page = await read(limit);
-  }
-  const isSmall = charactersOf(page) < STEP_CHARACTERS / 5;
+  const { page, limit, isSmall } = await readSmallPage(read, limits.get(endpointId) ?? STEP_EVENTS.first);
   limits.set(endpointId, isSmall ? Math.min(STEP_EVENTS.most, limit * 4) : limit);
   const items: BackfillStep['items'] = [];
   const nextTurn = createYielder(clock);
@@ -288,10 +281,6 @@ async function step(
   const next = Number(page.next[0]);
   const change = { ...ids, position, next, isLast: !page.hasMore, items, now: clock.now() };
   return await store.commitBackfill(change);
-}
-
-function charactersOf({ rows }: { rows: readonly RecordedEvent[] }): number {
-  return rows.reduce((sum, { data }) => sum + data.length, 0);
 }
 
 /**
