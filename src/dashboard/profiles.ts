@@ -40,7 +40,7 @@ import type { Show } from './screens.ts';
 const TRIED = 50;
 const WEEKS_SHOWN = 12;
 const DAYS_SHOWN = 30;
-/** Decided suggestions on a profile's screen: the newest ones. Two thousand with long names of authors, 4.6 MB, took 0.1 s. */
+/** The number of decided suggestions shown, newest ones only: rendering two thousand with long author names, 4.6 MB, took 0.1 s. */
 const DECISIONS_SHOWN = 100;
 /** The points that each bar of the histogram covers. */
 const SCORES = 5;

@@ -3,28 +3,28 @@ import type { Clock } from '../lib/clock.ts';
 import { holdReading, resumeReading } from '../lib/sockets.ts';
 import { oncePerTurn } from './turns.ts';
 
-/** After this time in one poll, no other connection is read in it. A read takes 20 us, and up to 0.5 ms if it is large: it is into 64 KB of fresh memory. */
+/** Time for reading in one poll; connections that have not been read by then wait. A read takes 20 us, and up to 0.5 ms if it fills a new buffer of 64 KB. */
 const MOST_MS = 5;
-/** Connections that are read again per turn of the event loop: in the turn after a poll that took too long, and otherwise. */
+/** Waiting connections that are resumed per turn of the event loop: after a poll that used up its time, and otherwise. */
 const RESUMED = { afterFull: 64, otherwise: 512 };
 
 /** Limits how many connections are read in one turn of the event loop. */
 export interface ReadGate {
-  /** To be called for each connection, before it is read. */
+  /** Must be called for each new connection. */
   add(socket: Socket): void;
-  /** To be called whenever it was read. */
+  /** Must be called whenever data arrives. */
   wasRead(socket: Socket): void;
 }
 
 /**
- * libuv reads all ready connections in one poll: 1,500 that each sent 60 KB at the same moment, without an account, kept the event loop for 0.5 s. After
- * some time, all other connections are stopped, a microsecond each, which libuv respects within the poll. They are read again in later turns,
- * in order; those that were read before alternate with new ones, so that callers of open connections do not wait for all that were opened by others.
+ * libuv reads all ready connections in one poll: 1,500 unauthenticated connections that sent 60 KB each at the same moment blocked the event loop for 0.5 s.
+ * After 5 ms, reading is stopped on all other connections, which takes about a microsecond each and takes effect within the same poll. They are resumed in
+ * order in later turns; connections that have been read before alternate with new ones, so that open connections do not wait behind a flood of new ones.
  */
 export function createReadGate(clock: Pick<Clock, 'monotonic'>): ReadGate {
   const open = new Set<Socket>();
   const readBefore = new WeakSet<Socket>();
-  /** Connections that are stopped. */
+  /** Connections on which reading is stopped. */
   const held = { known: new Set<Socket>(), fresh: new Set<Socket>() };
   /** When the first connection was read in this turn. */
   let began: number | null = null;

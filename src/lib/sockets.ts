@@ -34,7 +34,7 @@ export function holdReading(socket: Socket): boolean {
   return true;
 }
 
-/** Continues reading after {@link holdReading}. A socket that was paused meanwhile is read once: Node does not start again what it has not stopped. */
+/** Resumes reading after {@link holdReading}. If the socket was paused in the meantime, Node stops reading again after the next read. */
 export function resumeReading(socket: Socket): void {
   const handle = readHandleOf(socket);
   if (handle === null || handle.reading) return;

@@ -2,14 +2,14 @@ import type { Server, Socket } from 'node:net';
 import type { Clock } from './clock.ts';
 import { createReleases } from './yielding.ts';
 
-/** The most that libuv holds of what is written to a connection; the rest waits here. Each piece costs 3 us. */
+/** The largest piece of data passed to libuv at a time. Each piece costs about 3 us. */
 const PIECE_BYTES = 8_192;
-/** The most pieces that one connection takes at once: a few megabytes took 0.2 s. */
+/** Pieces written to one connection before others get their turn: writing a few megabytes at once took 0.2 s. */
 const PIECES_AT_ONCE = 16;
-/** Bytes of a character in UTF-8, at most. */
+/** A UTF-16 code unit takes at most this many bytes in UTF-8. */
 const CHARACTER_BYTES = 3;
 
-/** The encoding of bytes, which is missing in the types. */
+/** The encoding that streams pass with bytes; the types lack it. */
 const BYTES = 'buffer' as BufferEncoding;
 
 /** A chunk, as streams pass it to `_write`. */
@@ -27,14 +27,15 @@ export function writeInTurns(server: Server, { monotonic }: Pick<Clock, 'monoton
 }
 
 /**
- * Writes in small pieces and, once the connection was full, when `release` calls. libuv writes everything that it holds once a connection has room
- * again, in one poll for all: 2,000 connections that had not read a page of 218 KB, and then read on together, kept the event loop for 1.2 s.
+ * Writes data in small pieces. If the connection cannot take a piece, the next one is written when `release` calls back. In a single poll, libuv writes
+ * everything that it was given for all connections that became writable: 2,000 clients that stopped reading a page of 218 KB, and then resumed together,
+ * blocked the event loop for 1.2 s.
  */
 export function writeInPieces(socket: Socket, release: (run: () => void) => void): void {
   const write = socket._write.bind(socket);
   const writeAll = socket._writev?.bind(socket);
 
-  /** Writes as many pieces as the connection takes at once; the others once it has room, in turns. */
+  /** Writes pieces until the connection is full; the remaining ones follow in turns once it is writable again. */
   function writeRest(pieces: Iterator<Buffer, void>, done: Done): void {
     let isTaken = true;
     for (let count = 0; isTaken; count++) {

@@ -103,7 +103,7 @@ export interface DeliveryBundle extends Pick<NewDelivery, 'body' | 'tail' | 'sta
 /** A part of an event that is stored later. */
 export interface Remainder {
   bundles: DeliveryBundle[];
-  /** Further bundles as JSON in UTF-8, if their bodies are large: it reaches the writer without being copied. */
+  /** Further bundles as JSON in UTF-8, if their bodies are large: shared memory is passed to the writer thread without a copy. */
   sealed?: SharedArrayBuffer;
   /** As in {@link RoutedEvent}. */
   batched: string[];

@@ -234,7 +234,7 @@ interface BackfillDeps {
   newId: NewId;
 }
 
-/** Events examined per commit, at most, and at first. */
+/** Events read per commit: the maximum, and the number for the first step. */
 const STEP_EVENTS = { most: 100, first: 25 };
 const BACKFILLS_AT_ONCE = 20;
 const SIGNAL_EVENTS: ReadonlySet<string> = new Set(['signal.detected', 'signal.new_hot']);

@@ -351,7 +351,7 @@ export async function pollOccurrences(
       'The cursor is damaged, or was made for another event, other arguments or another account.';
     throw new EventRefusal('InvalidParams', detail, { field: 'cursor' });
   }
-  // The answer is encoded in one piece: fifty large leads took 0.5 s.
+  // The response is serialized in one piece, which took 0.5 s for fifty large leads.
   const { page } = await readSmallPage(
     (most) =>
       store.listStoredEvents(tenantId, {

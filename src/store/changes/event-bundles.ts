@@ -65,7 +65,7 @@ function bundlesOf(deliveries: readonly HeldDelivery[]): HeldBundle[] {
   return all;
 }
 
-/** Bodies of more characters are sealed: copying 10,000 of 7 KB into one message to the writer took 0.4 s. */
+/** Longer bodies, in characters, are passed to the writer in shared memory: copying 10,000 bodies of 7 KB into one message took 0.4 s. */
 const SEALED_FROM = 65_536;
 
 /** A part of an event with its deliveries bundled. */

@@ -97,7 +97,7 @@ export function profileReads(db: Database) {
   } satisfies Part<ProfileStore>;
 }
 
-/** By an index that contains `deleted_at`, which stands behind the settings: with another, 22 MB of ninety profiles were read. */
+/** Uses an index that contains `deleted_at`. In the table, that column follows the settings: counting ninety long profiles read 22 MB. */
 export const PROFILE_COUNT_SQL = `SELECT count(*) FROM icp_profiles INDEXED BY icp_profiles_by_version
   WHERE tenant_id = ? AND deleted_at IS NULL`;
 
