@@ -181,7 +181,10 @@ async function makeTemplates(store: Store, tenantId: string): Promise<NewSignal[
   const makePost = createPosts(1);
   const posts = Array.from({ length: TEMPLATES }, (_, n) => observedPostSchema.parse(makePost(n)));
   const planned = await planPosts(deps, tenantId, posts);
-  return planned.flatMap((plan) => plan.signals);
+  const signals = planned.flatMap((plan) => plan.signals);
+  return await Promise.all(
+    signals.map(async ({ route, ...signal }) => ({ ...signal, events: await route() })),
+  );
 }
 
 function copyOf(

@@ -11,7 +11,7 @@ import { type RoomLease, signalRoom } from '../signals/signal-room.ts';
 import { openSecrets } from '../signals/source-management.ts';
 import type { CommittedSignal, NewSignal } from '../store/signal-store.ts';
 import type { ClaimedSource, SourceRun } from '../store/source-store.ts';
-import { inCommits } from '../webhooks/fan-out.ts';
+import { type PlannedSignal, routedInCommits } from '../webhooks/signal-commits.ts';
 import type { Documents } from './documents/documents.ts';
 import { MAX_PAUSE_MS, orAborted } from './host-gate.ts';
 import { advanced, areAllNew, type MarkedItem, markItems, marksOf, partOf, unseen } from './memory.ts';
@@ -282,7 +282,8 @@ async function matchInParts(
   items: readonly SourceItem[],
   { giveWay, stopping }: RunEnds,
 ): Promise<{ signals: NewSignal[]; compared: number; matched: number; added: number } | null> {
-  let waiting: NewSignal[] = [];
+  let waiting: PlannedSignal[] = [];
+  let last: NewSignal[] = [];
   let compared = 0;
   let matched = 0;
   let added = 0;
@@ -302,22 +303,30 @@ async function matchInParts(
         if (signals.length > 0) matched++;
         waiting = waiting.concat(signals);
       }
-      const parts = inCommits(waiting, { most: SIGNALS_AT_ONCE });
-      waiting = parts.pop() ?? [];
-      for (const part of parts) {
-        const add = () => deps.store.addRunSignals({ sourceId: source.id, token }, part);
+      last = [];
+      for await (const part of routedInCommits(waiting, { most: SIGNALS_AT_ONCE })) {
+        const full = last;
+        last = part;
+        if (full.length === 0) continue;
+        const add = () => deps.store.addRunSignals({ sourceId: source.id, token }, full);
         const committed = await untilStored(deps, stopping, add);
         if (committed === null) return null;
-        const made = newOf(part, committed);
+        const made = newOf(full, committed);
         added += made.length;
         deps.intakeTally?.countSignals('source', made);
       }
+      waiting = last.map(asPlanned);
     } finally {
       room.end();
     }
   }
-  return { signals: waiting, compared, matched, added };
+  return { signals: last, compared, matched, added };
 }
+
+const asPlanned = ({ events, ...signal }: NewSignal): PlannedSignal => ({
+  ...signal,
+  route: async () => events,
+});
 
 /** The number of items to match before the results are stored: each may create a signal for each profile. */
 async function itemsAtOnce(deps: RunDeps, { tenantId, profileIds }: Source): Promise<number> {
@@ -407,7 +416,7 @@ async function match(
   deps: RunDeps,
   source: Source,
   { items, nextTurn, room }: { items: readonly SourceItem[]; nextTurn: () => Promise<void>; room: RoomLease },
-): Promise<NewSignal[][]> {
+): Promise<PlannedSignal[][]> {
   const posts = await toPosts(items, nextTurn);
   const rule = { profileIds: source.profileIds, onlyMatching: true };
   const planned = await planPosts(deps, source.tenantId, posts, rule, room);

@@ -3,7 +3,7 @@ import { type BodyBytes, type ClaimedDelivery, toBodyBytes } from '../model/deli
 import type { BodyTail, RoutedEvent } from '../model/event.ts';
 import type { LaneDemand } from '../store/delivery-store.ts';
 import type { Store } from '../store/store.ts';
-import type { Reserve } from '../webhooks/fan-out.ts';
+import type { Reserve } from '../webhooks/signal-commits.ts';
 import type { Agenda, WakeUp } from './agenda.ts';
 import type { ClaimedBytes } from './claimed-bytes.ts';
 import { CLAIM_KINDS, type Lane } from './lane.ts';

@@ -9,7 +9,7 @@ import type { NewWork } from '../model/event.ts';
 import type { DueLane, RetryPlace } from '../store/delivery-store.ts';
 import type { Store } from '../store/store.ts';
 import { createConnect } from '../webhooks/connect.ts';
-import type { Reserve } from '../webhooks/fan-out.ts';
+import type { Reserve } from '../webhooks/signal-commits.ts';
 import { createLookup } from '../webhooks/target-lookup.ts';
 import type { Lookup } from '../webhooks/targets.ts';
 import { refuseTests, type SendTest } from '../webhooks/test-delivery.ts';

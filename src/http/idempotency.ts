@@ -63,7 +63,9 @@ export function runParts<P extends KeyedRunDeps>(request: FastifyRequest, deps: 
   if (held === null) return own;
   const clock: Clock = { ...deps.clock, now: () => held.startedAt };
   const random = deps.seededRandom(`${held.seed}/${item}`);
-  return { ...own, store: deps.store.keeping(held, item), clock, random, newId: createIds(clock, random) };
+  const newEventId = createIds(clock, deps.seededRandom(`${held.seed}/${item}/events`));
+  const store = deps.store.keeping(held, item);
+  return { ...own, store, clock, random, newId: createIds(clock, random), newEventId };
 }
 
 /**

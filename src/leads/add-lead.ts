@@ -11,13 +11,13 @@ import { type RoomLease, signalRoom } from '../signals/signal-room.ts';
 import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
 import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
+import { routeChanges, type StateChange } from '../webhooks/fan-out.ts';
 import {
-  inCommits,
+  type PlannedSignal,
   reserveNothing,
-  routeChanges,
-  type StateChange,
+  routedInCommits,
   storeSignals,
-} from '../webhooks/fan-out.ts';
+} from '../webhooks/signal-commits.ts';
 import {
   type LeadCaller,
   type LeadDeps,
@@ -113,17 +113,17 @@ export async function addLead(
  */
 async function storeMost(
   { store, reserve = reserveNothing }: IntakeDeps,
-  planned: NewSignal[],
+  planned: readonly PlannedSignal[],
 ): Promise<{ posted: NewSignal[]; storedIds: string[] }> {
-  const commits = inCommits(planned);
-  const posted = commits.pop() ?? [];
+  let posted: NewSignal[] = [];
   const storedIds: string[] = [];
-  for (const signals of commits) {
-    const committed = await storeSignals({ store, reserve }, signals);
+  for await (const signals of routedInCommits(planned)) {
+    const committed = posted.length === 0 ? [] : await storeSignals({ store, reserve }, posted);
     addAll(
       storedIds,
       committed.map(({ id }) => id),
     );
+    posted = signals;
   }
   return { posted, storedIds };
 }
@@ -133,7 +133,7 @@ async function planPost(
   tenantId: string,
   { signal }: LeadInput,
   room: RoomLease,
-): Promise<NewSignal[]> {
+): Promise<PlannedSignal[]> {
   if (!signal) return [];
   await requireRoom(deps, tenantId, 'signals');
   const [planned] = await planPosts(deps, tenantId, [signal], EVERY_POST, room);

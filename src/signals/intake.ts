@@ -17,7 +17,14 @@ import type {
   SignalEdit,
 } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
-import { inCommits, listReceivers, newHotEvents, reserveNothing, storeSignals } from '../webhooks/fan-out.ts';
+import { listReceivers, newHotEvents } from '../webhooks/fan-out.ts';
+import {
+  inCommits,
+  type PlannedSignal,
+  reserveNothing,
+  routedInCommits,
+  storeSignals,
+} from '../webhooks/signal-commits.ts';
 import type { Encoding } from './encoder/encoder.ts';
 import type { WayIn } from './intake-tally.ts';
 import { piecesOf } from './pieces.ts';
@@ -142,14 +149,14 @@ async function storeInTurn(
   const committed: CommittedSignal[] = [];
   const all = planned.flatMap(({ signals }) =>
     signals.map(
-      (signal, i): NewSignal => ({
+      (signal, i): PlannedSignal => ({
         ...signal,
         ...(i === signals.length - 1 && { asksForOutdated: true }),
         ...(via === 'batch' && { omitsWire: true }),
       }),
     ),
   );
-  for (const signals of inCommits(all)) {
+  for await (const signals of routedInCommits(all)) {
     if (deps.isStopping?.()) throw new DomainError('UNAVAILABLE', 'The server is stopping.');
     const some = await storeSignals({ store, reserve }, signals);
     // Counted per commit, not once per batch: the last signals of a large batch are stored seconds later.
@@ -184,7 +191,7 @@ async function storeInTurn(
 interface Edit {
   place: number;
   post: ScopedPost;
-  scored: readonly NewSignal[];
+  scored: readonly PlannedSignal[];
   outdated: OutdatedSignal;
 }
 
@@ -272,7 +279,7 @@ async function storeEdits(
   const now = clock.now();
   const nextTurn = createYielder(clock);
   /** Of a signal that the edit makes hot, as it is afterwards. Only these are read: others may be thousands, of 15 KB each. */
-  const eventsOf = async (id: string, edit: NewSignal) => {
+  const eventsOf = async (id: string, edit: PlannedSignal) => {
     const { wire = edit.wire } = (await store.getSignal(tenantId, id)) ?? {};
     const after = editedSignal(JSON.parse(wire) as Signal, JSON.parse(edit.wire) as Signal);
     const explained = { text: edit.text, explanation: JSON.parse(edit.explanation) as Explanation };
@@ -289,11 +296,12 @@ async function storeEdits(
       (await planPosts(deps, tenantId, [{ ...post, icp_profile_id: profileId }]))[0]?.signals[0];
     if (edit === undefined) continue;
     const events = edit.classification === 'hot' ? await eventsOf(id, edit) : [];
+    const { route: _, ...signal } = edit;
     changes.push({
       place,
       now,
       replacedLength: searchedBytes,
-      signal: { ...edit, id, events },
+      signal: { ...signal, id, events },
     });
   }
   const indexedOf = (signal: NewSignal, i: number) =>
@@ -357,7 +365,8 @@ export async function observeOnce<T>(
   try {
     const runClock = { ...clock, now: () => held.startedAt };
     const newId = createIds(runClock, deps.seededRandom(`${held.seed}/`));
-    const run = { ...deps, clock: runClock, newId, store: store.keeping(held) };
+    const newEventId = createIds(runClock, deps.seededRandom(`${held.seed}//events`));
+    const run = { ...deps, clock: runClock, newId, newEventId, store: store.keeping(held) };
     const summary = sumUp(await observePosts(run, tenantId, posts));
     const answer = { status: 200, location: null, body: JSON.stringify(summary) };
     await store.answerKey(request, held.token, answer);

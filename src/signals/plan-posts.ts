@@ -18,8 +18,9 @@ import { searchedFacts } from '../rules/words.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
-import { type FanOutTerms, listReceivers, type Reserve, signalEvents } from '../webhooks/fan-out.ts';
+import { type FanOutTerms, listReceivers, signalEvents } from '../webhooks/fan-out.ts';
 import type { SignalStory } from '../webhooks/notice.ts';
+import type { PlannedSignal, Reserve } from '../webhooks/signal-commits.ts';
 import type { Encoder, Encoding } from './encoder/encoder.ts';
 import type { EncoderWork, WorkKind } from './encoder/encoder-queue.ts';
 import type { IntakeTally } from './intake-tally.ts';
@@ -46,6 +47,8 @@ export interface IntakeDeps {
   store: Store;
   clock: Clock;
   newId: NewId;
+  /** For events and deliveries, which are created while later posts are planned; omitted: `newId`. Same as it, repeated by a retried request. */
+  newEventId?: NewId;
   baseUrl: string;
   matchers: Matchers;
   /** Creates the links in a message that rate its signal; omitted: messages have no such links. */
@@ -86,9 +89,9 @@ interface Tenancy {
   rule: MatchRule;
 }
 
-/** The signals of a post, ready to store; none if it was rejected. */
+/** The signals of a post, ready to be routed and stored; none if it was rejected. */
 export interface PlannedPost {
-  signals: NewSignal[];
+  signals: PlannedSignal[];
   errors: Fault[];
 }
 
@@ -277,7 +280,7 @@ async function readOne(
     const signals: NewSignal[] = [];
     for (const { compiled, hits } of doubts) {
       const score = scorePost(words, compiled, hits);
-      signals.push(await newSignal(unseen, { ...tenancy, receivers: [] }, seen, compiled, score));
+      signals.push({ ...newSignal(unseen, tenancy, seen, compiled, score), events: [] });
       await nextTurn();
     }
     const found = await deps.store.findDuplicates(signals);
@@ -330,9 +333,9 @@ async function planPost(
       (i === 0 && needsBest) || known.has(compiled) || score.score >= compiled.profile.thresholds.warm,
   );
   const seen: SeenPost = { post, type: reading.type, nearKeys: postNearKeys(post) };
-  const signals: NewSignal[] = [];
+  const signals: PlannedSignal[] = [];
   for (const { compiled, score } of kept) {
-    signals.push(await newSignal({ ...deps, nextTurn }, tenancy, seen, compiled, score));
+    signals.push(newSignal({ ...deps, nextTurn }, tenancy, seen, compiled, score));
     await nextTurn();
   }
   return { signals, errors: [] };
@@ -345,10 +348,11 @@ interface SeenPost {
   nearKeys: readonly number[];
 }
 
-async function newSignal(
+function newSignal(
   {
     clock,
     newId,
+    newEventId = newId,
     baseUrl,
     feedbackLinks,
     trace = null,
@@ -358,7 +362,7 @@ async function newSignal(
   { post: { idScope, ...post }, type, nearKeys }: SeenPost,
   { profile }: CompiledProfile,
   score: Explanation,
-): Promise<NewSignal> {
+): PlannedSignal {
   const now = clock.now();
   const signal = buildSignal({ ...post, signal_type: type }, profile, score, {
     id: newId('sig'),
@@ -386,7 +390,8 @@ async function newSignal(
     wire: JSON.stringify(signal),
     explanation: JSON.stringify(score),
     text: post.text,
-    events: await signalEvents(signal, { tenantId, now, newId, receivers, trace, story, nextTurn }),
+    route: () =>
+      signalEvents(signal, { tenantId, now, newId: newEventId, receivers, trace, story, nextTurn }),
   };
 }
 

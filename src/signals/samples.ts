@@ -14,7 +14,9 @@ export async function addSamples(deps: IntakeDeps, profile: IcpProfile): Promise
   await removeSamples(deps.store, profile.tenantId);
   const posts = samplePosts(profile, deps.clock);
   const planned = await planPosts(deps, profile.tenantId, posts);
-  const signals = planned.flatMap((plan) => plan.signals.map((signal) => ({ ...signal, events: [] })));
+  const signals = planned.flatMap((plan) =>
+    plan.signals.map(({ route: _, ...signal }) => ({ ...signal, events: [] })),
+  );
   await deps.store.commitSignals(signals);
 }
 

@@ -17,12 +17,8 @@ import { isPresetShape, shapeOf } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import type { AccountStore } from '../store/account-store.ts';
 import { bundled, ENDPOINTS_OF_A_REMAINDER, remainderOf } from '../store/changes/event-bundles.ts';
-import type { Taking } from '../store/delivery-store.ts';
 import type { EndpointStore, Receiver, SubscriptionStore } from '../store/endpoint-store.ts';
-import type { RemainderStore } from '../store/event-store.ts';
 import type { LeadStore } from '../store/lead-store.ts';
-import { searchedLength } from '../store/search-cost.ts';
-import type { CommittedSignal, NewSignal, SignalStore } from '../store/signal-store.ts';
 import type { Notice, SignalStory } from './notice.ts';
 import {
   createEnvelopes,
@@ -401,96 +397,3 @@ async function withoutEnded(
  * 10 ms.
  */
 export const MOST_DELIVERIES_A_COMMIT = 250;
-
-/**
- * Maximum number of signals and of characters of their texts in one commit: 25 posts for a thousand profiles took 1.3 s,
- * and one post of twenty thousand characters for a thousand profiles 17 s, as each signal's text is indexed. On PostgreSQL, each
- * signal takes some 3 ms.
- */
-const MOST_SIGNALS_A_COMMIT = 25;
-const MOST_INDEXED_A_COMMIT = 100_000;
-
-/** Splits signals into commits, during which other changes wait; there is at least one signal in each. */
-export function inCommits(
-  signals: readonly NewSignal[],
-  {
-    most = MOST_SIGNALS_A_COMMIT,
-    indexedOf = searchedLength,
-  }: {
-    most?: number;
-    /** The number of characters that take as long to index as the words that a signal adds and removes. */
-    indexedOf?(signal: NewSignal, place: number): number;
-  } = {},
-): NewSignal[][] {
-  const commits: NewSignal[][] = [];
-  let filled = 1;
-  for (const [place, signal] of signals.entries()) {
-    const share = Math.max(
-      1 / most,
-      indexedOf(signal, place) / MOST_INDEXED_A_COMMIT,
-      deliveryCount([signal]) / MOST_DELIVERIES_A_COMMIT,
-    );
-    const last = commits.at(-1);
-    filled += share;
-    if (last !== undefined && filled <= 1 + ROUNDING) {
-      last.push(signal);
-    } else {
-      commits.push([signal]);
-      filled = share;
-    }
-  }
-  return commits;
-}
-
-/** A sum of 250 shares of 1/250 may exceed 1. */
-const ROUNDING = 1e-9;
-
-/** The number of deliveries that signals cause. */
-function deliveryCount(signals: readonly NewSignal[]): number {
-  let count = 0;
-  for (const { events } of signals)
-    for (const { deliveries, batched } of events) count += deliveries.length + batched.length;
-  return count;
-}
-
-/** Slots that the dispatcher reserves for deliveries while they are being stored. */
-export interface SlotReservation {
-  /** Included in their commit. */
-  readonly taking: Taking;
-  /**
-   * Call once, after the commit: sends the deliveries that it assigned to this process, and releases the
-   * slots of the others.
-   */
-  settle(taken: ReadonlySet<string>): void;
-}
-
-/** Reserves slots for the deliveries that can be sent immediately; null if there are none. */
-export type Reserve = (events: readonly RoutedEvent[]) => SlotReservation | null;
-
-/** The replacement in processes without a dispatcher. */
-export const reserveNothing: Reserve = () => null;
-
-const NONE: ReadonlySet<string> = new Set();
-
-/**
- * Stores signals with their events and deliveries. Deliveries that can be sent immediately belong to this
- * process from the commit on, and are sent from memory: claiming them would take another commit, and read
- * back what was just written. All others wait for a claim.
- */
-export async function storeSignals(
-  { store, reserve }: { store: SignalStore & Pick<RemainderStore, 'storeRemainders'>; reserve: Reserve },
-  signals: NewSignal[],
-): Promise<CommittedSignal[]> {
-  const events = signals.flatMap((signal) => signal.events);
-  const reservation = reserve(events);
-  if (reservation === null) return await store.commitSignals(signals);
-  let taken = NONE;
-  try {
-    const stored = await store.commitSignalsInHand(signals, reservation.taking);
-    taken = new Set(stored.taken);
-    return stored.committed;
-  } finally {
-    reservation.settle(taken);
-    await store.storeRemainders(events);
-  }
-}

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Taking } from '../../src/store/delivery-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { storeSignals } from '../../src/webhooks/fan-out.ts';
+import { storeSignals } from '../../src/webhooks/signal-commits.ts';
 import { hang, type Receiver, startReceiver, status } from '../support/receiver.ts';
 import { aRoutedEvent, aSignal } from '../support/store.ts';
 import { createHarness, type Harness, settle, TENANT } from './harness.ts';
