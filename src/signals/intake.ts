@@ -19,7 +19,6 @@ import type {
 import type { Store } from '../store/store.ts';
 import { listReceivers, newHotEvents } from '../webhooks/fan-out.ts';
 import {
-  inCommits,
   type PlannedSignal,
   reserveNothing,
   routedInCommits,
@@ -274,7 +273,7 @@ async function storeEdits(
   edits: readonly Edit[],
 ): Promise<{ place: number; id: string; wire: string }[]> {
   if (edits.length === 0) return [];
-  const { store, clock, newId, trace = null } = deps;
+  const { store, clock, newId, newEventId = newId, trace = null } = deps;
   const receivers = await listReceivers(deps, tenantId);
   const now = clock.now();
   const nextTurn = createYielder(clock);
@@ -284,9 +283,9 @@ async function storeEdits(
     const after = editedSignal(JSON.parse(wire) as Signal, JSON.parse(edit.wire) as Signal);
     const explained = { text: edit.text, explanation: JSON.parse(edit.explanation) as Explanation };
     const story = () => storyOf({ ...deps, tenantId, now }, { ...after, signal_id: id }, explained);
-    return newHotEvents(after, { tenantId, now, newId, receivers, trace, story, nextTurn });
+    return newHotEvents(after, { tenantId, now, newId: newEventId, receivers, trace, story, nextTurn });
   };
-  const changes: (SignalEdit & { place: number })[] = [];
+  const changes: { place: number; replacedLength: number; signal: PlannedSignal }[] = [];
   for (const { place, post, scored, outdated } of edits) {
     await nextTurn();
     // Zero in what earlier versions stored for interrupted requests.
@@ -295,31 +294,25 @@ async function storeEdits(
       scored.find((signal) => signal.profileId === profileId) ??
       (await planPosts(deps, tenantId, [{ ...post, icp_profile_id: profileId }]))[0]?.signals[0];
     if (edit === undefined) continue;
-    const events = edit.classification === 'hot' ? await eventsOf(id, edit) : [];
-    const { route: _, ...signal } = edit;
-    changes.push({
-      place,
-      now,
-      replacedLength: searchedBytes,
-      signal: { ...signal, id, events },
-    });
+    const route = async () => (edit.classification === 'hot' ? eventsOf(id, edit) : []);
+    changes.push({ place, replacedLength: searchedBytes, signal: { ...edit, id, route } });
   }
   const indexedOf = (signal: NewSignal, i: number) =>
     searchedLength(signal) + REMOVED * Math.min(changes[i]?.replacedLength ?? 0, MAX_REMOVED_AT_ONCE);
-  const commits = inCommits(
+  const commits = routedInCommits(
     changes.map(({ signal }) => signal),
     { most: MOST_EDITS_A_COMMIT, indexedOf },
   );
   const edited: EditedSignal[] = [];
-  let next = 0;
-  for (const { length } of commits) {
-    const some = changes.slice(next, next + length).map(({ place: _, ...change }) => change);
-    for (const { signal, replacedLength } of some) {
+  for await (const signals of commits) {
+    const some: SignalEdit[] = [];
+    for (const signal of signals) {
+      const { replacedLength = 0 } = changes[edited.length + some.length] ?? {};
+      some.push({ signal, now, replacedLength });
       const { id, text } = signal;
       if (replacedLength > MAX_REMOVED_AT_ONCE) while (await store.leaveSearch({ id, tenantId, text }));
     }
     addAll(edited, await store.editSignals(some));
-    next += length;
   }
   return changes.flatMap(({ place }, i) => {
     const { id, wire, isChanged } = edited[i] ?? { id: '', wire: null, isChanged: false };

@@ -37,17 +37,6 @@ function createFitting({ most = MOST_SIGNALS_A_COMMIT, indexedOf = searchedLengt
   };
 }
 
-/** Splits signals into commits, during which other changes wait; there is at least one signal in each. */
-export function inCommits(signals: readonly NewSignal[], terms: CommitTerms = {}): NewSignal[][] {
-  const commits: NewSignal[][] = [];
-  const fits = createFitting(terms);
-  for (const signal of signals) {
-    if (fits(signal)) commits.at(-1)?.push(signal);
-    else commits.push([signal]);
-  }
-  return commits;
-}
-
 /**
  * A signal whose events are created right before it is stored: each may have ten thousand deliveries, and a post a thousand signals. `route`
  * must be called in the order of the signals, and once, because it uses up IDs.
@@ -56,7 +45,10 @@ export interface PlannedSignal extends Omit<NewSignal, 'events'> {
   route(): Promise<RoutedEvent[]>;
 }
 
-/** Like {@link inCommits}, for signals without events; the events of one commit are in memory at once. */
+/**
+ * Routes signals and divides them into commits, during which other changes wait. There is at least one signal in each; only the events of
+ * one are in memory.
+ */
 export async function* routedInCommits(
   planned: Iterable<PlannedSignal>,
   terms: CommitTerms = {},

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { NewSignal } from '../../src/store/signal-store.ts';
-import { inCommits, type PlannedSignal, routedInCommits } from '../../src/webhooks/signal-commits.ts';
+import { type PlannedSignal, routedInCommits } from '../../src/webhooks/signal-commits.ts';
 import { aRoutedEvent, aSignal } from '../support/store.ts';
 
 function withDeliveries(count: number, length: number): NewSignal {
@@ -20,17 +20,26 @@ function asPlanned({ events, ...signal }: NewSignal, routed: NewSignal['events']
   };
 }
 
-test('planned signals are divided into the same commits as routed ones, in order', async () => {
+test('commits are in order, as full as possible, and none is overfull unless its only signal is large', async () => {
   const sizes = fc.array(fc.tuple(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 1, max: 60_000 })), {
     maxLength: 40,
   });
+  const shareOf = ({ events, text }: NewSignal) =>
+    Math.max(1 / 25, (events[0]?.deliveries.length ?? 0) / 250, text.length / 100_000);
+  const filled = (signals: NewSignal[]) => signals.reduce((sum, signal) => sum + shareOf(signal), 0);
   await fc.assert(
     fc.asyncProperty(sizes, async (given) => {
       const signals = given.map(([deliveries, length]) => withDeliveries(deliveries, length));
       const commits: NewSignal[][] = [];
       for await (const commit of routedInCommits(signals.map((signal) => asPlanned(signal))))
         commits.push(commit);
-      expect(commits).toEqual(inCommits(signals));
+      expect(commits.flat()).toEqual(signals);
+      for (const [i, commit] of commits.entries()) {
+        expect(commit.length).toBeGreaterThan(0);
+        if (commit.length > 1) expect(filled(commit)).toBeLessThan(1.01);
+        const next = commits[i + 1]?.slice(0, 1) ?? [];
+        if (next.length > 0) expect(filled([...commit, ...next])).toBeGreaterThan(0.97);
+      }
     }),
     { numRuns: 50 },
   );
