@@ -47,10 +47,10 @@ export interface List<
 type Shown<T> = T[] | { json: readonly Uint8Array[] };
 
 /**
- * Pages of an account that are read and serialized at once. They advance in turns, so all of them would be in memory until the first one is
- * complete: 78 pages of 8 MB took 0.8 GB.
+ * Pages of an account, and pipelines, that are read and serialized at once. They advance in turns, so all of them would be in memory until the
+ * first one is complete: 78 pages of 8 MB took 0.8 GB.
  */
-const fewAtOnce = createLimits(4);
+export const fewAtOnce = createLimits(4);
 
 /** Adds a GET that returns a page of items, with the next page in `pagination` and `Link`. */
 export function addList<

@@ -17,7 +17,7 @@ import {
 } from '../model/pipeline.ts';
 import type { StageMoveRow } from '../store/lead-store.ts';
 import { leadCallerOf, leadText } from './leads.ts';
-import { addList } from './list.ts';
+import { addList, fewAtOnce } from './list.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 
 const params = { id: pathId.describe('ID of the lead.') };
@@ -49,13 +49,15 @@ export function addPipeline(routesOf: RoutesOf): void {
     },
     answer: boardSchema,
     async handle({ deps: { store, clock }, tenantId, query }) {
-      const board = await store.readBoard(tenantId, query.limit);
-      const stages = board.flatMap(({ leads, ...counts }, place) => [
-        Buffer.from(`${place === 0 ? '' : ','}${JSON.stringify(counts).slice(0, -1)},"leads":[`),
-        ...commaSeparated(leads),
-        Buffer.from(']}'),
-      ]);
-      return concatInTurns([Buffer.from('{"data":{"stages":['), ...stages, Buffer.from(']}}')], clock);
+      return fewAtOnce(tenantId, async () => {
+        const board = await store.readBoard(tenantId, query.limit);
+        const stages = board.flatMap(({ leads, ...counts }, place) => [
+          Buffer.from(`${place === 0 ? '' : ','}${JSON.stringify(counts).slice(0, -1)},"leads":[`),
+          ...commaSeparated(leads),
+          Buffer.from(']}'),
+        ]);
+        return concatInTurns([Buffer.from('{"data":{"stages":['), ...stages, Buffer.from(']}}')], clock);
+      });
     },
   });
   pipeline.put('/pipeline/:id/stage', {

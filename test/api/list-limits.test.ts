@@ -4,23 +4,27 @@ import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 let t: TestApp;
 afterEach(() => t.app.close());
 
-test('of many concurrent requests for pages, an account has four read and serialized at once', async () => {
+test('of many concurrent requests for pages and pipelines, an account has four read and serialized at once', async () => {
   let reading = 0;
   let most = 0;
+  async function counted<T>(read: () => Promise<T>): Promise<T> {
+    most = Math.max(most, ++reading);
+    await new Promise(setImmediate);
+    const result = await read();
+    reading--;
+    return result;
+  }
   t = await buildTestApp({
     wrapStore: (store) => ({
       ...store,
-      async pageProfiles(...args) {
-        most = Math.max(most, ++reading);
-        await new Promise(setImmediate);
-        const page = await store.pageProfiles(...args);
-        reading--;
-        return page;
-      },
+      pageProfiles: (...args) => counted(() => store.pageProfiles(...args)),
+      readBoard: (...args) => counted(() => store.readBoard(...args)),
     }),
   });
   const answers = await Promise.all(
-    Array.from({ length: 20 }, () => t.app.inject({ url: '/v1/icps', headers: t.auth })),
+    Array.from({ length: 20 }, (_, n) =>
+      t.app.inject({ url: n % 2 === 0 ? '/v1/icps' : '/v1/pipeline', headers: t.auth }),
+    ),
   );
   expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
   expect(most).toBe(4);
