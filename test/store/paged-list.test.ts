@@ -143,7 +143,7 @@ test('a large page is read in parts, with turns of the event loop between them',
   expect(rest).toEqual({ rows: PROFILES.slice(22), last: null });
 });
 
-test('a page ends with the last row that may be read, after a megabyte of them, or when it has five times as many that are cached', () => {
+test('a page ends with the last row that may be read, after 400 KB of them, or when it has five times as many that are cached', () => {
   const found = Array.from({ length: 31 }, (_, n) => ({ id: `whk_${String(n).padStart(2, '0')}` }));
   const ids = (bytesOf: (row: { id: string }) => number) => {
     const { rows, last } = pageOfUncached(found, 3, bytesOf);
@@ -152,12 +152,12 @@ test('a page ends with the last row that may be read, after a megabyte of them, 
   expect(ids(() => 1)).toEqual([3, ['whk_02']]);
   expect(ids(() => 0)).toEqual([15, ['whk_14']]);
   expect(ids(({ id }) => (id < 'whk_10' ? 0 : 1))).toEqual([13, ['whk_12']]);
-  expect(ids(({ id }) => (id < 'whk_10' ? 0 : 600_000))).toEqual([12, ['whk_11']]);
+  expect(ids(({ id }) => (id < 'whk_10' ? 0 : 250_000))).toEqual([12, ['whk_11']]);
   expect(pageOfUncached(found.slice(0, 3), 3, () => 1).last).toBeNull();
 });
 
-test('a page of rows to be read ends after a megabyte of them', () => {
-  const found = Array.from({ length: 4 }, (_, n) => ({ id: `whk_${n}`, createdAt: T0 + n, bytes: 400_000 }));
+test('a page of rows to be read ends after 400 KB of them', () => {
+  const found = Array.from({ length: 4 }, (_, n) => ({ id: `whk_${n}`, createdAt: T0 + n, bytes: 150_000 }));
   const page = (limit: number, rows = found) => {
     const { rows: read, last } = pageByBytes({ limit, after: null }, rows.slice(0, limit + 1));
     return [read.length, last];

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { DEFAULT_WEIGHTS, MOST_DECISIONS } from '../../../model/constants.ts';
 import type { IcpProfile } from '../../../model/icp.ts';
 import { profileNameKey } from '../../../rules/words.ts';
-import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
+import { type CreationPage, creationPage, pageByBytes } from '../../pages.ts';
 import {
   type DueLesson,
   LESSONS_COMPARED,
@@ -50,11 +50,13 @@ function toProfile({ settings, ...own }: ProfileRow): IcpProfile {
 }
 
 export function profileReads(db: Database) {
-  const selectPage = PROFILES.select<[{ tenantId: string } & CreationPage]>(
-    db,
-    `WHERE tenant_id = +:tenantId AND deleted_at IS NULL AND (created_at, id) > (:createdAt, :id)
-     ORDER BY created_at, id LIMIT +:limit`,
-  );
+  const page = `WHERE tenant_id = +:tenantId AND deleted_at IS NULL AND (created_at, id) > (:createdAt, :id)
+     ORDER BY created_at, id LIMIT +:limit`;
+  const selectSizes = db.prepare<
+    [{ tenantId: string } & CreationPage],
+    { createdAt: number; id: string; bytes: number }
+  >(`SELECT created_at AS createdAt, id, octet_length(settings) AS bytes FROM icp_profiles ${page}`);
+  const selectPage = PROFILES.select<[{ tenantId: string } & CreationPage]>(db, page);
   const selectOne = PROFILES.select<[string, string]>(
     db,
     'WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
@@ -88,8 +90,12 @@ export function profileReads(db: Database) {
     listDueLessons: (limit) => selectDue.all(LESSONS_COMPARED * limit, limit),
     profileStamp: (tenantId) => selectStamp.get(tenantId) ?? '',
     countProfiles: (tenantId) => count.get(tenantId) ?? 0,
-    pageProfiles: (tenantId, page) =>
-      pageByCreation(page, selectPage.all({ tenantId, ...creationPage(page) }).map(toProfile)),
+    /** A part of the page: as many as are read at once. */
+    pageProfiles(tenantId, page) {
+      const place = creationPage(page);
+      const { rows, last } = pageByBytes(page, selectSizes.all({ tenantId, ...place }));
+      return { rows: selectPage.all({ tenantId, ...place, limit: rows.length }).map(toProfile), last };
+    },
     getProfile(tenantId, id) {
       const row = selectOne.get(id, tenantId);
       return row === null ? null : toProfile(row);
