@@ -32,6 +32,23 @@ test('a key is created with its scopes, shown once, works, and is revoked with o
   expect((await browser.get(KEYS)).body).toContain('revoked');
 });
 
+test('the list of API keys has pages, newest first: revoked ones are kept, so there can be two thousand', async () => {
+  for (let i = 0; i < 30; i++) {
+    made.clock.advance(1);
+    await browser.post(KEYS, { name: `Key ${i}`, preset: 'read', rate_limit: '50' });
+  }
+  const namesIn = (html: string) => html.match(/(?<=<strong>)(?:Key \d+)(?=<)/g) ?? [];
+  const first = (await browser.get(KEYS)).body;
+  const [, next = ''] = /href="([^"]+)">Older</.exec(first) ?? [];
+  const second = (await browser.get(next)).body;
+  const all = (await made.store.listKeys(made.tenant.id)).map(({ name }) => name).reverse();
+  expect(all).toHaveLength(31);
+  expect(namesIn(first)).toEqual(all.slice(0, 25));
+  expect(second).toContain(`<strong>${all[30]}</strong>`);
+  expect(namesIn(second)[0]).toBe(all[25]);
+  expect([first.includes('>Newest<'), second.includes('>Newest<')]).toEqual([false, true]);
+});
+
 test('a refused key keeps the input', async () => {
   const refused = await browser.post(KEYS, { name: '', preset: 'write', rate_limit: '0' });
   expect(refused.statusCode).toBe(400);
