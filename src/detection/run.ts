@@ -59,8 +59,11 @@ export const MAX_ITEMS = 2_000;
 const MORE_AFTER_MS = 60_000;
 /** How long storing results is retried if it fails, and the interval between attempts. */
 const [STORING_LIMIT_MS, STORING_PAUSE_MS] = [5 * 60_000, 1_000];
-/** Maximum number of items and signals before the results are stored: with a thousand profiles, fifty items may create 50,000 signals. */
-const [ITEMS_AT_ONCE, PLANNED_AT_ONCE] = [50, 5_000];
+/**
+ * Maximum number of items, and of signals that they may create, before the results are stored. All runs in progress hold their
+ * signals, of up to 30 KB each: 32 runs with a thousand each took more than 1 GB.
+ */
+const [ITEMS_AT_ONCE, PLANNED_AT_ONCE] = [50, 250];
 /** Signals per commit, which takes about 5 ms on SQLite, and 50 on PostgreSQL, where fifty took 0.4 s; 20,000 at once took SQLite 7.9 s. */
 const SIGNALS_AT_ONCE = 10;
 

@@ -70,6 +70,8 @@ export async function createHarness(
     wrap?: (store: Store) => Store;
     /** Used instead of a parser thread. */
     documents?: Documents;
+    /** Told each ID that is made. */
+    idMade?: (id: string) => void;
     /** Used instead of an in-memory store. */
     opened?: { store: Store; clock: ManualClock };
   } = {},
@@ -97,11 +99,16 @@ export async function createHarness(
       }
     },
   };
+  const makeId = createIds(clock, systemRandom);
   const deps = {
     store,
     matchers: createMatchers(store),
     clock,
-    newId: createIds(clock, systemRandom),
+    newId: (prefix: Parameters<typeof makeId>[0]) => {
+      const id = makeId(prefix);
+      options.idMade?.(id);
+      return id;
+    },
     baseUrl: 'https://signals.example.com',
     secretBox: SECRET_BOX,
   };

@@ -10,10 +10,12 @@ import { readLobsters } from '../../src/detection/sources/lobsters.ts';
 import { readReddit } from '../../src/detection/sources/reddit.ts';
 import { readStackExchange } from '../../src/detection/sources/stack-exchange.ts';
 import type { FetchedPage } from '../../src/detection/web.ts';
+import { defaultProfile } from '../../src/model/icp.ts';
 import type { SourceKind } from '../../src/model/source.ts';
+import { status } from '../support/receiver.ts';
 import { aSource } from '../support/sources.ts';
 import { T0 } from '../support/store.ts';
-import { parse, settings } from './harness.ts';
+import { createHarness, parse, rss, settings, wanting } from './harness.ts';
 
 /** A response close to the maximum size that is read. */
 const TEXT = 'x'.repeat(20_000);
@@ -146,3 +148,36 @@ test.each(KINDS)(
     expect(pages).toBeLessThanOrEqual(3);
   },
 );
+
+// 32 runs that hold a thousand signals each took more than 1 GB.
+test('a run holds a few hundred signals, however many profiles its posts match', async () => {
+  let [made, stored, most] = [0, 0, 0];
+  const h = await createHarness({
+    idMade: (id) => {
+      if (id.startsWith('sig_')) made++;
+      most = Math.max(most, made - stored);
+    },
+    wrap: (store) => ({
+      ...store,
+      addRunSignals: async (run, signals) => {
+        stored += signals.length;
+        return store.addRunSignals(run, signals);
+      },
+    }),
+  });
+  for (let i = 0; i < 40; i++) {
+    const profile = { ...defaultProfile(`icp_${i}`, 'ten_a', T0), name: `Profile ${i}` };
+    await h.store.createProfile(profile, 100);
+  }
+  const long = 'word '.repeat(2_000); // few enough signals of each post not to be counted
+  h.pages['/feed'] = status(
+    200,
+    {},
+    rss(Array.from({ length: 30 }, (_, i) => [`${i}`, `${wanting(`CRM ${i}`)} ${long}`])),
+  );
+  const id = await h.add();
+  await h.poller.start();
+  await h.ended(1);
+  expect(await h.source(id)).toMatchObject({ itemsSeen: 30, signalsMade: 30 * 41 });
+  expect(most).toBeLessThanOrEqual(300);
+});
