@@ -15,6 +15,8 @@ export interface ConnectionLimits {
    * the event loop what happened on all of them, 10 to 30 µs each: with 9,000 that were reset at once, the process paused for 0.25 s.
    */
   most: number;
+  /** Maximum bytes of responses that clients have not read. */
+  unreadBytes: number;
   /**
    * Time for the head of a request to arrive, from the start of the connection or the end of the previous request.
    */
@@ -32,6 +34,7 @@ export interface ConnectionLimits {
 /** The limits of a server: slow callers get their response, connections that only stay open are closed. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   most: 4_096,
+  unreadBytes: 256 * 1024 * 1024,
   headersMs: 10_000,
   requestMs: 60_000,
   idleMs: 72_000,

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { collectMethods, sendAllow } from '../http/face-gate.ts';
 import { clientOf, createLimiter, rateLimited, setLimitHeaders } from '../http/limits.ts';
-import { onceOver } from '../http/once-over.ts';
 import type { Problem, Problems } from '../http/problems.ts';
 import { CACHE_BRIEFLY } from '../http/representation.ts';
 import { setApiHeaders } from '../http/request-context.ts';
@@ -24,46 +23,18 @@ function sendPreflight(reply: FastifyReply): FastifyReply {
 const PAGE_METHODS = new Set(['GET', 'HEAD']);
 const PAGE_EXPOSED = ['ETag', 'Link', 'X-Markdown-Tokens', 'X-Request-Id'].join(', ');
 
-/** How many requests for pages may have a response that has not been sent completely: in all, and of a client. */
-interface UnsentLimits {
-  most: number;
-  ofClient: number;
-}
-
 /**
- * The system reports all clients that read on in one turn of the event loop, and the rest of each response is written at once: with nine thousand, 1.4 s. A client
- * that does not read gets no further pages long before others are refused.
- */
-const UNSENT_LIMITS: UnsentLimits = { most: 2_000, ofClient: 500 };
-
-/**
- * Responds to requests of the site that come while too many responses wait to be read (503), or that match no route, before any body is read: 400 for a path that cannot be
+ * Responds to requests of the site that match no route, before any body is read: 400 for a path that cannot be
  * decoded, 308 from a trailing slash to the path without it, 204 for OPTIONS, 405 for other methods, 404 for unknown
  * pages.
  */
-export function addPageGate(app: FastifyInstance, errors: PageErrors, limits = UNSENT_LIMITS): void {
+export function addPageGate(app: FastifyInstance, errors: PageErrors): void {
   const routes = collectMethods(app);
-  const ofClients = new Map<string, number>();
-  let unsent = 0;
-
-  function count(client: string, change: 1 | -1): void {
-    const left = (ofClients.get(client) ?? 0) + change;
-    if (left === 0) ofClients.delete(client);
-    else ofClients.set(client, left);
-    unsent += change;
-  }
   const exists = (path: string) => routes.allow(path) !== null;
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('access-control-allow-origin', '*');
     reply.header('access-control-expose-headers', PAGE_EXPOSED);
-    const client = clientOf(request);
-    if (unsent >= limits.most || (ofClients.get(client) ?? 0) >= limits.ofClient) {
-      errors.busy(request, reply);
-      return;
-    }
-    count(client, 1);
-    onceOver(reply.raw, () => count(client, -1));
     const rewritten = request.raw.url !== request.originalUrl;
     if (!request.is404 && !(rewritten && isMalformed(request.originalUrl))) return done();
 

@@ -20,7 +20,6 @@ import { CONTENT_SECURITY_POLICY, type Negotiate, siteLinks } from './pages.ts';
 const HTML = 'text/html; charset=utf-8';
 /** Long enough to recognise the requested path. */
 const MAX_SHOWN_PATH = 200;
-const BUSY_SECONDS = 5;
 
 interface PageErrorDeps {
   baseUrl: string;
@@ -36,8 +35,6 @@ export interface PageErrors {
   badAddress(request: FastifyRequest, reply: FastifyReply): FastifyReply;
   /** Expects `Allow` to be set. */
   methodNotAllowed(request: FastifyRequest, reply: FastifyReply): FastifyReply;
-  /** 503 with Retry-After. */
-  busy(request: FastifyRequest, reply: FastifyReply): FastifyReply;
 }
 
 /** Page errors in the format the client accepts: HTML, markdown or a problem document. */
@@ -77,17 +74,6 @@ export function createPageErrors(deps: PageErrorDeps): PageErrors {
         code: 'METHOD_NOT_ALLOWED',
         detail: `${request.method} is not served here; ${String(reply.getHeader('allow'))} are.`,
         extra: { hint: `Start at ${baseUrl}/` },
-      });
-    },
-    busy(request, reply) {
-      setHeaders(reply).header('retry-after', String(BUSY_SECONDS));
-      return sendError(deps, request, reply, {
-        code: 'UNAVAILABLE',
-        detail: 'Too many pages are being sent.',
-        extra: {
-          hint: `Wait ${BUSY_SECONDS} seconds (Retry-After), then try again.`,
-          retryAfterSeconds: BUSY_SECONDS,
-        },
       });
     },
   };

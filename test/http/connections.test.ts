@@ -8,7 +8,8 @@ import { buildTestApp, type TestApp } from '../support/app.ts';
 import { sendRaw } from './raw-http.ts';
 
 const LIMITS = {
-  ...{ most: 5, headersMs: 150, requestMs: 300, idleMs: 60_000, silentMs: 500, checkEveryMs: 20 },
+  ...{ most: 5, unreadBytes: 1e8, headersMs: 150, requestMs: 300, idleMs: 60_000, silentMs: 500 },
+  checkEveryMs: 20,
 };
 
 let t: TestApp;

@@ -56,6 +56,46 @@ test('large responses are counted until they are sent, and refuse further reques
   expect(asks('a')).toBeNull();
 });
 
+/** A request whose body has not arrived. */
+function awaited(owner: string, bytes: number, ended: string[] = []) {
+  return { owner, bytes, end: () => void ended.push(`${owner} ${bytes}`) };
+}
+
+test('a request takes no place while its body is awaited, and none once its response only has to be read', () => {
+  const { gate, asks } = setUp({ most: 4 });
+  const slow = Array.from({ length: 3 }, () => awaited('a', 1));
+  for (const cost of slow) expect(gate.enter(cost)).toBeNull();
+  expect([asks('a'), asks('a'), asks('a')]).toEqual([null, null, 'requests']);
+  expect(gate.inFlight).toBe(5);
+  for (const cost of slow) {
+    gate.arrive(cost);
+    gate.finish(cost);
+  }
+  expect([asks('a'), gate.inFlight]).toEqual(['requests', 2]);
+  for (const cost of slow) gate.leave(cost);
+  expect(gate.inFlight).toBe(2);
+});
+
+test('requests whose bodies are awaited end for others: first, the longest of the owner with the most', () => {
+  const { gate, asks } = setUp({ mostBytes: 100 });
+  const ended: string[] = [];
+  const arrived = awaited('b', 20, ended);
+  for (const cost of [awaited('a', 20, ended), awaited('a', 30, ended), arrived, awaited('b', 30, ended)])
+    expect(gate.enter(cost)).toBeNull();
+  gate.arrive(arrived);
+  expect([asks('a', 1), ended]).toEqual(['bodies', []]); // its own limit
+  expect([asks('c', 25), ended]).toEqual([null, ['a 20', 'a 30']]);
+  expect([asks('c', 24), ended.length]).toEqual([null, 2]);
+  expect([asks('d', 40), ended.length]).toEqual(['bodies', 2]); // more than any other has
+});
+
+test('among unauthenticated callers, further ones end the request whose body was awaited for the longest', () => {
+  const { gate, asks } = setUp({ mostBytes: 100 });
+  const ended: string[] = [];
+  for (const bytes of [30, 20]) expect(gate.enter(awaited('', bytes, ended))).toBeNull();
+  expect([asks('', 10), ended]).toEqual([null, [' 30']]);
+});
+
 test('an owner who would wait too long for a commit is rejected with the wait; others are not', () => {
   const { gate, signs, asks } = setUp();
   expect(asks('busy')).toBeNull();

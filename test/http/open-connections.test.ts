@@ -8,13 +8,16 @@ import { workForATurn } from '../support/turn.ts';
 
 const HEAD = 'GET /held HTTP/1.1\r\nHost: localhost\r\n';
 
-/** A server whose only route responds when told to. */
-async function heldServer(most = 10) {
+/** More than the system takes for a client. */
+const LONG = 'x'.repeat(8_000_000);
+
+/** A server with a route that responds when told to, one with a long response, and one with a body. */
+async function heldServer(most = 10, unreadBytes = 1e9) {
   const app = Fastify();
   const held = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   const clock = createManualClock();
-  superviseConnections(app, { most }, clock);
+  superviseConnections(app, { most, unreadBytes }, clock);
   let waiting = 0;
   app.get('/held', async () => {
     waiting++;
@@ -22,6 +25,8 @@ async function heldServer(most = 10) {
     await held.promise;
     return 'done';
   });
+  app.get('/long', async () => LONG);
+  app.post('/form', async () => 'done');
   await app.listen({ port: 0, host: '127.0.0.1' });
   return { app, clock, begun: begun.promise, waiting: () => waiting, answer: held.resolve };
 }
@@ -140,6 +145,47 @@ test('a connection whose response has been sent counts as idle from then on', as
   const newcomer = await reading(app);
   await unused.closed;
   for (const { isOpen } of [used, newcomer]) expect(isOpen()).toBe(true);
+  await app.close();
+});
+
+const UNREAD = 'GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n';
+const SLOW_FORM =
+  'POST /form HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nbegun';
+
+/** A connection that has sent this, and does not read what it gets. */
+async function sent(app: FastifyInstance, request: string, localAddress?: string) {
+  const begun = once(app.server, 'request');
+  const socket = (await connection(app, localAddress)).pause();
+  socket.on('error', () => {});
+  socket.write(request);
+  const [{ socket: taken }] = (await begun) as [{ socket: Socket }];
+  return { isOpen: () => !taken.destroyed, unread: () => taken.writableLength };
+}
+
+test.each([
+  ['the response is not read', UNREAD],
+  ['the response is not read although further requests were sent', UNREAD.repeat(2)],
+  ['the body does not arrive', SLOW_FORM],
+])('at the limit, a connection ends of which %s', async (_what, request) => {
+  const { app, answer } = await heldServer(2);
+  const stalled = await sent(app, request, '127.0.0.2');
+  if (request !== SLOW_FORM) await expect.poll(stalled.unread).toBeGreaterThan(0);
+  const idle = await reading(app);
+  const newcomer = await reading(app);
+  await expect.poll(stalled.isOpen).toBe(false);
+  for (const { isOpen } of [idle, newcomer]) expect(isOpen()).toBe(true);
+  answer();
+  await app.close();
+});
+
+test('if unread responses take too much memory, the connection ends whose client has not read for the longest', async () => {
+  const { app } = await heldServer(10, 2.5 * LONG.length);
+  const stalled = [await sent(app, UNREAD), await sent(app, UNREAD)];
+  for (const { unread } of stalled) await expect.poll(unread).toBeGreaterThan(0);
+  const third = await sent(app, UNREAD);
+  await expect.poll(third.unread).toBeGreaterThan(0);
+  await expect.poll(() => stalled.map(({ isOpen }) => isOpen())).toEqual([false, true]);
+  expect(third.isOpen()).toBe(true);
   await app.close();
 });
 
