@@ -129,6 +129,22 @@ export function describeProfiles(open: OpenStore): void {
       expect(await store.getFeedback('ten_b', 'sig_1')).toBeNull();
     });
 
+    test('the stamp changes when a profile is created, changed, deleted or replaced', async () => {
+      const { store } = await openWithTenants(open);
+      const stamps = [await store.profileStamp('ten_a')];
+      const did = async (work: Promise<unknown>) => {
+        await work;
+        stamps.push(await store.profileStamp('ten_a'));
+      };
+      await did(store.createProfile(aProfile('icp_u'), 10));
+      await did(store.changeProfile(aProfile('icp_u', { version: 2, active: false })));
+      await did(
+        store.deleteProfile('ten_a', 'icp_ten_a', T0).then(() => store.createProfile(aProfile('icp_v'), 10)),
+      );
+      await did(store.deleteProfile('ten_a', 'icp_u', T0));
+      expect(new Set(stamps).size).toBe(5);
+    });
+
     test('the lesson of a deleted profile is removed', async () => {
       const { store } = await openWithTenants(open);
       await store.createProfile(aProfile('icp_1'), 10);

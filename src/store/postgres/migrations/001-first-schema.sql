@@ -236,7 +236,7 @@ CREATE INDEX icp_profiles_by_tenant ON icp_profiles (tenant_id, created_at);
 CREATE UNIQUE INDEX icp_profiles_by_name ON icp_profiles (tenant_id, name_key) WHERE deleted_at IS NULL;
 CREATE INDEX icp_profiles_by_key ON icp_profiles (tenant_id, name_key, id);
 CREATE INDEX icp_profiles_phrases ON icp_profiles (tenant_id, id, phrase_count) WHERE deleted_at IS NULL;
-CREATE INDEX icp_profiles_by_version ON icp_profiles (tenant_id, version, deleted_at);
+CREATE INDEX icp_profiles_live_versions ON icp_profiles (tenant_id, version, id, deleted_at) WHERE deleted_at IS NULL;
 
 -- What profiles learned from the feedback on their signals. `asked` increases with each rating and each change of the profile;
 -- `learned` is the value that the lesson is based on. `lesson` is JSON, null until there is one.

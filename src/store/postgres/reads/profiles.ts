@@ -31,12 +31,12 @@ export function profileReads(db: Connection) {
     db,
     'WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
   );
-  // Each change increases one of the three, and none decreases any.
+  // IDs increase, so that one that replaces another is noticed. Deleted profiles are kept, and would all be read.
   const selectStamp = value<[string], string>(
     db,
-    `SELECT count(*) || '-' || coalesce(sum(version), 0) || '-' || count(deleted_at) || '-' ||
+    `SELECT count(*) || '-' || coalesce(sum(version), 0) || '-' || coalesce(max(id), '') || '-' ||
        coalesce((SELECT sum(version) FROM profile_lessons WHERE tenant_id = max(p.tenant_id)), 0)
-     FROM icp_profiles p WHERE tenant_id = ?`,
+     FROM icp_profiles p WHERE tenant_id = ? AND deleted_at IS NULL`,
   );
   const count = value<[string], number>(
     db,

@@ -61,14 +61,8 @@ export function profileReads(db: Database) {
     db,
     'WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
   );
-  // Each change increases one of the three, and none decreases any.
-  const selectStamp = db
-    .prepare<[string], string>(
-      `SELECT count(*) || '-' || ifnull(sum(version), 0) || '-' || count(deleted_at) || '-' ||
-         (SELECT ifnull(sum(version), 0) FROM profile_lessons WHERE tenant_id = p.tenant_id)
-       FROM icp_profiles p WHERE tenant_id = ?`,
-    )
-    .pluck();
+  // IDs increase, so that one that replaces another is noticed.
+  const selectStamp = db.prepare<[{ tenantId: string }], string>(PROFILE_STAMP_SQL).pluck();
   const selectLessons = db.prepare<[string], Omit<StoredLesson, 'isOn'> & { isOn: 0 | 1 }>(
     `SELECT profile_id AS profileId, version, is_on AS isOn, lesson FROM profile_lessons
      WHERE tenant_id = ? AND version > 0`,
@@ -88,7 +82,7 @@ export function profileReads(db: Database) {
     listLessons: (tenantId) =>
       selectLessons.all(tenantId).map(({ isOn, ...lesson }) => ({ ...lesson, isOn: isOn === 1 })),
     listDueLessons: (limit) => selectDue.all(LESSONS_COMPARED * limit, limit),
-    profileStamp: (tenantId) => selectStamp.get(tenantId) ?? '',
+    profileStamp: (tenantId) => selectStamp.get({ tenantId }) ?? '',
     countProfiles: (tenantId) => count.get(tenantId) ?? 0,
     /** A part of the page: as many as are read at once. */
     pageProfiles(tenantId, page) {
@@ -103,9 +97,17 @@ export function profileReads(db: Database) {
   } satisfies Part<ProfileStore>;
 }
 
-/** Uses an index that contains `deleted_at`. In the table, that column follows the settings: counting ninety long profiles read 22 MB. */
-export const PROFILE_COUNT_SQL = `SELECT count(*) FROM icp_profiles INDEXED BY icp_profiles_by_version
+/**
+ * Uses an index of the profiles that are not deleted, which contains `deleted_at`. In the table, that column follows the settings: counting
+ * ninety long profiles read 22 MB.
+ */
+export const PROFILE_COUNT_SQL = `SELECT count(*) FROM icp_profiles INDEXED BY icp_profiles_live_versions
   WHERE tenant_id = ? AND deleted_at IS NULL`;
+
+/** In the same index: deleted profiles are kept, and half a million took 50 ms after each change. */
+export const PROFILE_STAMP_SQL = `SELECT count(*) || '-' || ifnull(sum(version), 0) || '-' || ifnull(max(id), '') || '-' ||
+    (SELECT ifnull(sum(version), 0) FROM profile_lessons WHERE tenant_id = :tenantId)
+  FROM icp_profiles INDEXED BY icp_profiles_live_versions WHERE tenant_id = :tenantId AND deleted_at IS NULL`;
 
 /** Deleted profiles of one name whose signals a list includes: the latest ones. A name may be used again any number of times. */
 const MOST_OF_A_NAME = 20;

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { IcpProfile } from '../../../model/icp.ts';
 import { phraseCount, profileNameKey } from '../../../rules/words.ts';
 import type { ProfileStatements } from '../../changes/profiles.ts';
-import { PROFILES, type ProfileRow, profileReads } from '../reads/profiles.ts';
+import { PROFILE_COUNT_SQL, PROFILES, type ProfileRow, profileReads } from '../reads/profiles.ts';
 import { changed, count, run, value } from './prepared.ts';
 
 /** With the normalized name, which is unique per tenant, and the number of phrases, since settings are only read whole. */
@@ -38,7 +38,7 @@ export function profilesSql(db: Database): ProfileStatements['profiles'] {
       db,
       'SELECT id FROM icp_profiles WHERE tenant_id = ? AND name_key = ? AND deleted_at IS NULL',
     ),
-    countProfile: value(db, 'SELECT count(*) FROM icp_profiles WHERE tenant_id = ? AND deleted_at IS NULL'),
+    countProfile: value(db, PROFILE_COUNT_SQL),
     countPhrases: value(
       db,
       `SELECT ifnull(sum(phrase_count), 0) FROM icp_profiles INDEXED BY icp_profiles_phrases
