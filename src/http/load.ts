@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
-import { onceAnswered, onceOver } from './once-over.ts';
+import { onceOver } from './once-over.ts';
 import { hasBody } from './request-body.ts';
 
 /** The scarce resource that a request is refused for. */
@@ -318,7 +318,7 @@ export function addShedding(
     if (refusal !== null) return done(overloaded(refusal));
     costs.set(request, cost);
     if (cost.end !== undefined) request.raw.once('end', () => load.arrive(cost));
-    onceAnswered(reply.raw, () => load.finish(cost));
+    reply.raw.once('prefinish', () => load.finish(cost));
     onceOver(reply.raw, () => load.leave(cost));
     done();
   });

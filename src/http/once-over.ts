@@ -5,15 +5,6 @@ import type { ServerResponse } from 'node:http';
  * which no event reports any more, calls it now.
  */
 export function onceOver(response: ServerResponse, then: () => void): void {
-  once(response, ['finish', 'close'], then); // if the client disconnects, there is no `finish`
-}
-
-/** Like {@link onceOver}, but does not wait for the client to read the response: only until it has been passed to the connection. */
-export function onceAnswered(response: ServerResponse, then: () => void): void {
-  once(response, ['prefinish', 'close'], then);
-}
-
-function once(response: ServerResponse, events: readonly string[], then: () => void): void {
   if (response.destroyed) {
     then();
     return;
@@ -23,5 +14,6 @@ function once(response: ServerResponse, events: readonly string[], then: () => v
     if (!isOver) then();
     isOver = true;
   };
-  for (const event of events) response.once(event, end);
+  // If the client disconnects, there is no `finish`.
+  response.once('finish', end).once('close', end);
 }

@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { eachInTurns } from '../lib/yielding.ts';
 import { clientAt } from './limits.ts';
-import { onceAnswered } from './once-over.ts';
 import { hasBody } from './request-body.ts';
 
 /** The connections of one client. */
@@ -148,7 +147,8 @@ export function superviseConnections(
     connection.requests.push(request);
     look(socket);
     if (hasBody(request)) request.once('end', () => look(socket));
-    onceAnswered(response, () => {
+    response.once('prefinish', () => {
+      if (socket.destroyed) return;
       connection.isAnswered = true;
       mustBeRead(socket);
       look(socket);
