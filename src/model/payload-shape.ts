@@ -53,8 +53,10 @@ export function keptFields({ include, exclude }: Pick<CustomFormat, 'include' | 
 export type PayloadShape = CustomShape | PresetShape;
 
 interface ShapeBasis {
-  /** Equal for formats that produce equal bodies. */
+  /** Equal for formats whose bodies differ at most in their tails. */
   key: string;
+  /** What the format adds at the end, which is serialised once, not for each event: custom members, or ntfy's topic; null if nothing. */
+  tail: BodyTail | null;
   /** Size of the format as JSON in UTF-8, which plans limit. */
   formatBytes: number;
 }
@@ -64,31 +66,33 @@ export interface PresetShape extends ShapeBasis {
   preset: PresetFormat;
 }
 
-/** A selection of fields. Its custom members are serialised once, not for each signal. */
+/** A selection of fields. */
 export interface CustomShape extends ShapeBasis {
   preset: null;
   fields: readonly PayloadField[];
   flatten: boolean;
-  /** Its custom members; null if it has none. */
-  tail: BodyTail | null;
 }
 
 /** Prepares a format. */
 export function shapeOf(format: PayloadFormat): PayloadShape {
-  if (isPreset(format)) {
-    const key = `preset ${format.preset} ${format.topic ?? ''}`;
-    return { key, preset: format, formatBytes: formatBytes(format) };
-  }
+  if (isPreset(format)) return presetShape(format);
   const fields = keptFields(format);
-  const tail = tailOf(format);
+  const { flatten, custom } = format;
+  const tail = Object.keys(custom).length === 0 ? null : tailOf(custom);
   return {
     preset: null,
-    key: `${fields.join()} ${format.flatten} ${tail?.hash}`,
+    key: `${fields.join()} ${flatten} ${tail !== null}`,
     fields,
-    flatten: format.flatten,
+    flatten,
     tail,
     formatBytes: formatBytes(format),
   };
+}
+
+export function presetShape(format: PresetFormat): PresetShape {
+  const { preset, topic } = format;
+  const tail = topic === undefined ? null : tailOf({ topic });
+  return { key: `preset ${preset}`, tail, preset: format, formatBytes: formatBytes(format) };
 }
 
 /** Size of a format as JSON in UTF-8. */
@@ -101,9 +105,8 @@ export function storedFormatBytes(format: PayloadFormat | null): number {
   return format === null ? 0 : formatBytes(format);
 }
 
-function tailOf({ custom }: CustomFormat): BodyTail | null {
-  if (Object.keys(custom).length === 0) return null;
-  const text = JSON.stringify(custom).slice(1);
+function tailOf(members: object): BodyTail {
+  const text = JSON.stringify(members).slice(1);
   return { hash: createHash('sha256').update(text).digest('hex'), text, bytes: Buffer.byteLength(text) };
 }
 

@@ -15,8 +15,7 @@ import type { BatchedSignals, WaitingBatch } from '../store/event-store.ts';
 import type { Store } from '../store/store.ts';
 import { bodyStatus, routeChanges } from './fan-out.ts';
 import { batchNotice, type DescribedSignal, digestNotice, MAX_ENTRIES } from './notice.ts';
-import { eventEnvelope, type ShapedBody, shapedPayload } from './payload.ts';
-import { presetBody } from './presets.ts';
+import { eventEnvelope, presetPayload, type ShapedBody, shapedPayload } from './payload.ts';
 
 /** Dependencies of digests. */
 export interface DigestDeps {
@@ -245,7 +244,7 @@ function bodyOf(
   { counts, last }: BatchedSignals,
   { best, url }: { best: readonly DescribedSignal[]; url: string },
 ): ShapedBody {
-  if (isPresetShape(shape)) return { body: presetBody(shape.preset, batchNotice({ counts, best, url })) };
+  if (isPresetShape(shape)) return presetPayload(shape, batchNotice({ counts, best, url }));
   const [first] = best;
   const isEnvelope = last.type === 'signal.new_hot' || first === undefined;
   return isEnvelope ? { body: eventEnvelope(last) } : shapedPayload(first.signal, shape);

@@ -63,7 +63,7 @@ export async function fanOut(
 ): Promise<RoutedEvent> {
   const routed: RoutedEvent = { event, deliveries: [], batched: [], skipped: [] };
   if (signal?.classification === 'hot') routed.urgent = true;
-  let lastBody: ShapedBody | null = null;
+  let lastBody = '';
   for (const [place, endpoint] of endpoints.entries()) {
     if (place > 0 && place % ENDPOINTS_A_LOOK === 0) await nextTurn?.();
     const reason =
@@ -84,8 +84,8 @@ export async function fanOut(
       continue;
     }
     const body = bodyOf(endpoint);
-    if (body !== lastBody) await nextTurn?.(); // it may have been created now
-    lastBody = body;
+    if (body.body !== lastBody) await nextTurn?.(); // it may have been created now
+    lastBody = body.body;
     routed.deliveries.push({
       id: newId('dlv'),
       endpointId: endpoint.id,

@@ -2,12 +2,12 @@ import { excerpt, parseUrl } from '../lib/text.ts';
 import type { PresetFormat } from '../model/payload-shape.ts';
 import { listed, moreText, type Notice, type NoticeEntry } from './notice.ts';
 
-/** Formats a notice for a service. The body has no `signature` member yet, which all services ignore. */
-export function presetBody(format: PresetFormat, notice: Notice): string {
-  return JSON.stringify(message(format, notice));
+/** Formats a notice for a service, without the topic. The body has no `signature` member yet, which all services ignore. */
+export function presetBody({ preset }: PresetFormat, notice: Notice): string {
+  return JSON.stringify(message(preset, notice));
 }
 
-function message({ preset, topic = '' }: PresetFormat, notice: Notice): object {
+function message(preset: PresetFormat['preset'], notice: Notice): object {
   switch (preset) {
     case 'slack':
       return slackMessage(notice);
@@ -16,7 +16,7 @@ function message({ preset, topic = '' }: PresetFormat, notice: Notice): object {
     case 'teams':
       return teamsMessage(notice);
     case 'ntfy':
-      return ntfyMessage(notice, topic);
+      return ntfyMessage(notice);
   }
 }
 
@@ -289,9 +289,9 @@ const PRIORITIES: Record<Notice['tone'], number> = { hot: 4, warm: 3, cold: 2, p
 
 /**
  * A message published as JSON, which ntfy accepts at the URL of the server:
- * https://docs.ntfy.sh/publish/#publish-as-json
+ * https://docs.ntfy.sh/publish/#publish-as-json. The topic is added at its end, so that thousands of topics share one body.
  */
-function ntfyMessage(notice: Notice, topic: string): object {
+function ntfyMessage(notice: Notice): object {
   const { title, url, tone, entries } = notice;
   const message = messageText(notice);
   const [alone] = entries.length === 1 ? entries : [];
@@ -301,7 +301,6 @@ function ntfyMessage(notice: Notice, topic: string): object {
     .slice(0, MAX_ACTIONS)
     .map(([label, target]) => ({ action: 'view', label, url: target }));
   return {
-    topic,
     title: cutTo(oneLine(title), { max: MAX_NTFY_TITLE }),
     message: cutTo(message || oneLine(title), { max: MAX_MESSAGE_BYTES, length: Buffer.byteLength }),
     priority: PRIORITIES[tone],

@@ -14,8 +14,7 @@ import type { Store } from '../store/store.ts';
 import { sentBody, timingsOf } from './deliveries.ts';
 import { refuseFormat, refusePull } from './endpoints.ts';
 import { eventNotice, type Notice, signalNotice } from './notice.ts';
-import { eventEnvelope, formattedPayload, signalPayload } from './payload.ts';
-import { presetBody } from './presets.ts';
+import { eventEnvelope, formattedPayload, presetMessage, signalPayload } from './payload.ts';
 import { signerOf } from './signature.ts';
 
 /**
@@ -155,7 +154,7 @@ function sampleBody(
   const { payload_format: format } = settings;
   if (type === 'signal.detected') return formattedPayload(SAMPLE_SIGNAL, format);
   const data = JSON.stringify(EVENT_SAMPLES[type]);
-  if (format !== null && isPreset(format)) return presetBody(format, eventNotice({ type, data }));
+  if (format !== null && isPreset(format)) return presetMessage(format, eventNotice({ type, data }));
   const createdAt = Date.parse(SAMPLE_SIGNAL.timestamp);
   return eventEnvelope({ id: 'evt_test', tenantId, type, subjectId: '', data, createdAt });
 }
@@ -167,7 +166,7 @@ function sampleBody(
  */
 function testBody({ tenantId, settings }: Pick<Endpoint, 'tenantId' | 'settings'>): string {
   const { payload_format: format } = settings;
-  if (format !== null && isPreset(format)) return presetBody(format, testNotice());
+  if (format !== null && isPreset(format)) return presetMessage(format, testNotice());
   const head = JSON.stringify({ event: 'webhook.test', tenant_id: tenantId }).slice(0, -1);
   const tail = JSON.stringify({ id: 'evt_test', timestamp: SAMPLE_SIGNAL.timestamp }).slice(1);
   return `${head},"data":${signalPayload(SAMPLE_SIGNAL)},${tail}`;

@@ -11,7 +11,7 @@ import {
   type SignalStory,
   signalNotice,
 } from '../../src/webhooks/notice.ts';
-import { presetBody } from '../../src/webhooks/presets.ts';
+import { presetMessage } from '../../src/webhooks/payload.ts';
 import { EVENT_SAMPLES, SAMPLE_SIGNAL } from '../../src/webhooks/test-delivery.ts';
 import { MESSAGE_SCHEMAS } from '../support/message-schemas.ts';
 
@@ -22,7 +22,7 @@ const checks = Object.fromEntries(
 
 function bodyOf(preset: Preset, notice: Notice) {
   const format = preset === 'ntfy' ? { preset, topic: 'sales' } : { preset };
-  const body = JSON.parse(presetBody(format, notice));
+  const body = JSON.parse(presetMessage(format, notice));
   const check = checks[preset];
   expect(check?.(body), JSON.stringify(check?.errors)).toBe(true);
   return body;

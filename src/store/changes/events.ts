@@ -109,14 +109,16 @@ export function createBodies(ask: Asks<EventStatements>) {
   return {
     /** Stores the bodies of one event; returns the body id of each delivery. */
     createPlaces(tenantId: string): PlaceOf {
-      const places = new Map<string, number>();
+      // By body, then by tail: one text of both, for each of ten thousand tails, would copy the body as often.
+      const places = new Map<string, Map<string, number>>();
       return function* ({ body, tail }) {
-        const bytes = tail === undefined ? body : `${tail.hash} ${body}`;
-        const known = places.get(bytes);
+        const ofBody = places.get(body) ?? new Map<string, number>();
+        places.set(body, ofBody);
+        const known = ofBody.get(tail?.hash ?? '');
         if (known !== undefined) return known;
         const tailId = tail === undefined ? null : yield* tailIdOf(tenantId, tail);
         const place = yield* ask.events.insertBody(body, tailId);
-        places.set(bytes, place);
+        ofBody.set(tail?.hash ?? '', place);
         return place;
       };
     },
