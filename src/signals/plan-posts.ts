@@ -38,7 +38,7 @@ import { canonicalUrl, originOf } from './origin.ts';
 import type { Hit } from './phrases.ts';
 import { piecesOf } from './pieces.ts';
 import { type CompiledProfile, classify, mayBeWish, type PostReading, readPost, scorePost } from './score.ts';
-import { type RoomLease, readFew, signalRoom } from './signal-room.ts';
+import { type RoomLease, readFew, roomOfCommit, signalRoom } from './signal-room.ts';
 import { advancing } from './signal-times.ts';
 import { headlineOf, whereOf, whyOf } from './why.ts';
 
@@ -183,9 +183,10 @@ export async function planPiece(
   const read = () => readAll(deps, tenancy, posts, { withEncoder: encoding !== null, nextTurn });
   let readings = await read();
   const candidates = readings.reduce((sum, { candidates }) => sum + candidates.length, 0);
-  if (!lease.tryTake(candidates)) {
+  const ofCommit = roomOfCommit(receivers.length);
+  if (!lease.tryTake(candidates, ofCommit)) {
     readings = []; // takes as much memory as signals: read again instead of kept
-    await lease.take(candidates);
+    await lease.take(candidates, ofCommit);
     readings = await read();
   }
 

@@ -69,3 +69,21 @@ test('work with room goes on, and gives all of it back', async () => {
   expect(began).toEqual(['a1', 'b1', 'c1']);
   expect(room.lease('a', { waits: false }).tryTake(100)).toBe(true);
 });
+
+test('the deliveries of a commit are counted once for each piece of work, and only if they are many', async () => {
+  const { room, began } = setUp();
+  const wide = room.lease('a', { waits: false });
+  expect(wide.tryTake(1, 60)).toBe(true);
+  expect(wide.tryTake(1, 60)).toBe(true); // counts as one signal: too few
+  const second = room.lease('a', { waits: false });
+  expect(second.tryTake(1, 60)).toBe(true);
+  const third = room.lease('a', { waits: false });
+  expect(third.tryTake(1, 60)).toBe(false);
+  expect(room.lease('a', { waits: false }).tryTake(1, 9)).toBe(true);
+  const taken = third.take(1, 60).then(() => void began.push('third'));
+  await later();
+  expect(began).toEqual([]);
+  wide.end();
+  await taken;
+  expect(began).toEqual(['third']);
+});
