@@ -26,6 +26,7 @@ import type { CountsThread } from './counts-thread.ts';
 import { createFileCheck, faultOfSqlite, fileSizes } from './database.ts';
 import { companyPageFace, deliveryPageFace, eventPageFace, leadPageFace } from './face/pages.ts';
 import {
+  batchFace,
   boardFace,
   companySignalFace,
   digestFace,
@@ -151,6 +152,7 @@ export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
     ...flowFace(db, clock, read),
     ...signalDayFace(db, clock, read),
     ...digestFace(db, clock, read),
+    ...batchFace(db, clock, read),
     ...dueMailFace(db, clock, read),
     ...personSignalFace(db, clock, read),
     ...companySignalFace(db, clock, read),

@@ -9,6 +9,7 @@ import type { StoredDeliveryPage } from '../../../src/store/delivery-log-store.t
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { companyPageFace, deliveryPageFace } from '../../../src/store/sqlite/face/pages.ts';
 import {
+  batchFace,
   boardFace,
   companySignalFace,
   endpointCountFace,
@@ -18,6 +19,7 @@ import {
   signalDayFace,
 } from '../../../src/store/sqlite/face/scans.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { createBestOfBatch } from '../../../src/store/sqlite/reads/events.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { aLead, aNewLead } from '../../support/leads.ts';
 import { anEndpoint, aRoutedEvent, aSignal, aTenant, T0 } from '../../support/store.ts';
@@ -437,4 +439,27 @@ test('the signals of days with very many profiles are counted in parts', async (
     { day: day(-1), hot: 37_500, warm: 37_500 },
     { day: day(0), hot: 25_000, warm: 25_000 },
   ]);
+});
+
+test('the signals of a batched message are counted and ranked in parts, as its commit ranks them', async () => {
+  const { parts, clock, read } = inParts();
+  const db = manySignals();
+  db.pragma('foreign_keys = off');
+  // Every tenth signal has two events, in different parts.
+  db.exec(`INSERT INTO events (id, tenant_id, type, subject_id, data, created_at)
+      SELECT 'evt_' || substr(id, 5), tenant_id, 'signal.detected', id, '{}', ${T0} FROM signals WHERE id BETWEEN 'sig_100001' AND 'sig_103000'
+      UNION ALL SELECT 'evt_2' || substr(id, 6), tenant_id, 'signal.new_hot', id, '{}', ${T0} FROM signals
+      WHERE id BETWEEN 'sig_100001' AND 'sig_103000' AND substr(id, -1) = '0';
+    INSERT INTO batched_events (event_id, endpoint_id) SELECT id, 'whk_a' FROM events WHERE id > 'evt_1'`);
+  const { readBatch } = batchFace(db, clock, read);
+  const whole = await readBatch('whk_a', { limit: 5_000, best: 20 });
+  expect(whole).toMatchObject({ events: 3_300, last: { id: 'evt_203000', type: 'signal.new_hot' } });
+  expect(Object.values(whole?.counts ?? {}).reduce((sum, n) => sum + n)).toBe(3_000);
+  expect(whole?.wires).toEqual(createBestOfBatch(db)('whk_a', 5_000, 20));
+  expect(numbers(whole?.wires ?? [])).toEqual(best(1, 3_000, 20));
+  expect(parts.count).toBeGreaterThanOrEqual(8);
+  expect(await readBatch('whk_a', { limit: 501, best: 20 })).toMatchObject({
+    events: 501,
+    last: { id: 'evt_100501' },
+  });
 });

@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { CLASSIFICATIONS, MOST_OUTCOMES } from '../../../model/constants.ts';
+import { MOST_OUTCOMES } from '../../../model/constants.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { EventRow, SkipReason } from '../../../model/event.ts';
@@ -351,34 +351,40 @@ export function batchReads(db: Database) {
        (SELECT min(b.event_id) FROM batched_events b INDEXED BY batched_events_waiting
         WHERE b.endpoint_id = w.id AND b.delivery_id IS NULL)`,
   );
-  const selectLast = db.prepare<Record<string, unknown>[], BatchedSignals['last'] & { events: number }>(
-    `SELECT o.n AS events, e.id, e.tenant_id AS tenantId, e.type, e.subject_id AS subjectId, e.data,
-            e.created_at AS createdAt FROM (SELECT count(*) AS n, max(event_id) AS id FROM (${OLDEST})) o JOIN events e ON e.id = o.id`,
-  );
-  const readBest = createBestOfBatch(db);
-  const countClasses = db.prepare<Record<string, unknown>[], { classification: Classification; n: number }>(
-    `SELECT classification, count(*) AS n FROM signals WHERE id IN (
-       SELECT e.subject_id FROM (${OLDEST}) o JOIN events e ON e.id = o.event_id) GROUP BY classification`,
-  );
-
   return {
     listWaitingBatches: (after, limit) => selectWaiting.all({ after, limit }),
-    readBatch(endpointId, { limit, best }) {
-      const row = selectLast.get({ endpointId, limit });
-      if (row === undefined) return null;
-      const counted = new Map(
-        countClasses.all({ endpointId, limit }).map(({ classification, n }) => [classification, n]),
-      );
-      const counts = CLASSIFICATIONS.map((name) => [name, counted.get(name) ?? 0]);
-      const { events, ...last } = row;
-      return {
-        events,
-        last,
-        counts: Object.fromEntries(counts) as BatchedSignals['counts'],
-        wires: readBest(endpointId, limit, best),
-      };
-    },
   } satisfies Part<BatchStore>;
+}
+
+/** A batched event, with its signal; null: it was deleted. */
+export interface BatchedEvent {
+  eventId: string;
+  id: string | null;
+  classification: Classification;
+  score: number;
+  /** A number too large for JavaScript, in digits. */
+  seq: string;
+}
+
+/** Batched events of an endpoint, oldest first, in parts. */
+export function createBatchScans(db: Database) {
+  const selectPart = db.prepare<Record<string, unknown>[], BatchedEvent>(
+    `SELECT b.event_id AS eventId, s.id, s.classification, s.score, CAST(s.seq AS TEXT) AS seq
+     FROM batched_events b INDEXED BY batched_events_waiting
+       JOIN events e ON e.id = b.event_id LEFT JOIN signals s ON s.id = e.subject_id
+     WHERE b.endpoint_id = :endpointId AND b.delivery_id IS NULL AND b.event_id > :after
+     ORDER BY b.event_id LIMIT :limit`,
+  );
+  const selectLast = db.prepare<[string], BatchedSignals['last']>(
+    `SELECT id, tenant_id AS tenantId, type, subject_id AS subjectId, data, created_at AS createdAt
+     FROM events WHERE id = ?`,
+  );
+  const selectWire = db.prepare<[string], string>('SELECT wire FROM signals WHERE id = ?').pluck();
+  return {
+    part: (endpointId: string, after: string, limit: number) => selectPart.all({ endpointId, after, limit }),
+    last: (eventId: string) => selectLast.get(eventId) ?? null,
+    wireOf: (signalId: string) => selectWire.get(signalId) ?? null,
+  };
 }
 
 /** The best signals of the oldest `limit` batched events of an endpoint, as wire JSON. */
