@@ -160,13 +160,22 @@ test('in any accepted format, the body is not empty and contains all custom memb
   expect(accepted).toBeGreaterThan(100);
 });
 
-test('endpoints without a format, or with the same one, share one body', () => {
+test('formats that differ only in their custom members share one body', () => {
   const bodyOf = createPayloads(SAMPLE_SIGNAL);
   const shape = () => shapeOf({ flatten: true, custom: { a: 1 } });
   expect(bodyOf(null).body).toBe(signalPayload(SAMPLE_SIGNAL));
-  expect(bodyOf(shape())).toBe(bodyOf(shape()));
-  expect(bodyOf(shape())).not.toBe(bodyOf(null));
-  expect(bodyOf(shapeOf({ flatten: true, custom: { a: 2 } }))).not.toBe(bodyOf(shape()));
+  expect(bodyOf(shape())).toEqual(bodyOf(shape()));
+  expect(bodyOf(shape()).body).not.toBe(bodyOf(null).body);
+  const other = bodyOf(shapeOf({ flatten: true, custom: { a: 2 } }));
+  expect(other.body).toBe(bodyOf(shape()).body);
+  expect([bodyOf(shape()).tail?.text, other.tail?.text]).toEqual(['"a":1}', '"a":2}']);
+  expect(bodyOf(shapeOf({ flatten: true, custom: {} })).body).not.toBe(other.body);
+  const [sales, support] = ['sales', 'support'].map((topic) => bodyOf(shapeOf({ preset: 'ntfy', topic })));
+  expect(support?.body).toBe(sales?.body);
+  expect(JSON.parse(`${support?.body}${support?.tail?.text}`)).toMatchObject({
+    topic: 'support',
+    priority: 4,
+  });
 });
 
 test('the story of a signal is told once for all services', () => {

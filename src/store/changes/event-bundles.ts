@@ -69,7 +69,7 @@ function bundlesOf(deliveries: readonly HeldDelivery[]): HeldBundle[] {
 const SEALED_FROM = 65_536;
 
 /** Bundles as they are sealed. Those that differ only in their tails share a body, which is the longer part by far. */
-interface SealedBundles {
+export interface SealedBundles {
   bodies: string[];
   /** `bodyAt` is the place of its body. */
   bundles: (Omit<DeliveryBundle, 'body'> & { bodyAt: number })[];
@@ -91,11 +91,14 @@ export function remainderOf(deliveries: readonly NewDelivery[]): Remainder {
   return { bundles: [], sealed, batched: [] };
 }
 
-/** All bundles of a part. */
-export function bundlesIn({ bundles, sealed }: Remainder): DeliveryBundle[] {
-  if (sealed === undefined) return bundles;
-  const { bodies, bundles: placed } = JSON.parse(Buffer.from(sealed).toString()) as SealedBundles;
-  return [...bundles, ...placed.map(({ bodyAt, ...bundle }) => ({ ...bundle, body: bodies[bodyAt] ?? '' }))];
+/** The bundles that are sealed in a part; undefined if none are. */
+export function sealedIn({ sealed }: Remainder): SealedBundles | undefined {
+  return sealed && (JSON.parse(Buffer.from(sealed).toString()) as SealedBundles);
+}
+
+/** Sealed bundles with their bodies. */
+export function unsealed({ bodies, bundles }: SealedBundles): DeliveryBundle[] {
+  return bundles.map(({ bodyAt, ...bundle }) => ({ ...bundle, body: bodies[bodyAt] ?? '' }));
 }
 
 function getOrAdd<K, V>(map: Map<K, V>, key: K, create: () => V): V {
