@@ -112,7 +112,7 @@ export function createLoadGate({
 }: LoadDeps): LoadGate {
   const byOwner = new Map<string, OwnLoad>();
   const unreadBytes = new Map<string, number>();
-  const finished = new WeakSet<RequestCost>();
+  const [finished, left] = [new WeakSet<RequestCost>(), new WeakSet<RequestCost>()];
   /** Requests whose body has not arrived, in order of arrival. */
   const awaited = new Set<RequestCost>();
   const refused = { requests: 0, bodies: 0, responses: 0, turns: 0, storage: 0, memory: 0 };
@@ -210,14 +210,16 @@ export function createLoadGate({
       return null;
     },
     answer(cost, bytes) {
+      if (left.has(cost)) return; // created for a client that had disconnected
       cost.responseBytes = (cost.responseBytes ?? 0) + bytes;
       unreadBytes.set(cost.owner, (unreadBytes.get(cost.owner) ?? 0) + bytes);
     },
     leave(cost) {
       finish(cost);
+      left.add(cost);
       const { owner, responseBytes = 0 } = cost;
-      const left = (unreadBytes.get(owner) ?? 0) - responseBytes;
-      if (left > 0) unreadBytes.set(owner, left);
+      const others = (unreadBytes.get(owner) ?? 0) - responseBytes;
+      if (others > 0) unreadBytes.set(owner, others);
       else unreadBytes.delete(owner);
     },
     refuse(strain, waitMs) {

@@ -56,6 +56,16 @@ test('large responses are counted until they are sent, and refuse further reques
   expect(asks('a')).toBeNull();
 });
 
+test('a large response to a client that has disconnected is not counted', () => {
+  const { gate, asks } = setUp({ mostBytes: 100 });
+  expect([asks('b'), asks('b')]).toEqual([null, null]); // the least that is always admitted
+  const cost = { owner: 'a', bytes: 0 };
+  gate.enter(cost);
+  gate.leave(cost);
+  gate.answer(cost, 90);
+  expect(asks('a')).toBeNull();
+});
+
 /** A request whose body has not arrived. */
 function awaited(owner: string, bytes: number, ended: string[] = []) {
   return { owner, bytes, end: () => void ended.push(`${owner} ${bytes}`) };
