@@ -90,7 +90,14 @@ async function observeInPieces(
     // Refused before anything is stored, or not at all.
     const lease = signalRoom.lease(tenantId, { waits: leases.length > 0 });
     leases.push(lease);
-    return planPiece(deps, tenantId, piece, { rule: EVERY_POST, encoding, left, nextTurn, lease });
+    return planPiece(deps, tenantId, piece, {
+      rule: EVERY_POST,
+      encoding,
+      left,
+      nextTurn,
+      lease,
+      isRouted: true,
+    });
   };
   try {
     let planning = plan(pieces[0] ?? []);

@@ -107,7 +107,7 @@ export const EVERY_POST: MatchRule = { profileIds: [], onlyMatching: false };
 
 /**
  * Scores posts without storing anything, for changes that store their signals together with other data. `room`, which the caller ends
- * once they are stored, is omitted if nothing is kept.
+ * once they are stored, is omitted if nothing is kept, or if the caller's own work has room for the deliveries.
  * @throws DomainError `UNAVAILABLE` if the posts would wait too long for the encoder or for room; posts from sources wait
  */
 export async function planPosts(
@@ -128,7 +128,16 @@ export async function planPosts(
       const profiles = rule.profileIds.length || (await deps.matchers.of(tenantId)).profiles.length;
       for (const piece of piecesOf(posts, profiles)) {
         left -= piece.length;
-        planned.push(await planPiece(deps, tenantId, piece, { rule, encoding, left, nextTurn, lease }));
+        planned.push(
+          await planPiece(deps, tenantId, piece, {
+            rule,
+            encoding,
+            left,
+            nextTurn,
+            lease,
+            isRouted: room !== undefined,
+          }),
+        );
       }
       return planned.flat();
     });
@@ -168,6 +177,11 @@ interface PieceTerms {
   nextTurn(): Promise<void>;
   /** Room for the signals, which the caller ends once they are stored. */
   lease: RoomLease;
+  /**
+   * Whether the caller routes them under the lease. Otherwise it may hold a lock that work with room waits for, and must not wait for room
+   * for deliveries itself.
+   */
+  isRouted: boolean;
 }
 
 /** Plans the posts of one piece together. */
@@ -175,7 +189,7 @@ export async function planPiece(
   deps: IntakeDeps,
   tenantId: string,
   posts: readonly ScopedPost[],
-  { rule, encoding, left, nextTurn, lease }: PieceTerms,
+  { rule, encoding, left, nextTurn, lease, isRouted }: PieceTerms,
 ): Promise<PlannedPost[]> {
   const [matcher, receivers] = await Promise.all([deps.matchers.of(tenantId), listReceivers(deps, tenantId)]);
   await nextTurn(); // all posts that waited for the same compilation continue here: a hundred took 0.36 s of one turn
@@ -183,7 +197,7 @@ export async function planPiece(
   const read = () => readAll(deps, tenancy, posts, { withEncoder: encoding !== null, nextTurn });
   let readings = await read();
   const candidates = readings.reduce((sum, { candidates }) => sum + candidates.length, 0);
-  const ofCommit = roomOfCommit(receivers.length);
+  const ofCommit = isRouted ? roomOfCommit(receivers.length) : 0;
   if (!lease.tryTake(candidates, ofCommit)) {
     readings = []; // takes as much memory as signals: read again instead of kept
     await lease.take(candidates, ofCommit);

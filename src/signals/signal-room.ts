@@ -123,9 +123,9 @@ function addTo(counts: Map<string, number>, owner: string, count: number): void 
 
 function full(): DomainError {
   const detail =
-    'Too many posts that match more than a hundred profiles, or reach thousands of webhook endpoints, are being processed. Nothing was changed.';
+    'Too many posts or changes that match more than a hundred profiles or reach thousands of webhook endpoints are being processed. Nothing was changed.';
   return new DomainError('UNAVAILABLE', detail, {
-    hint: `Wait ${RETRY_SECONDS} seconds (Retry-After), then try again; send such posts one after the other.`,
+    hint: `Wait ${RETRY_SECONDS} seconds (Retry-After), then try again; send them one after the other.`,
     retryAfterSeconds: RETRY_SECONDS,
   });
 }

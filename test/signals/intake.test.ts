@@ -380,6 +380,19 @@ test('of two concurrent edits of a post, one determines the texts of all its sig
   expect((await Promise.all(outdated)).sort()).toEqual([0, 12]);
 });
 
+test('concurrent edits of a post of an account with thousands of webhooks do not wait for each other forever', async () => {
+  const post = await postForMany(3, HOT.length);
+  await observe(post);
+  const settings = webhookInputSchema.parse({ url: 'https://r.example/', event_types: ['lead.created'] });
+  const endpoints = Array.from({ length: 10_000 }, (_, n) => `whk_${n}`);
+  store.listReceivers = async () => endpoints.map((id) => ({ id, mode: 'push', settings, shape: null }));
+  // Of profiles that the new text does not match, it is scored again, while the others wait for the post.
+  const edited = await Promise.all(
+    ['one', 'two', 'three', 'four', 'five'].map((text) => observe({ ...post, text: `${COLD} ${text}` })),
+  );
+  expect(edited.map(([result]) => result?.status)).toEqual(Array(5).fill('duplicate'));
+});
+
 test('a batch that takes too long ends between two of its parts, and continues when it is sent again', async () => {
   const posts = Array.from({ length: 60 }, (_, n) => ({ text: `${HOT} ${n}`, external_id: `p${n}` }));
   commitMs = 91_000;
