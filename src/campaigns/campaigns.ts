@@ -14,6 +14,7 @@ import {
   isAutoReply,
 } from '../model/campaign.ts';
 import { DomainError, invalidAt, limitBatchTime } from '../model/errors.ts';
+import type { RoutedEvent } from '../model/event.ts';
 import type { AccountStore } from '../store/account-store.ts';
 import type {
   CampaignEventResult,
@@ -23,10 +24,10 @@ import type {
 } from '../store/campaign-store.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import {
+  commitRouted,
   listReceivers,
   MOST_DELIVERIES_A_COMMIT,
   type RouteDeps,
-  routeChanges,
   type StateChange,
 } from '../webhooks/fan-out.ts';
 
@@ -90,8 +91,8 @@ export async function createCampaign(
   };
   refuseBackwards(settings);
   const campaign = withStatus(draft, status, now);
-  const events = await statusEvents(deps, draft, campaign);
-  await deps.store.createCampaign(campaign, events);
+  const changes = statusChanges(draft, campaign);
+  await commitRouted(deps, tenantId, { changes }, (events) => deps.store.createCampaign(campaign, events));
   return campaign;
 }
 
@@ -106,8 +107,10 @@ export function changeCampaign(
     when(current);
     const campaign = applyPatch(current, patch, deps.clock.now());
     if (campaign === current) return campaign;
-    const events = await statusEvents(deps, current, campaign);
-    const isStored = await deps.store.updateCampaign(campaign, current.version, events);
+    const changes = statusChanges(current, campaign);
+    const isStored = await commitRouted(deps, tenantId, { changes }, (events) =>
+      deps.store.updateCampaign(campaign, current.version, events),
+    );
     return isStored ? campaign : null;
   });
 }
@@ -178,16 +181,15 @@ function refuseBackwards({ starts_at, ends_at }: Pick<CampaignResource, 'starts_
   throw invalidAt('/ends_at', `"ends_at" must be after "starts_at" (${starts_at}).`);
 }
 
-function statusEvents(deps: CampaignDeps, before: Campaign, after: Campaign) {
-  if (before.status === after.status) return Promise.resolve([]);
+function statusChanges(before: Campaign, after: Campaign): StateChange[] {
+  if (before.status === after.status) return [];
   const data = {
     campaign_id: after.id,
     campaign_name: after.name,
     previous: before.status,
     current: after.status,
   };
-  const change = { type: 'campaign.status_changed', subjectId: after.id, data } as const;
-  return routeChanges(deps, after.tenantId, [change]);
+  return [{ type: 'campaign.status_changed', subjectId: after.id, data }];
 }
 
 /**
@@ -209,8 +211,12 @@ export async function recordEvents(
   // A repeated request gets the results of its first run, whose commits may have been larger or smaller.
   while (results.length < inputs.length) {
     const part = firstOf(inputs.slice(results.length), mostReplies);
-    const events = await withReplyEvents(deps, campaign, part.map(toNewEvent), part);
-    addAll(results, await deps.store.recordCampaignEvents(campaign, events));
+    const events = part.map(toNewEvent);
+    const changes = await replyChanges(deps, campaign, events, part);
+    const recorded = await commitRouted(deps, tenantId, { changes, waits: results.length > 0 }, (routed) =>
+      deps.store.recordCampaignEvents(campaign, withReplyEvents(events, routed)),
+    );
+    addAll(results, recorded);
     if (results.length < inputs.length) checkTime();
   }
   return results;
@@ -242,25 +248,32 @@ function eventKey(eventId: string): string {
   return createHash('sha256').update(eventId).digest('base64url').slice(0, 22);
 }
 
-async function withReplyEvents(
+/** The changes that classified replies are, in their order. */
+async function replyChanges(
   deps: CampaignDeps,
   campaign: Campaign,
-  events: NewCampaignEvent[],
+  events: readonly NewCampaignEvent[],
   inputs: readonly CampaignEventInput[],
-): Promise<NewCampaignEvent[]> {
+): Promise<StateChange[]> {
   const replies = events.flatMap((event, index) => (event.replyClass === null ? [] : [{ event, index }]));
-  if (replies.length === 0) return events;
+  if (replies.length === 0) return [];
   const people = await deps.store.completePeople(
     campaign.tenantId,
     replies.map(({ event: { leadId, email } }) => ({ leadId, email })),
   );
-  const changes = replies.map(({ event, index }, i) =>
+  return replies.map(({ event, index }, i) =>
     replyChange(campaign, event, { eventId: inputs[index]?.event_id ?? '', ...people[i] }),
   );
-  const routed = await routeChanges(deps, campaign.tenantId, changes);
-  const byIndex = new Map(replies.map(({ index }, i) => [index, routed[i]]));
-  return events.map((event, index) => {
-    const own = byIndex.get(index);
+}
+
+/** Adds its event to each classified reply. */
+function withReplyEvents(
+  events: readonly NewCampaignEvent[],
+  routed: readonly RoutedEvent[],
+): NewCampaignEvent[] {
+  let place = 0;
+  return events.map((event) => {
+    const own = event.replyClass === null ? undefined : routed[place++];
     return own === undefined ? event : { ...event, events: [own] };
   });
 }

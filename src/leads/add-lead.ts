@@ -11,7 +11,7 @@ import { type RoomLease, signalRoom } from '../signals/signal-room.ts';
 import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
 import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
-import { routeChanges, type StateChange } from '../webhooks/fan-out.ts';
+import { commitRouted, type StateChange } from '../webhooks/fan-out.ts';
 import {
   type PlannedSignal,
   reserveNothing,
@@ -80,6 +80,7 @@ interface LeadDraft {
  * one commit. Of a post that matches dozens of profiles, most signals are stored before, and stay if the lead is rejected.
  * @throws DomainError `INVALID_REQUEST`, `CONFLICT` if the request matches two leads, `PLAN_REQUIRED` if the plan allows no more
  * @param onHandedOver is called on each try, once only the provider and the store have work left
+ * @param waitsForRoom whether it waits for memory however much work waits already, instead of `UNAVAILABLE`
  */
 export async function addLead(
   deps: LeadDeps,
@@ -88,17 +89,18 @@ export async function addLead(
   {
     patience = patienceOf(deps),
     onHandedOver = () => {},
-  }: { patience?: Patience; onHandedOver?: () => void } = {},
+    waitsForRoom = false,
+  }: { patience?: Patience; onHandedOver?: () => void; waitsForRoom?: boolean } = {},
 ): Promise<AddedLead> {
   requireIdentity(input);
   const id = deps.newId('led');
-  const room = signalRoom.lease(caller.tenantId, { waits: false });
+  const room = signalRoom.lease(caller.tenantId, { waits: waitsForRoom });
   try {
     const { posted, storedIds } = await storeMost(deps, await planPost(deps, caller.tenantId, input, room));
     const request = { id, input, storedIds, posted, patience, onHandedOver };
     const added = await changeUntilItHolds('lead', async () => {
       const draft = await draftLead(deps, caller, request);
-      return storeDraft(deps, caller, { id, draft, enriched: input.enrich, onHandedOver });
+      return storeDraft(deps, caller, { id, draft, enriched: input.enrich, onHandedOver, room });
     });
     patience.follow(caller, added.lead.id);
     return added;
@@ -220,7 +222,8 @@ async function storeDraft(
     draft,
     enriched,
     onHandedOver,
-  }: { id: string; draft: LeadDraft; enriched: boolean; onHandedOver: () => void },
+    room,
+  }: { id: string; draft: LeadDraft; enriched: boolean; onHandedOver: () => void; room: RoomLease },
 ): Promise<AddedLead | null> {
   const { match, seen, before, free, fresh } = draft;
   // Created by this request itself, if it was interrupted before its response and runs again.
@@ -240,20 +243,22 @@ async function storeDraft(
   // All facts of a new lead; `lead.enriched` is not filtered by them.
   const signals = () => [...free.map(({ signal }) => signal), ...fresh.map(signalOf)];
   const changes = types.map((type) => ({ type, subjectId: lead.id, data, signals }));
-  const events = await routeChanges(deps, caller.tenantId, changes);
-  const change: LeadChange = {
-    ...base,
-    lead,
-    seen,
-    keys: identityKeys(lead),
-    newSignals: fresh,
-    attach: free.map(({ id }) => id),
-    events,
-  };
-  const committed = deps.store.commitLead(change);
-  onHandedOver();
-  if (!(await committed)) return null;
-  const version = change.expectedVersion + 1;
+  const isStored = await commitRouted(deps, caller.tenantId, { changes, room }, (events) => {
+    const change: LeadChange = {
+      ...base,
+      lead,
+      seen,
+      keys: identityKeys(lead),
+      newSignals: fresh,
+      attach: free.map(({ id }) => id),
+      events,
+    };
+    const committed = deps.store.commitLead(change);
+    onHandedOver();
+    return committed;
+  });
+  if (!isStored) return null;
+  const version = base.expectedVersion + 1;
   return {
     status,
     lead,
@@ -294,7 +299,11 @@ export async function addLeads(
     const keys = keysOf(input);
     const before = keys.flatMap((key) => lastOf.get(key) ?? []);
     const handedOver = Promise.withResolvers<void>();
-    const waits = { patience: patienceOf(partsOf(String(index)), until), onHandedOver: handedOver.resolve };
+    const waits = {
+      patience: patienceOf(partsOf(String(index)), until),
+      onHandedOver: handedOver.resolve,
+      waitsForRoom: index > 0, // refused before anything is stored, or not at all
+    };
     const result = Promise.allSettled(before).then(() =>
       addOne(partsOf(String(index)), caller, { input, waits }),
     );

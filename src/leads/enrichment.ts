@@ -13,7 +13,7 @@ import type { IntakeDeps } from '../signals/plan-posts.ts';
 import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
 import type { LeadStore } from '../store/lead-store.ts';
 import { createConnect } from '../webhooks/connect.ts';
-import { routeChanges } from '../webhooks/fan-out.ts';
+import { commitRouted } from '../webhooks/fan-out.ts';
 import { type Enrichment, type LeadCaller, updateOf } from './changes.ts';
 import { conclude } from './enrich.ts';
 import { type Fact, fillFacts, identityKeys, readFact, vouchFor } from './facts.ts';
@@ -114,8 +114,11 @@ async function addLate(
     const change = updateOf(deps, caller, { stored, lead: filled });
     const lead = { ...change.lead, enriched_at: change.lead.updated_at };
     const data = { lead_id: leadId, previous: stored.lead, current: lead };
-    const events = await routeChanges(deps, tenantId, [{ type: 'lead.enriched', subjectId: leadId, data }]);
-    return (await store.commitLead({ ...change, lead, keys, seen, events })) ? 'stored' : null;
+    const changes = [{ type: 'lead.enriched', subjectId: leadId, data } as const];
+    const isStored = await commitRouted(deps, tenantId, { changes, waits: true }, (events) =>
+      store.commitLead({ ...change, lead, keys, seen, events }),
+    );
+    return isStored ? 'stored' : null;
   });
 }
 

@@ -5,7 +5,7 @@ import type { Deal, DealInput, MoveInput, Stage } from '../model/pipeline.ts';
 import type { IntakeDeps } from '../signals/plan-posts.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type { StoredLead } from '../store/lead-store.ts';
-import { routeChanges, type StateChange, signalsOfLead } from '../webhooks/fan-out.ts';
+import { commitRouted, type StateChange, signalsOfLead } from '../webhooks/fan-out.ts';
 import { type LeadCaller, requireLead, updateOf, versionOf } from './changes.ts';
 
 /**
@@ -131,8 +131,9 @@ async function commit(
     const data = { ...about, previous: fromDeal, current: lead.deal, actor, lead };
     changes.push({ type: 'deal.changed', subjectId, data });
   }
-  const events = await routeChanges(deps, caller.tenantId, changes);
-  const isChanged = await deps.store.commitLead({ ...change, events });
+  const isChanged = await commitRouted(deps, caller.tenantId, { changes }, (events) =>
+    deps.store.commitLead({ ...change, events }),
+  );
   const version = change.expectedVersion + 1;
   return isChanged ? { lead, version, isChanged } : null;
 }

@@ -15,6 +15,7 @@ import {
 import type { McpEventArguments } from '../model/mcp.ts';
 import { isPresetShape, shapeOf } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
+import { type RoomLease, roomOfCommit, signalRoom } from '../signals/signal-room.ts';
 import type { AccountStore } from '../store/account-store.ts';
 import { bundled, ENDPOINTS_OF_A_REMAINDER, remainderOf } from '../store/changes/event-bundles.ts';
 import type { EndpointStore, Receiver, SubscriptionStore } from '../store/endpoint-store.ts';
@@ -295,6 +296,27 @@ export async function routeChanges(
     await nextTurn();
   }
   return routed;
+}
+
+/**
+ * Routes changes and commits them with their events. Each event may have ten thousand deliveries, so only some changes are in memory at once:
+ * with 150 requests of each of four accounts, a heap of 1 GB was full. `room` is that of the caller, if its work has one.
+ * @throws DomainError `UNAVAILABLE` if too many changes of the tenant wait already, unless this one `waits`
+ */
+export async function commitRouted<T>(
+  deps: RouteDeps,
+  tenantId: string,
+  { changes, room, waits = false }: { changes: readonly StateChange[]; room?: RoomLease; waits?: boolean },
+  commit: (events: RoutedEvent[]) => Promise<T>,
+): Promise<T> {
+  if (changes.length === 0) return commit([]);
+  const lease = room ?? signalRoom.lease(tenantId, { waits });
+  try {
+    await lease.take(0, roomOfCommit((await deps.store.listReceivers(tenantId)).length));
+    return await commit(await routeChanges(deps, tenantId, changes));
+  } finally {
+    if (room === undefined) lease.end();
+  }
 }
 
 /** Removes subscriptions of MCP clients whose arguments match none of the signals that a change is about. */

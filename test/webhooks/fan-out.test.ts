@@ -6,7 +6,13 @@ import type { Signal } from '../../src/model/signal.ts';
 import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
 import { countDeliveries } from '../../src/store/changes/event-bundles.ts';
 import type { Receiver } from '../../src/store/endpoint-store.ts';
-import { fanOut, type RouteDeps, routeChanges, skipReason } from '../../src/webhooks/fan-out.ts';
+import {
+  commitRouted,
+  fanOut,
+  type RouteDeps,
+  routeChanges,
+  skipReason,
+} from '../../src/webhooks/fan-out.ts';
 import { SIGNATURE_MEMBER_BYTES } from '../../src/webhooks/signature.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
@@ -207,4 +213,29 @@ test('a body of exactly the size limit is sent, and one byte more is rejected', 
   };
   expect(await statusOf(largest)).toBe('pending');
   expect(await statusOf(largest + 1)).toBe('rejected');
+});
+
+test('of changes for thousands of endpoints, a few are in memory at once, and too many are refused', async () => {
+  const endpoints = Array.from({ length: 10_000 }, (_, n) => ({ ...endpoint(), id: `whk_${n}` }));
+  const store = { listReceivers: async () => endpoints } as unknown as RouteDeps['store'];
+  const deps = { store, clock: createManualClock(), newId: (prefix: string) => `${prefix}_1` };
+  const change = { type: 'deal.changed', subjectId: 'led_1', data: {} } as const;
+  const committing: (() => void)[] = [];
+  const commit = () => new Promise<void>((resolve) => committing.push(resolve));
+  const results = Array.from({ length: 40 }, () =>
+    commitRouted(deps, 'ten_1', { changes: [change] }, commit),
+  );
+  const settled = Promise.allSettled(results);
+  let stored = 0;
+  for (let looks = 0; looks < 1_000 && stored < 33; looks++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(committing.length).toBeLessThanOrEqual(3);
+    for (const end of committing.splice(0)) {
+      end();
+      stored++;
+    }
+  }
+  const refused = (await settled).flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+  expect([stored, refused.length]).toEqual([33, 7]);
+  for (const error of refused) expect(error).toMatchObject({ code: 'UNAVAILABLE' });
 });
