@@ -49,7 +49,8 @@ const MOST_PASSED = 8;
  *   that only keeps connections open thus locks nobody out.
  * - If responses that are not read take too much memory, the connection ends whose client has not read for the longest.
  * - When the server closes, all idle ones end in turns, and after {@link CLOSING_MS} all others, such as those of paused downloads.
- *   Node ends only those that are idle at that moment, stops its timeouts, and then waits for the others indefinitely.
+ *   Node ends only those that are idle at that moment, without a response that is still being read, stops its timeouts, and then waits for the
+ *   others indefinitely.
  */
 export function superviseConnections(
   app: FastifyInstance,
@@ -174,8 +175,10 @@ export function superviseConnections(
     const unused = [...connections].filter(([, { requests }]) => requests.length === 0);
     await eachInTurns(unused, async ([socket]) => socket.destroySoon());
     const late = clock.after(CLOSING_MS, () => {
-      for (const socket of connections.keys()) socket.destroy();
+      void eachInTurns([...connections.keys()], async (socket) => socket.destroy());
     });
     app.server.once('close', late.cancel);
   });
+  // Node would also end those whose response only has to be read, all in one turn: 4,080 with pipelined requests took 0.26 s.
+  app.server.closeIdleConnections = () => {};
 }

@@ -159,7 +159,7 @@ async function sent(app: FastifyInstance, request: string, localAddress?: string
   socket.on('error', () => {});
   socket.write(request);
   const [{ socket: taken }] = (await begun) as [{ socket: Socket }];
-  return { isOpen: () => !taken.destroyed, unread: () => taken.writableLength };
+  return { socket, isOpen: () => !taken.destroyed, unread: () => taken.writableLength };
 }
 
 test.each([
@@ -186,7 +186,24 @@ test('if unread responses take too much memory, the connection ends whose client
   await expect.poll(third.unread).toBeGreaterThan(0);
   await expect.poll(() => stalled.map(({ isOpen }) => isOpen())).toEqual([false, true]);
   expect(third.isOpen()).toBe(true);
+  for (const { socket } of [...stalled, third]) socket.destroy();
   await app.close();
+});
+
+test('a response that is still being read when the server closes is complete', async () => {
+  const { app } = await heldServer();
+  const { socket, unread } = await sent(app, UNREAD);
+  await expect.poll(unread).toBeGreaterThan(0);
+  const closed = app.close();
+  await new Promise((resolve) => setImmediate(resolve));
+  let length = 0;
+  socket.on('data', (chunk: Buffer) => {
+    length += chunk.length;
+  });
+  const read = once(socket, 'close');
+  socket.resume();
+  await Promise.all([closed, read]);
+  expect(length).toBeGreaterThan(LONG.length);
 });
 
 test('a closing server ends its idle connections in turns', async () => {
