@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MAX_BODY_BYTES } from '../../src/model/delivery.ts';
-import type { EventRow } from '../../src/model/event.ts';
+import type { EventRow, Remainder } from '../../src/model/event.ts';
 import { shapeOf } from '../../src/model/payload-shape.ts';
 import type { Signal } from '../../src/model/signal.ts';
 import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
@@ -68,6 +68,25 @@ test('an event to very many endpoints has lists of deliveries for commits of the
     signal,
   );
   expect(few.remainders).toBeUndefined();
+});
+
+test('a part is limited by what its payloads do not share, too, and so is the commit of the event', async () => {
+  const endpoints = Array.from({ length: 20 }, (_, n) => ({ ...endpoint(), id: `whk_${n}` }));
+  const large = (n: number) => ({ hash: `${n}`, text: `${n}`.padEnd(200_000), bytes: 200_000 });
+  const bodyOf = ({ id }: Receiver) => ({ body: '{"a":1,', tail: large(Number(id.slice(4))) });
+  const routed = await fanOut(event, bodyOf, endpoints, () => 'dlv_1', signal);
+  const idsIn = (part: Remainder) =>
+    JSON.parse(Buffer.from(part.sealed ?? new SharedArrayBuffer(0)).toString()).bundles.length;
+  expect(routed.deliveries).toHaveLength(2);
+  expect(routed.remainders?.map(idsIn)).toEqual(Array(9).fill(2));
+  const shared = await fanOut(
+    event,
+    () => ({ body: 'x'.repeat(200_000) }),
+    endpoints,
+    () => 'dlv_1',
+    signal,
+  );
+  expect([shared.deliveries.length, shared.remainders]).toEqual([20, undefined]);
 });
 
 test('of very many endpoints with batching, all but the first are stored in commits of their own', async () => {
