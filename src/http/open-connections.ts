@@ -19,6 +19,8 @@ interface OpenConnection {
   requests: IncomingMessage[];
   /** Whether the response to the first of them only has to be read. */
   isAnswered: boolean;
+  /** What had been sent and received when it was last looked at. */
+  moved: number;
 }
 
 /** A response that its client has not read completely. */
@@ -37,7 +39,7 @@ const CLOSING_MS = 25_000;
 /** How many further connections may be in the process of being closed; the system closes those beyond. */
 const MOST_CLOSING = 64;
 
-/** How many connections that have been read from in the meantime are passed over to find one to end. */
+/** How many connections on which bytes have moved in the meantime are passed over to find one to end. */
 const MOST_PASSED = 8;
 
 /**
@@ -46,7 +48,7 @@ const MOST_PASSED = 8;
  *
  * - At the limit, a new connection takes the place of one that has been idle for the longest: of the client with the most connections, or of all
  *   if none has {@link MANY}. If there is none, or its own client has the most, without an idle one, it is closed without a response. A client
- *   that only keeps connections open thus locks nobody out.
+ *   that only keeps connections open thus locks nobody out, and slow uploads and downloads go on as long as bytes move.
  * - If responses that are not read take too much memory, the connection ends whose client has not read for the longest.
  * - When the server closes, all idle ones end in turns, and after {@link CLOSING_MS} all others, such as those of paused downloads.
  *   Node ends only those that are idle at that moment, without a response that is still being read, stops its timeouts, and then waits for the
@@ -77,7 +79,7 @@ export function superviseConnections(
     clients.set(name, client);
     client.open++;
     setIdle(socket, client, true);
-    connections.set(socket, { client, requests: [], isAnswered: false });
+    connections.set(socket, { client, requests: [], isAnswered: false, moved: 0 });
     socket.once('close', () => {
       connections.delete(socket);
       wasRead(socket);
@@ -96,12 +98,21 @@ export function superviseConnections(
       most = open;
       candidates = idle;
     }
-    const [longest] = candidates;
-    const connection = longest && connections.get(longest);
-    if (longest === undefined || connection === undefined) return false;
-    setIdle(longest, connection.client, false);
-    longest.destroy();
-    return true;
+    let passed = 0;
+    for (const socket of candidates) {
+      const connection = connections.get(socket);
+      const moved = socket.bytesRead + socket.bytesWritten;
+      if (connection !== undefined && moved > connection.moved && passed++ < MOST_PASSED) {
+        connection.moved = moved;
+        setIdle(socket, connection.client, false);
+        setIdle(socket, connection.client, true);
+        continue;
+      }
+      if (connection !== undefined) setIdle(socket, connection.client, false);
+      socket.destroy();
+      return true;
+    }
+    return false;
   }
 
   function wasRead(socket: Socket): void {
@@ -136,6 +147,7 @@ export function superviseConnections(
     const connection = connections.get(socket);
     if (connection === undefined) return;
     const { client, requests, isAnswered } = connection;
+    connection.moved = socket.bytesRead + socket.bytesWritten;
     const [first] = requests;
     if (first === undefined && closing)
       socket.destroySoon(); // after pending writes are flushed

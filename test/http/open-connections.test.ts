@@ -159,7 +159,12 @@ async function sent(app: FastifyInstance, request: string, localAddress?: string
   socket.on('error', () => {});
   socket.write(request);
   const [{ socket: taken }] = (await begun) as [{ socket: Socket }];
-  return { socket, isOpen: () => !taken.destroyed, unread: () => taken.writableLength };
+  return {
+    socket,
+    isOpen: () => !taken.destroyed,
+    unread: () => taken.writableLength,
+    received: () => taken.bytesRead,
+  };
 }
 
 test.each([
@@ -175,6 +180,22 @@ test.each([
   await expect.poll(stalled.isOpen).toBe(false);
   for (const { isOpen } of [idle, newcomer]) expect(isOpen()).toBe(true);
   answer();
+  await app.close();
+});
+
+test('at the limit, a transfer goes on while bytes move, and others that wait end', async () => {
+  const { app } = await heldServer(2);
+  const slow = await sent(app, SLOW_FORM, '127.0.0.2');
+  const silent = await reading(app);
+  const taken = slow.socket.bytesWritten;
+  slow.socket.write('abc');
+  await expect.poll(() => slow.received()).toBeGreaterThanOrEqual(taken + 3);
+  await reading(app);
+  await silent.closed;
+  expect(slow.isOpen()).toBe(true);
+  await reading(app); // nothing was sent since then
+  await reading(app);
+  await expect.poll(slow.isOpen).toBe(false);
   await app.close();
 });
 
