@@ -197,7 +197,7 @@ export async function planPiece(
   const read = () => readAll(deps, tenancy, posts, { withEncoder: encoding !== null, nextTurn });
   let readings = await read();
   const candidates = readings.reduce((sum, { candidates }) => sum + candidates.length, 0);
-  const ofCommit = isRouted ? roomOfCommit(receivers.length) : 0;
+  const ofCommit = isRouted ? roomOfCommit(receivers) : 0;
   if (!lease.tryTake(candidates, ofCommit)) {
     readings = []; // takes as much memory as signals: read again instead of kept
     await lease.take(candidates, ofCommit);

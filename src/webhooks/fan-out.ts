@@ -332,7 +332,7 @@ export async function commitRouted<T>(
   if (changes.length === 0) return commit([]);
   const lease = room ?? signalRoom.lease(tenantId, { waits });
   try {
-    await lease.take(0, roomOfCommit((await deps.store.listReceivers(tenantId)).length));
+    await lease.take(0, roomOfCommit(await deps.store.listReceivers(tenantId)));
     return await commit(await routeChanges(deps, tenantId, changes));
   } finally {
     if (room === undefined) lease.end();

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { createSignalRoom } from '../../src/signals/signal-room.ts';
+import { shapeOf } from '../../src/model/payload-shape.ts';
+import { createSignalRoom, roomOfCommit } from '../../src/signals/signal-room.ts';
 
 const LIMITS = { free: 10, ofOwner: 100, ofAll: 250, waiting: 200 };
 
@@ -86,4 +87,11 @@ test('the deliveries of a commit are counted once for each piece of work, and on
   wide.end();
   await taken;
   expect(began).toEqual(['third']);
+});
+
+test('the deliveries of a commit take room by their number, and by the length of payload formats', () => {
+  const shape = shapeOf({ flatten: false, custom: { note: 'x'.repeat(99_953) } });
+  expect(shape.formatBytes).toBeGreaterThan(99_970);
+  expect(roomOfCommit(Array(2_000).fill({ shape: null }))).toBe(100);
+  expect(roomOfCommit(Array(80).fill({ shape }))).toBe(803);
 });
