@@ -28,7 +28,7 @@ function createFitting({ most = MOST_SIGNALS_A_COMMIT, indexedOf = searchedLengt
     const share = Math.max(
       1 / most,
       indexedOf(signal, place++) / MOST_INDEXED_A_COMMIT,
-      deliveryCount([signal]) / MOST_DELIVERIES_A_COMMIT,
+      deliveryCount(signal) / MOST_DELIVERIES_A_COMMIT,
     );
     filled += share;
     const fits = filled <= 1 + ROUNDING;
@@ -69,11 +69,11 @@ export async function* routedInCommits(
 /** A sum of 250 shares of 1/250 may exceed 1. */
 const ROUNDING = 1e-9;
 
-/** The number of deliveries that signals cause. */
-function deliveryCount(signals: readonly NewSignal[]): number {
+/** The number of deliveries that a signal causes in its commit. An event with further parts fills one, however few its own commit contains. */
+function deliveryCount({ events }: NewSignal): number {
   let count = 0;
-  for (const { events } of signals)
-    for (const { deliveries, batched } of events) count += deliveries.length + batched.length;
+  for (const { deliveries, batched, remainders } of events)
+    count += remainders === undefined ? deliveries.length + batched.length : MOST_DELIVERIES_A_COMMIT;
   return count;
 }
 

@@ -57,3 +57,13 @@ test('signals are routed only when their commit is next', async () => {
   }
   expect(stored).toEqual([2, 2, 2, 2, 2]);
 });
+
+test('a signal whose event has further parts has a commit of its own', async () => {
+  const signals = [1, 2, 3].map((count) => withDeliveries(count, 10));
+  for (const { events } of signals.slice(1))
+    for (const event of events) event.remainders = [{ bundles: [], batched: [] }];
+  const commits: NewSignal[][] = [];
+  for await (const commit of routedInCommits(signals.map((signal) => asPlanned(signal))))
+    commits.push(commit);
+  expect(commits.map(({ length }) => length)).toEqual([1, 1, 1]);
+});
