@@ -248,7 +248,7 @@ function eventKey(eventId: string): string {
   return createHash('sha256').update(eventId).digest('base64url').slice(0, 22);
 }
 
-/** The changes that classified replies are, in their order. */
+/** The changes for classified replies, in order. */
 async function replyChanges(
   deps: CampaignDeps,
   campaign: Campaign,

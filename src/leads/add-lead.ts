@@ -80,7 +80,7 @@ interface LeadDraft {
  * one commit. Of a post that matches dozens of profiles, most signals are stored before, and stay if the lead is rejected.
  * @throws DomainError `INVALID_REQUEST`, `CONFLICT` if the request matches two leads, `PLAN_REQUIRED` if the plan allows no more
  * @param onHandedOver is called on each try, once only the provider and the store have work left
- * @param waitsForRoom whether it waits for memory however much work waits already, instead of `UNAVAILABLE`
+ * @param waitsForRoom whether it waits for room in memory instead of throwing `UNAVAILABLE` if much work is waiting already
  */
 export async function addLead(
   deps: LeadDeps,

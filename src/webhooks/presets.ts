@@ -289,7 +289,7 @@ const PRIORITIES: Record<Notice['tone'], number> = { hot: 4, warm: 3, cold: 2, p
 
 /**
  * A message published as JSON, which ntfy accepts at the URL of the server:
- * https://docs.ntfy.sh/publish/#publish-as-json. The topic is added at its end, so that thousands of topics share one body.
+ * https://docs.ntfy.sh/publish/#publish-as-json. The topic is added at the end, so that thousands of topics share one body.
  */
 function ntfyMessage(notice: Notice): object {
   const { title, url, tone, entries } = notice;
